@@ -1,0 +1,40 @@
+# Every developer action by name. `make demo` and `make test` set up what they need themselves.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint docs benchmark clean
+
+demo: $(VENV)/.core
+	$(BIN)/nodulebench demo --out nodulebench-demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -q -n 2
+
+check: $(VENV)/.dev lint
+	$(BIN)/pytest -q -n 2 --cov --cov-report=term
+	
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+benchmark: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) docs/_build nodulebench-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/pip install -q -e '.[dev]'
+	@touch $@

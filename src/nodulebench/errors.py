@@ -1,0 +1,45 @@
+"""What can go wrong, in words a user can act on."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MOST_PROBLEMS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with what was given: where, what was found, and what to do."""
+
+    where: str
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        sentence = f"{self.where}: {self.what}"
+        return f"{sentence} {self.remedy}" if self.remedy else sentence
+
+
+class NoduleBenchError(Exception):
+    """The base of every error that NoduleBench raises on purpose."""
+
+
+class InputError(NoduleBenchError):
+    """What was given cannot be used; all its problems are told at once."""
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        self.problems: Sequence[Problem] = (
+            (problems,) if isinstance(problems, Problem) else tuple(problems)
+        )
+        shown = [str(problem) for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
+        hidden = len(self.problems) - len(shown)
+        if hidden:
+            shown.append(f"... and {hidden} more problems of the same input.")
+        super().__init__("\n".join(shown))
+
+
+class UnknownNameError(NoduleBenchError):
+    """A name that is in no registry."""
+
+
+class UndefinedError(NoduleBenchError):
+    """A figure that these data leave undefined; its message is the reason shown beside null."""

@@ -1,0 +1,135 @@
+"""label_marks: scope, threshold and cap first, the same for all rules; then the rule itself."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.match.rules import RULES
+from nodulebench.match.scene import scene
+from nodulebench.model.arrays import BoolArray, IntArray
+from nodulebench.model.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
+from nodulebench.model.protocol import RuleChoice, TestProtocol
+from nodulebench.model.tables import Reference, Submission
+
+
+def targets(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
+    """Which rows of NODULES have to be found: not ignored, and within the intended use."""
+    is_target = ~reference.nodules["is_ignored"].to_numpy()
+    for types in _scopes(submission, protocol):
+        in_scope = reference.nodules["type"].is_in(types).fill_null(True).to_numpy()
+        is_target = is_target & in_scope
+    return is_target
+
+
+def label_marks(
+    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
+) -> Labels:
+    """What one rule says of every mark of a submission.
+
+    Marks below the protocol's score threshold are ``uncounted`` and marks beyond its cap are
+    ``over_cap``; neither takes part in matching.
+    """
+    mark_case = reference.rows_of(submission.marks["case_id"])
+    is_counted = _is_over_threshold(submission, protocol)
+    is_kept = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
+    seen = scene(
+        reference,
+        submission,
+        mark_case=mark_case,
+        is_judged=is_kept,
+        is_target=targets(reference, submission, protocol),
+    )
+    judged = RULES[rule.name](seen, **rule_parameters(RULES[rule.name], rule, protocol))
+    left_out = np.flatnonzero(~is_kept)
+    return replace(
+        judged,
+        mark=np.concatenate([seen.mark_row[judged.mark], left_out]),
+        nodule=np.concatenate([judged.nodule, np.full(len(left_out), NO_NODULE, dtype=np.int64)]),
+        label=np.concatenate([judged.label, np.where(is_counted[left_out], OVER_CAP, UNCOUNTED)]),
+    )
+
+
+def rule_parameters(
+    rule: Callable[..., Labels], choice: RuleChoice, protocol: TestProtocol
+) -> dict[str, Any]:
+    """The keyword arguments of a rule: its own parameters over the protocol's common ones."""
+    known = {
+        name
+        for name, parameter in inspect.signature(rule).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    unknown = [name for name in choice.parameters if name not in known]
+    if unknown:
+        raise InputError(
+            Problem(
+                f"protocol '{protocol.name}' rule '{choice.name}'",
+                f"has no parameter '{name}'.",
+                f"Its parameters: {', '.join(sorted(known))}.",
+            )
+            for name in unknown
+        )
+    common = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
+    chosen = {
+        name: value for name, value in common.items() if name in known and value != "published"
+    }
+    return chosen | choice.parameters
+
+
+def _scopes(submission: Submission, protocol: TestProtocol) -> list[tuple[str, ...]]:
+    scopes = [protocol.scope.types] if protocol.scope.types else []
+    if protocol.scope.uses_declaration and submission.intended_types is not None:
+        scopes.append(submission.intended_types)
+    return scopes
+
+
+def _is_over_threshold(submission: Submission, protocol: TestProtocol) -> BoolArray:
+    scores = submission.marks["score"]
+    if protocol.score_threshold is None:
+        return np.ones(len(scores), dtype=np.bool_)
+    return (scores >= protocol.score_threshold).fill_null(True).to_numpy()
+
+
+def _is_under_cap(
+    submission: Submission, mark_case: IntArray, is_counted: BoolArray, protocol: TestProtocol
+) -> BoolArray:
+    """Which marks are among the best ``mark_cap`` of their case, by the protocol's tie policy."""
+    cap = protocol.mark_cap
+    is_kept = np.ones(len(mark_case), dtype=np.bool_)
+    crowded = np.flatnonzero(np.bincount(mark_case[is_counted], minlength=1) > (cap or np.inf))
+    if cap is None or not len(crowded):
+        return is_kept
+    scores = submission.marks["score"]
+    if scores.null_count():
+        raise InputError(
+            Problem(
+                f"submission '{submission.name}'",
+                f"has a case with more than {cap} marks, and marks without a score.",
+                f"Give every mark a score, so that the best {cap} are known.",
+            )
+        )
+    score = scores.to_numpy()
+    rows = np.flatnonzero(is_counted & np.isin(mark_case, crowded))
+    rows = rows[np.lexsort((-score[rows], mark_case[rows]))]  # by case, best first, file order
+    starts = np.searchsorted(mark_case[rows], crowded)
+    place = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
+    last_kept = np.repeat(score[rows[starts + cap - 1]], np.diff(np.append(starts, len(rows))))
+    first_dropped = np.repeat(score[rows[starts + cap]], np.diff(np.append(starts, len(rows))))
+    match protocol.ties:
+        case "drop":
+            is_kept[rows] = score[rows] > first_dropped
+        case "keep":
+            is_kept[rows] = score[rows] >= last_kept
+        case "file_order":
+            is_kept[rows] = place < cap
+    return is_kept
+
+
+def unlisted_rows(reference: Reference, submission: Submission) -> pl.DataFrame:
+    """The marks that lie in no case of the test set, with their row numbers."""
+    is_unlisted = reference.rows_of(submission.marks["case_id"]) < 0
+    return submission.marks.with_row_index("row", offset=1).filter(pl.Series(is_unlisted))

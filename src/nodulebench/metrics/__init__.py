@@ -1,0 +1,1 @@
+"""Labelled cohort -> Curve or figure of merit."""

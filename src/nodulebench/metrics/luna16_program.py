@@ -1,0 +1,142 @@
+"""The FROC as the official LUNA16 program computes it, to the last bit.
+
+The program forms fractions first and multiplies them back, ``(fp / FP) * FP / scans``, so a point
+can land one rounding unit to the right of a rate it should meet; then the bottom of the step is
+read. It also samples each bootstrap curve on 10,000 rates in single precision. Both are kept here
+because published numbers contain them; ``metrics.froc`` has the exact counts.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics.froc import ScoreOrder, find_brackets, score_order
+from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.results import Curve
+
+GRID = np.linspace(0.125, 8, 10000)
+"""The rates at which the program samples each bootstrap curve."""
+
+
+def official_curve(cohort: LabelledCohort) -> Curve:
+    """The curve of the program's ``froc_<name>.txt``, in full precision.
+
+    Raises:
+        UndefinedError: where the program stops or gives NaN.
+    """
+    order = _defined_order(cohort)
+    kept = _kept_points(order.hits_through[1:], order.falses_through[1:])
+    hits = np.concatenate([[0], order.hits_through[1:][kept]])
+    falses = np.concatenate([[0], order.falses_through[1:][kept]])
+    return Curve(
+        name="froc",
+        x_name="false positives per case",
+        y_name="sensitivity",
+        x=_fp_per_scan(falses, order.falses_through[-1], cohort.case_count),
+        y=_sensitivity(hits, order.hits_through[-1], cohort.nodule_count),
+        threshold=np.concatenate([[np.inf], order.threshold[1:][kept]]),
+    )
+
+
+def official_sensitivity(
+    cohort: LabelledCohort, case_weight: WeightArray, *, operating_points: tuple[float, ...]
+) -> FloatArray:
+    """The program's curve read at given rates (columns) in each replicate (rows).
+
+    NaN where a replicate has no hit. Case weights are numbers of repetitions.
+    """
+    order = _defined_order(cohort)
+    rates = np.asarray(operating_points, dtype=np.float64)
+    scans = cohort.case_count
+    false_total = case_weight @ np.bincount(order.false_case, minlength=scans)
+    hit_total = case_weight @ np.bincount(order.hit_case, minlength=scans)
+    nodule_total = case_weight @ np.bincount(cohort.nodule_case, minlength=scans)
+
+    allowed = _allowed_falses(rates, false_total, scans)
+    around = find_brackets(order, case_weight, allowed)
+    totals = false_total[:, np.newaxis], hit_total[:, np.newaxis], nodule_total[:, np.newaxis]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        read = _sensitivity(around.hits, totals[1], totals[2])
+    # between two points of different height the program interpolates along a group of equal scores
+    is_sloped = (around.next_hits > around.hits) & (around.next_falses > around.falses)
+    for row in np.flatnonzero(is_sloped.any(axis=1)):
+        columns = np.flatnonzero(is_sloped[row])
+        read[row, columns] = _read_whole_curve(
+            order, case_weight[row], nodule_total[row], scans, rates[columns]
+        )
+    return read
+
+
+def grid_neighbours(operating_points: tuple[float, ...]) -> IntArray:
+    """The indices of the grid's rates that lie next to the given ones, ascending."""
+    right = np.clip(np.searchsorted(GRID, operating_points), 0, len(GRID) - 1)
+    return np.unique(np.concatenate([np.maximum(right - 1, 0), right]))
+
+
+def grid_sensitivity(
+    cohort: LabelledCohort, case_weight: WeightArray, grid_index: IntArray
+) -> npt.NDArray[np.float32]:
+    """Bootstrap curves sampled at some of the grid's rates, in the program's single precision."""
+    rates = tuple(GRID[grid_index].tolist())
+    return official_sensitivity(cohort, case_weight, operating_points=rates).astype(np.float32)
+
+
+def _defined_order(cohort: LabelledCohort) -> ScoreOrder:
+    order = score_order(cohort)
+    if not len(order.hit_case):
+        if not len(order.false_case):
+            raise UndefinedError(
+                "no mark counts; the official program stops with an error (exact count: 0)"
+            )
+        raise UndefinedError("no nodule is hit; the official program gives NaN (exact count: 0)")
+    return order
+
+
+def _allowed_falses(rates: FloatArray, false_total: WeightArray, scans: int) -> FloatArray:
+    """The largest count whose rate, in the program's arithmetic, is not above each given rate."""
+    total = np.asarray(false_total, dtype=np.float64)[:, np.newaxis]
+    guess = np.floor(rates * scans)[np.newaxis, :]
+    allowed = np.zeros((len(total), len(rates)))
+    for count in (guess - 1, guess, guess + 1):
+        is_reached = (count >= 0) & (_fp_per_scan(count, total, scans) <= rates)
+        allowed = np.where(is_reached, count, allowed)
+    return allowed
+
+
+def _fp_per_scan(falses: FloatArray | IntArray, total: WeightArray, scans: int) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate: FloatArray = falses / total * total / scans
+    return np.asarray(np.where(total > 0, rate, 0.0), dtype=np.float64)
+
+
+def _sensitivity(
+    hits: WeightArray, hit_total: WeightArray, nodules: WeightArray | float
+) -> FloatArray:
+    sensitivity: FloatArray = hits / hit_total * hit_total / nodules
+    return sensitivity
+
+
+def _kept_points(hits: WeightArray, falses: WeightArray) -> IntArray:
+    """Points left when the middle of three equally spaced collinear points is dropped.
+
+    scikit-learn's ``roc_curve`` does this before it adds (0, 0).
+    """
+    if len(hits) <= 2:
+        return np.arange(len(hits))
+    is_corner = (np.diff(hits, 2) != 0) | (np.diff(falses, 2) != 0)
+    return np.concatenate([[0], 1 + np.flatnonzero(is_corner), [len(hits) - 1]])
+
+
+def _read_whole_curve(
+    order: ScoreOrder, weight: WeightArray, nodules: float, scans: int, rates: FloatArray
+) -> FloatArray:
+    """One replicate's curve built as the program builds it, read at some rates."""
+    hits = np.concatenate([[0], np.cumsum(weight[order.hit_case])])[order.hits_through]
+    falses = np.concatenate([[0], np.cumsum(weight[order.false_case])])[order.falses_through]
+    is_new = np.append(False, (np.diff(hits) > 0) | (np.diff(falses) > 0))
+    hits, falses = hits[is_new], falses[is_new]
+    kept = _kept_points(hits, falses)
+    x = _fp_per_scan(np.concatenate([[0], falses[kept]]), falses[-1], scans)
+    y = _sensitivity(np.concatenate([[0], hits[kept]]), hits[-1], nodules)
+    return np.interp(rates, x, y)

@@ -1,0 +1,1 @@
+"""The vocabulary: tables, protocol, labels, cohort and results. No files, no statistics."""

@@ -1,0 +1,112 @@
+"""LabelledCohort: what metrics see, the cases, their nodules and the marks a rule has labelled."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.labels import FALSE_POSITIVE, HIT, Labels
+from nodulebench.model.tables import Reference, Submission
+
+
+@dataclass(frozen=True)
+class LabelledCohort:
+    """One algorithm under one rule: arrays that index cases, nodules and marks.
+
+    Only nodules that have to be found are here (ignored findings are not). A missed nodule has
+    ``is_hit`` False; its ``hit_score`` means nothing and no figure may read it.
+    """
+
+    case_count: int
+    nodule_case: IntArray
+    is_hit: BoolArray
+    hit_score: FloatArray
+    false_case: IntArray
+    false_score: FloatArray
+    has_scores: bool
+    nodule_row: IntArray
+    """Row in NODULES of each nodule."""
+    hit_mark: IntArray
+    """Row in MARKS of each nodule's hit, -1 where it was missed."""
+    reference: Reference
+    submission: Submission
+
+    @property
+    def nodule_count(self) -> int:
+        """How many nodules there are to find."""
+        return len(self.nodule_case)
+
+    @property
+    def missed_count(self) -> int:
+        """How many nodules were not found."""
+        return int(np.count_nonzero(~self.is_hit))
+
+    def truth(self, column: str) -> FloatArray:
+        """A numeric column of NODULES for each nodule (NaN where the reference is silent)."""
+        return self.reference.nodules[column].to_numpy()[self.nodule_row].astype(np.float64)
+
+    def said(self, column: str) -> FloatArray:
+        """A numeric column of MARKS for each nodule's hit (NaN where missed or not said)."""
+        values = self.submission.marks[column].to_numpy().astype(np.float64)
+        found = np.full(self.nodule_count, np.nan)
+        found[self.is_hit] = values[self.hit_mark[self.is_hit]]
+        return found
+
+    def truth_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
+        """A column of NODULES as class numbers, -1 where the reference is silent."""
+        return _class_numbers(self.reference.nodules[column].to_list(), classes)[self.nodule_row]
+
+    def said_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
+        """A column of MARKS as class numbers for each nodule's hit, -1 where missed or silent."""
+        values = _class_numbers(self.submission.marks[column].to_list(), classes)
+        found = np.full(self.nodule_count, -1, dtype=np.int64)
+        found[self.is_hit] = values[self.hit_mark[self.is_hit]]
+        return found
+
+
+def _class_numbers(values: list[str | None], classes: tuple[str, ...]) -> IntArray:
+    number = {name: index for index, name in enumerate(classes)}
+    return np.array([number.get(value or "", -1) for value in values], dtype=np.int64)
+
+
+def labelled_cohort(
+    reference: Reference, submission: Submission, labels: Labels, is_target: BoolArray
+) -> LabelledCohort:
+    """Join a rule's labels with the tables.
+
+    Args:
+        reference: the test set.
+        submission: the algorithm's marks; every mark lies in a case of the test set.
+        labels: what the rule says of the marks.
+        is_target: for each row of NODULES whether it has to be found (not ignored, in scope).
+    """
+    nodule_row = np.flatnonzero(is_target)
+    place = np.full(len(is_target), -1, dtype=np.int64)
+    place[nodule_row] = np.arange(len(nodule_row))
+    is_hit_entry = labels.label == HIT
+    hit_nodule = place[labels.nodule[is_hit_entry]]
+    hit_mark = np.full(len(nodule_row), -1, dtype=np.int64)
+    hit_mark[hit_nodule] = labels.mark[is_hit_entry]
+
+    scores = submission.marks["score"]
+    has_scores = scores.null_count() == 0
+    score = scores.to_numpy() if has_scores else np.zeros(len(scores))
+    is_hit = hit_mark >= 0
+    hit_score = np.full(len(nodule_row), np.nan)
+    hit_score[is_hit] = score[hit_mark[is_hit]]
+
+    mark_case = reference.rows_of(submission.marks["case_id"])
+    false_mark = labels.mark[labels.label == FALSE_POSITIVE]
+    return LabelledCohort(
+        case_count=reference.cases.height,
+        nodule_case=reference.nodule_case[nodule_row],
+        is_hit=is_hit,
+        hit_score=hit_score,
+        false_case=mark_case[false_mark],
+        false_score=score[false_mark],
+        has_scores=has_scores,
+        nodule_row=nodule_row,
+        hit_mark=hit_mark,
+        reference=reference,
+        submission=submission,
+    )

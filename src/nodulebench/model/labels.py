@@ -1,0 +1,54 @@
+"""Labels: what a rule says of every mark, as arrays that index MARKS and NODULES."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from nodulebench.model.arrays import IntArray
+from nodulebench.model.tables import Reference, Submission
+
+LABEL_NAMES = ("hit", "false_positive", "duplicate", "ignored", "over_cap", "uncounted")
+HIT, FALSE_POSITIVE, DUPLICATE, IGNORED, OVER_CAP, UNCOUNTED = range(len(LABEL_NAMES))
+NO_NODULE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """One entry per mark and nodule it touched; a mark that touched none has one entry."""
+
+    mark: IntArray
+    nodule: IntArray
+    """Row in NODULES, or NO_NODULE."""
+    label: IntArray
+    notices: tuple[str, ...] = ()
+    underestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Nodules found but reported below the size limit (FN(UE) of Fotin 2008)."""
+
+    def count(self, label: int) -> int:
+        """How many entries carry this label."""
+        return int(np.count_nonzero(self.label == label))
+
+    def table(
+        self, algorithm: str, rule: str, submission: Submission, reference: Reference
+    ) -> pl.DataFrame:
+        """The same as a LABELS table with the names of cases, marks and nodules."""
+        nodule_ids = reference.nodules["nodule_id"]
+        touched = pl.Series(self.nodule).replace(NO_NODULE, None)
+        return pl.DataFrame(
+            {
+                "case_id": submission.marks["case_id"][self.mark],
+                "mark_id": submission.marks["mark_id"][self.mark],
+                "nodule_id": nodule_ids.gather(touched),
+                "label": pl.Series(self.label).replace_strict(
+                    dict(enumerate(LABEL_NAMES)), return_dtype=pl.Enum(LABEL_NAMES)
+                ),
+            }
+        ).select(
+            pl.lit(algorithm).alias("algorithm"),
+            pl.lit(rule).alias("rule"),
+            "case_id",
+            "mark_id",
+            "nodule_id",
+            "label",
+        )

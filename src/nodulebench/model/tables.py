@@ -1,0 +1,287 @@
+"""The tables of NoduleBench, and the two things made of them: a Reference and a Submission."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import IntArray
+from nodulebench.model.schema import Column, TableSchema
+
+NODULE_TYPES = (
+    "solid",
+    "part_solid",
+    "pure_ground_glass",
+    "calcified",
+    "pleural",
+    "pleural_calcified",
+)
+"""The six types of NIFDC 2022, pulmonary ones first."""
+
+PULMONARY_TYPES = NODULE_TYPES[:4]
+
+DENSITIES = ("solid", "part_solid", "ground_glass", "calcified")
+"""The four density classes of ITU FG-AI4H."""
+
+DENSITY_OF_TYPE = {
+    "solid": "solid",
+    "part_solid": "part_solid",
+    "pure_ground_glass": "ground_glass",
+    "calcified": "calcified",
+    "pleural": "solid",
+    "pleural_calcified": "calcified",
+}
+
+CASES = TableSchema(
+    "CASES",
+    "One row per CT series as tested. Any further column can be used as a stratum.",
+    (
+        Column("case_id", pl.String, "the CT series; LUNA16 calls it seriesuid"),
+        Column("patient_id", pl.String, "the patient; the unit of resampling", is_required=False),
+        Column("size_x", pl.Int64, "voxels along x", is_required=False, minimum=1),
+        Column("size_y", pl.Int64, "voxels along y", is_required=False, minimum=1),
+        Column("size_z", pl.Int64, "slices", is_required=False, minimum=1),
+        Column("spacing_x_mm", pl.Float64, "voxel size along x", "mm", is_required=False),
+        Column("spacing_y_mm", pl.Float64, "voxel size along y", "mm", is_required=False),
+        Column("spacing_z_mm", pl.Float64, "slice spacing", "mm", is_required=False),
+        Column(
+            "origin_x_mm", pl.Float64, "centre of the first voxel, LPS", "mm", is_required=False
+        ),
+        Column(
+            "origin_y_mm", pl.Float64, "centre of the first voxel, LPS", "mm", is_required=False
+        ),
+        Column(
+            "origin_z_mm", pl.Float64, "centre of the first voxel, LPS", "mm", is_required=False
+        ),
+        Column(
+            "direction",
+            pl.String,
+            "nine direction cosines, row by row, separated by spaces; empty: identity",
+            is_required=False,
+        ),
+    ),
+    key=("case_id",),
+    is_open=True,
+)
+
+_POSITION = (
+    Column("x_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
+    Column("y_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
+    Column("z_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
+)
+_CHARACTER = (
+    Column("long_mm", pl.Float64, "long axis on the largest slice", "mm", is_required=False),
+    Column("short_mm", pl.Float64, "short axis on the same slice", "mm", is_required=False),
+    Column(
+        "type", pl.String, "one of the six NIFDC types", is_required=False, allowed=NODULE_TYPES
+    ),
+    Column(
+        "density", pl.String, "one of the four ITU classes", is_required=False, allowed=DENSITIES
+    ),
+    Column(
+        "malignancy",
+        pl.Float64,
+        "probability of malignancy; in a reference 0 (benign) or 1 (malignant)",
+        is_required=False,
+        minimum=0,
+        maximum=1,
+    ),
+    Column("category", pl.String, "Lung-RADS category", is_required=False),
+)
+
+NODULES = TableSchema(
+    "NODULES",
+    "One row per nodule or ignored finding of the reference standard, in matching order.",
+    (
+        Column("case_id", pl.String, "the CT series"),
+        Column("nodule_id", pl.String, "unique within the case"),
+        *_POSITION,
+        Column(
+            "diameter_mm",
+            pl.Float64,
+            "diameter; negative: not measured (10 mm under the luna16 rule)",
+            "mm",
+        ),
+        Column("is_ignored", pl.Boolean, "a mark on it is neither hit nor false positive"),
+        *_CHARACTER,
+        Column("agreement", pl.Int64, "readers who drew it", is_required=False, minimum=0),
+    ),
+    key=("case_id", "nodule_id"),
+    is_open=True,
+)
+
+MARKS = TableSchema(
+    "MARKS",
+    "One row per mark of one algorithm.",
+    (
+        Column("case_id", pl.String, "the CT series"),
+        Column("mark_id", pl.String, "unique within the case"),
+        *_POSITION,
+        Column(
+            "score",
+            pl.Float64,
+            "higher: more likely a nodule; empty: fixed threshold",
+            is_required=False,
+        ),
+        Column("diameter_mm", pl.Float64, "estimated diameter", "mm", is_required=False, minimum=0),
+        *_CHARACTER,
+    ),
+    key=("case_id", "mark_id"),
+)
+
+_SLICE = (
+    Column("slice_index", pl.Int64, "0-based from the feet", minimum=0),
+    Column("z_mm", pl.Float64, "position of the slice, LPS", "mm", is_required=False),
+    Column("center_x_mm", pl.Float64, "centre of the box, LPS", "mm"),
+    Column("center_y_mm", pl.Float64, "centre of the box, LPS", "mm"),
+    Column("length_mm", pl.Float64, "extent of the box along x", "mm", minimum=0),
+    Column("width_mm", pl.Float64, "extent of the box along y", "mm", minimum=0),
+    Column(
+        "long_mm", pl.Float64, "long diameter on this slice", "mm", is_required=False, minimum=0
+    ),
+    Column(
+        "short_mm", pl.Float64, "short diameter on this slice", "mm", is_required=False, minimum=0
+    ),
+    Column(
+        "contour",
+        pl.String,
+        "outline as 'x y;x y;...' in mm, LPS; may be empty",
+        is_required=False,
+    ),
+)
+NODULE_SLICES = TableSchema(
+    "NODULE_SLICES",
+    "One row per nodule and slice: box and optional contour.",
+    (
+        Column("case_id", pl.String, "the CT series"),
+        Column("nodule_id", pl.String, "the nodule"),
+        *_SLICE,
+    ),
+    key=("case_id", "nodule_id", "slice_index"),
+)
+MARK_SLICES = TableSchema(
+    "MARK_SLICES",
+    "One row per mark and slice: box and optional contour.",
+    (
+        Column("case_id", pl.String, "the CT series"),
+        Column("mark_id", pl.String, "the mark"),
+        *_SLICE,
+    ),
+    key=("case_id", "mark_id", "slice_index"),
+)
+
+RUN_STATES = ("ok", "failed", "timed_out")
+RUNS = TableSchema(
+    "RUNS",
+    "One row per case that the algorithm was run on.",
+    (
+        Column("case_id", pl.String, "the CT series"),
+        Column("state", pl.String, "how the run ended", allowed=RUN_STATES),
+        Column("seconds", pl.Float64, "wall time", "s", is_required=False, minimum=0),
+        Column("peak_memory_mb", pl.Float64, "peak memory", "MB", is_required=False, minimum=0),
+    ),
+    key=("case_id",),
+)
+
+LABELS = TableSchema(
+    "LABELS",
+    "One row per mark and nodule it touched: what a rule says of the mark.",
+    (
+        Column("algorithm", pl.String, "name of the algorithm"),
+        Column("rule", pl.String, "name of the rule"),
+        Column("case_id", pl.String, "the CT series"),
+        Column("mark_id", pl.String, "the mark"),
+        Column("nodule_id", pl.String, "the nodule touched, if any", is_required=False),
+        Column("label", pl.String, "hit, false_positive, duplicate, ignored, over_cap, uncounted"),
+    ),
+    key=("algorithm", "rule", "case_id", "mark_id", "nodule_id"),
+)
+
+TABLES = (CASES, NODULES, NODULE_SLICES, MARKS, MARK_SLICES, RUNS, LABELS)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The test set: its cases in order, and what the reference standard says is in them."""
+
+    name: str
+    cases: pl.DataFrame
+    nodules: pl.DataFrame
+    slices: pl.DataFrame | None = None
+    notices: tuple[str, ...] = ()
+    """What a reader of the report must know about how the files were read."""
+
+    @cached_property
+    def nodule_case(self) -> IntArray:
+        """For each row of NODULES its row in CASES."""
+        return self.rows_of(self.nodules["case_id"])
+
+    @cached_property
+    def unit_of_case(self) -> IntArray:
+        """For each case the number of its patient; a case without a patient is its own."""
+        patients = self.cases["patient_id"].fill_null("case:" + self.cases["case_id"])
+        return patients.rank("dense").to_numpy().astype(np.int64) - 1
+
+    def rows_of(self, case_ids: pl.Series) -> IntArray:
+        """The row in CASES of each case id, -1 where the case is not in the set."""
+        known = pl.DataFrame({"case_id": self.cases["case_id"]}).with_row_index("row")
+        found = (
+            case_ids.rename("case_id")
+            .to_frame()
+            .join(known, on="case_id", how="left", maintain_order="left")
+        )
+        return found["row"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+    def restricted(self, case_ids: pl.Series, source: str) -> "Reference":
+        """The same reference on these cases only, in this order (a fold, a subgroup)."""
+        repeated = case_ids.filter(case_ids.is_duplicated()).unique(maintain_order=True)
+        if len(repeated):
+            raise InputError(
+                Problem(
+                    source,
+                    f"case '{case_id}' is listed more than once.",
+                    "List every case once (the official LUNA16 program would count its nodules "
+                    "and false positives once per line).",
+                )
+                for case_id in repeated
+            )
+        rows = self.rows_of(case_ids)
+        unknown = case_ids.filter(pl.Series(rows < 0))
+        if len(unknown):
+            raise InputError(
+                Problem(
+                    source,
+                    f"case '{case_id}' is not in the test set '{self.name}' "
+                    f"({self.cases.height} cases).",
+                    "Remove it from the list, or use the reference it belongs to.",
+                )
+                for case_id in unknown
+            )
+        wanted = case_ids.rename("case_id").to_frame()
+        return replace(
+            self,
+            cases=self.cases[rows],
+            nodules=self.nodules.join(wanted, on="case_id", how="semi", maintain_order="left"),
+            slices=None
+            if self.slices is None
+            else self.slices.join(wanted, on="case_id", how="semi", maintain_order="left"),
+        )
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one algorithm said about the cases it was given."""
+
+    name: str
+    marks: pl.DataFrame
+    slices: pl.DataFrame | None = None
+    runs: pl.DataFrame | None = None
+    digest: str = ""
+    """SHA-256 of the file or folder as it was received."""
+    intended_types: tuple[str, ...] | None = None
+    """The nodule types the algorithm is declared for; None: all."""
+    notices: tuple[str, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    """Further statements of the algorithm's manifest (version, detector kind)."""

@@ -1,0 +1,25 @@
+"""Published test protocols, one TOML file each; a released one is never edited."""
+
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+
+from nodulebench.errors import UnknownNameError
+from nodulebench.model.protocol import TestProtocol, parse_protocol, read_protocol
+
+NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fotin-2008")
+
+
+def load_protocol(name_or_file: str) -> TestProtocol:
+    """A published protocol by its name, or one's own from a TOML file."""
+    if name_or_file in NAMES:
+        text = files(__name__).joinpath(f"{name_or_file}.toml").read_text(encoding="utf-8")
+        return parse_protocol(text, f"protocol {name_or_file}")
+    if name_or_file.endswith(".toml") or Path(name_or_file).exists():
+        return read_protocol(Path(name_or_file))
+    near = get_close_matches(name_or_file, NAMES, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    raise UnknownNameError(
+        f"there is no protocol '{name_or_file}'.{hint} Published protocols: {', '.join(NAMES)}; "
+        "or name a TOML file."
+    )

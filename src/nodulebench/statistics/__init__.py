@@ -1,0 +1,1 @@
+"""Figure of merit x case weights -> Estimate."""

@@ -1,0 +1,51 @@
+"""Resampling: rows of case weights, drawn in blocks so that memory stays small."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.model.arrays import IntArray, WeightArray
+
+_BLOCK_ELEMENTS = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Resampling with replacement of units (patients or cases).
+
+    A replicate is a row of case weights: how often each case's unit was drawn. The same seed gives
+    the same rows for every algorithm, so differences between algorithms are paired.
+    """
+
+    unit_of_case: IntArray
+    replicates: int
+    seed: int
+    is_legacy: bool = False
+    """Draw as the official LUNA16 program does: numpy's legacy generator, cases in list order."""
+
+    def blocks(self) -> Iterator[WeightArray]:
+        """The replicates in blocks of rows, always the same."""
+        units = int(self.unit_of_case.max(initial=-1)) + 1
+        draw = (
+            np.random.RandomState(self.seed).randint
+            if self.is_legacy
+            else np.random.default_rng(self.seed).integers
+        )
+        cases = max(len(self.unit_of_case), 1)
+        rows = max(1, min(self.replicates, _BLOCK_ELEMENTS // cases))
+        is_identity = np.array_equal(self.unit_of_case, np.arange(len(self.unit_of_case)))
+        for start in range(0, self.replicates, rows):
+            block = np.empty((min(rows, self.replicates - start), units), dtype=np.int32)
+            for row in block:
+                row[:] = np.bincount(draw(0, units, units), minlength=units)
+            yield block if is_identity else block[:, self.unit_of_case]
+
+
+def leave_one_out(unit_of_case: IntArray) -> Iterator[WeightArray]:
+    """For each unit the weights of all cases but its own, in blocks of rows."""
+    units = int(unit_of_case.max(initial=-1)) + 1
+    rows = max(1, _BLOCK_ELEMENTS // max(len(unit_of_case), 1))
+    for start in range(0, units, rows):
+        left_out = np.arange(start, min(start + rows, units))
+        yield (unit_of_case[np.newaxis, :] != left_out[:, np.newaxis]).astype(np.int32)

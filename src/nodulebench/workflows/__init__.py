@@ -1,0 +1,1 @@
+"""Jobs that join stages, one page each."""

@@ -1,0 +1,209 @@
+"""Small cohorts for tests that read as sentences: cohort(case("a", nodule(8)), case("b"))."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from nodulebench.match import label_marks, targets
+from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.model.schema import TableSchema
+from nodulebench.model.tables import (
+    CASES,
+    MARK_SLICES,
+    MARKS,
+    NODULE_SLICES,
+    NODULES,
+    Reference,
+    Submission,
+)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A box on one slice: centre and size in mm."""
+
+    index: int
+    x: float
+    y: float
+    length: float
+    width: float
+    long: float | None = None
+    short: float | None = None
+    contour: str | None = None
+
+
+@dataclass(frozen=True)
+class Nodule:
+    """A nodule or an ignored finding."""
+
+    diameter: float
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    is_ignored: bool = False
+    slices: tuple[Slice, ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What an algorithm said."""
+
+    score: float | None
+    at: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    slices: tuple[Slice, ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case with its nodules and marks."""
+
+    name: str
+    nodules: tuple[Nodule, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def nodule(
+    diameter: float = 10, at: tuple[float, float, float] = (0, 0, 0), *slices: Slice, **more: Any
+) -> Nodule:
+    """A nodule that has to be found."""
+    return Nodule(diameter, at, False, slices, more)
+
+
+def ignored(diameter: float = 10, at: tuple[float, float, float] = (0, 0, 0)) -> Nodule:
+    """A finding on which marks do not count."""
+    return Nodule(diameter, at, True)
+
+
+def mark(
+    score: float | None = 0.5,
+    at: tuple[float, float, float] = (0, 0, 0),
+    *slices: Slice,
+    **more: Any,
+) -> Mark:
+    """A mark with its score and place."""
+    return Mark(score, at, slices, more)
+
+
+def false_mark(score: float, number: int = 0) -> Mark:
+    """A mark far from everything."""
+    return Mark(score, (1000.0 + 50 * number, 0.0, 0.0))
+
+
+def case(name: str, *content: Nodule | Mark, **more: Any) -> Case:
+    """A case with nodules and marks in any order."""
+    return Case(
+        name,
+        tuple(item for item in content if isinstance(item, Nodule)),
+        tuple(item for item in content if isinstance(item, Mark)),
+        more,
+    )
+
+
+def reference(*cases: Case) -> Reference:
+    """The test set made of these cases."""
+    rows: list[dict[str, Any]] = []
+    boxes: list[dict[str, Any]] = []
+    for one in cases:
+        for number, item in enumerate(one.nodules):
+            key = {"case_id": one.name, "nodule_id": f"n{number}"}
+            x, y, z = item.at
+            rows.append(
+                {
+                    **key,
+                    "x_mm": float(x),
+                    "y_mm": float(y),
+                    "z_mm": float(z),
+                    "diameter_mm": float(item.diameter),
+                    "is_ignored": item.is_ignored,
+                    **item.more,
+                }
+            )
+            boxes.extend(key | _slice_row(box) for box in item.slices)
+    return Reference(
+        name="test",
+        cases=_table(CASES, [{"case_id": one.name, **one.more} for one in cases]),
+        nodules=_table(NODULES, rows),
+        slices=_table(NODULE_SLICES, boxes) if boxes else None,
+    )
+
+
+def submission(*cases: Case, name: str = "algorithm") -> Submission:
+    """The marks of these cases as one algorithm's submission."""
+    rows: list[dict[str, Any]] = []
+    boxes: list[dict[str, Any]] = []
+    for one in cases:
+        for number, item in enumerate(one.marks):
+            key = {"case_id": one.name, "mark_id": f"m{number}"}
+            x, y, z = item.at
+            rows.append(
+                {
+                    **key,
+                    "x_mm": float(x),
+                    "y_mm": float(y),
+                    "z_mm": float(z),
+                    "score": item.score,
+                    **item.more,
+                }
+            )
+            boxes.extend(key | _slice_row(box) for box in item.slices)
+    return Submission(
+        name=name,
+        marks=_table(MARKS, rows),
+        slices=_table(MARK_SLICES, boxes) if boxes else None,
+    )
+
+
+def protocol(
+    rule: str = "luna16", *, figures: tuple[str, ...] = ("recall",), **fields: Any
+) -> TestProtocol:
+    """A protocol with one rule; keyword arguments are its fields."""
+    parameters = fields.pop("parameters", {})
+    chosen = {"rules": (RuleChoice(name=rule, parameters=parameters),), "figures": figures}
+    chosen["interval"] = fields.pop("interval", IntervalChoice(bootstraps=0))
+    return TestProtocol(name="test", **chosen, **fields)
+
+
+def cohort(*cases: Case, rule: str = "luna16", **fields: Any) -> LabelledCohort:
+    """The cases labelled by a rule, as metrics see them."""
+    chosen = protocol(rule, **fields)
+    truth, said = reference(*cases), submission(*cases)
+    labels = label_marks(truth, said, chosen, chosen.rules[0])
+    return labelled_cohort(truth, said, labels, targets(truth, said, chosen))
+
+
+def labels_of(
+    *cases: Case, rule: str = "luna16", **fields: Any
+) -> list[tuple[str, str, str | None, str]]:
+    """Rows (case, mark, nodule, label) that a rule gives, sorted."""
+    chosen = protocol(rule, **fields)
+    truth, said = reference(*cases), submission(*cases)
+    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", rule, said, truth)
+    rows = table.select("case_id", "mark_id", "nodule_id", pl.col("label").cast(pl.String)).rows()
+    return sorted(rows, key=lambda row: (row[0], row[1], row[2] or ""))
+
+
+def with_score(item: Mark, score: float | None) -> Mark:
+    """The same mark with another score."""
+    return replace(item, score=score)
+
+
+def _slice_row(box: Slice) -> dict[str, Any]:
+    return {
+        "slice_index": box.index,
+        "z_mm": float(box.index),
+        "center_x_mm": float(box.x),
+        "center_y_mm": float(box.y),
+        "length_mm": float(box.length),
+        "width_mm": float(box.width),
+        "long_mm": box.long,
+        "short_mm": box.short,
+        "contour": box.contour,
+    }
+
+
+def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    table = pl.DataFrame(rows, infer_schema_length=None) if rows else schema.empty()
+    return schema.conform(table, schema.name)
