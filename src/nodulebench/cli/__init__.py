@@ -1,1 +1,86 @@
-"""The command line, one file per command."""
+"""The command line, one file per command. Nothing heavy is imported before a command runs."""
+
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from nodulebench import __version__
+from nodulebench.errors import NoduleBenchError
+
+COMMANDS = {
+    "conformance": "Run the golden edge cases against our scorer or any other.",
+    "convert": "Convert marks or a reference between formats.",
+    "demo": "Make a small test set, test three algorithms, write a report.",
+    "evaluate": "Score submissions against a reference under a protocol.",
+    "plan": "Plan a test: calculators.",
+}
+"""Command -> what it does; the code is in the module of that name, loaded when it is called."""
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is run or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"nodulebench.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from difflib import get_close_matches
+
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            if near:
+                error.message += f" Did you mean '{near[0]}'?"
+            raise
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="nodulebench")
+@click.option("--debug", is_flag=True, help="Show a traceback when something goes wrong.")
+@click.pass_context
+def nodulebench(ctx: click.Context, debug: bool) -> None:
+    """A test laboratory for computer-aided detection of lung nodules in CT."""
+    ctx.obj = {"debug": debug}
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run a command; exit 0 when done, 1 for a problem with the data, 2 for wrong usage."""
+    given = sys.argv[1:] if arguments is None else arguments
+    is_debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"]
+    try:
+        outcome: Any = nodulebench.main(given, prog_name="nodulebench", standalone_mode=False)
+    except NoduleBenchError as error:
+        if is_debug:
+            raise
+        for line in str(error).splitlines():
+            click.echo(f"error: {line}", err=True)
+        sys.exit(1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if is_debug:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{error.strerror or error}", err=True)
+        sys.exit(1)
+    sys.exit(outcome if isinstance(outcome, int) else 0)

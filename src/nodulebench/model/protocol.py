@@ -4,9 +4,9 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from nodulebench.errors import InputError, Problem
 
@@ -78,6 +78,8 @@ class TestProtocol(_Written):
     operating_points: tuple[Annotated[float, Field(gt=0)], ...] = (0.125, 0.25, 0.5, 1, 2, 4, 8)
     """False positives per case at which sensitivity is read; their mean is the CPM."""
     interpolation: Literal["linear", "step", "luna16"] = "linear"
+    fpf_points: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.05, 0.2)
+    """Fractions of normal cases called abnormal at which correct localisation is read (LROC)."""
     score_threshold: float | None = None
     """Marks below it do not count, for tests at a fixed operating point."""
     malignancy_threshold: float = 0.5
@@ -90,6 +92,15 @@ class TestProtocol(_Written):
     scope: Scope = Scope()
     size_limit: SizeLimit | None = None
     seed: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _check_luna16_bootstrap(self) -> Self:
+        is_official = self.interpolation == "luna16" and self.interval.unit == "case"
+        if self.interval.method == "luna16" and not is_official:
+            raise ValueError(
+                'interval.method "luna16" goes with interpolation "luna16" and unit "case"'
+            )
+        return self
 
     @property
     def digest(self) -> str:

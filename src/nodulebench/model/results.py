@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.protocol import TestProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,72 @@ class Curve:
             "y",
             "threshold",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A part of the cohort: how many nodules it has and how many were missed."""
+
+    nodules: int
+    missed: int
+    miss_rate: Estimate
+    is_too_few: bool
+    cases: int | None = None
+    """How many cases it has, where the stratum is one of whole cases."""
+    figures: dict[str, Estimate] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The stratum as it stands in evaluation.json."""
+        shown: dict[str, Any] = {
+            "nodules": self.nodules,
+            "missed": self.missed,
+            "miss_rate": self.miss_rate.to_json(),
+            "too_few": self.is_too_few,
+        }
+        if self.cases is not None:
+            shown["cases"] = self.cases
+            shown["figures"] = {name: one.to_json() for name, one in self.figures.items()}
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One algorithm under one rule."""
+
+    rule: str
+    parameters: dict[str, Any]
+    counts: dict[str, int]
+    figures: dict[str, Estimate | dict[str, Estimate]]
+    strata: dict[str, dict[str, Stratum]] = field(default_factory=dict)
+    curves: tuple[Curve, ...] = ()
+    extras: dict[str, Any] = field(default_factory=dict)
+    """Tables that belong to the rule: size-tolerance sweep, confusion matrix, order sensitivity."""
+    notices: tuple[str, ...] = ()
+    undefined: str = ""
+    """Why the rule could not be applied at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmResult:
+    """One algorithm under every rule of the protocol."""
+
+    name: str
+    digest: str
+    rules: dict[str, RuleResult]
+    labels: pl.DataFrame
+    flips: pl.DataFrame | None = None
+    rule_differences: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Everything that one evaluation found, with the digests that tie it to its inputs."""
+
+    version: str
+    protocol: TestProtocol
+    digests: dict[str, str]
+    reference: dict[str, Any]
+    algorithms: tuple[AlgorithmResult, ...]
+    notices: tuple[str, ...] = ()

@@ -1,0 +1,10 @@
+"""``python -m benchmarks [NAME ...]``: run all or some of the benchmarks and print their tables."""
+
+import sys
+from importlib import import_module
+
+NAMES = ("evaluate_luna16", "evaluate_growth", "evaluate_nifdc", "command_line")
+
+for name in sys.argv[1:] or NAMES:
+    print(f"\n## {name}\n")
+    import_module(f"benchmarks.{name}").main()

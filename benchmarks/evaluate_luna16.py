@@ -1,0 +1,43 @@
+"""The 888-scan submission with 1,000 bootstraps: whole process and kernel, against the official program."""
+
+import tempfile
+
+import numpy as np
+
+from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_command
+from nodulebench.formats.luna16_csv import read_marks, read_reference
+from nodulebench.match import label_marks, targets
+from nodulebench.model.cohort import labelled_cohort
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.read_froc import read_froc
+
+
+def main() -> None:
+    """Print CPU seconds and ratios."""
+    luna16 = DATA / "luna16"
+    marks = luna16 / "submissions" / "deeplung_dpn26_888.csv.gz"
+    with tempfile.TemporaryDirectory() as out:
+        whole = cpu_of_command(
+            "-m", "nodulebench", "evaluate", str(marks), "--reference", str(luna16), "--out", out
+        )
+    reading = cpu_of_command("-c", f"import polars; polars.read_csv({str(marks)!r})")
+
+    protocol = load_protocol("luna16")
+    reference = read_reference(luna16)
+    submission = read_marks(marks, reference.cases)
+    is_target = targets(reference, submission, protocol)
+
+    def kernel() -> None:
+        labels = label_marks(reference, submission, protocol, protocol.rules[0])
+        reading = read_froc(labelled_cohort(reference, submission, labels, is_target), protocol)
+        if not np.isclose(reading.cpm.value or 0, 0.8419657913755723, rtol=0, atol=1e-15):
+            raise RuntimeError("the kernel no longer gives the official CPM")
+
+    inner = cpu_of_call(kernel, repeats=7)
+    print("| what | CPU s | official / ours |")
+    print("|---|---|---|")
+    print(f"| official program (measured once elsewhere) | {OFFICIAL_CPU_SECONDS} | 1 |")
+    print(f"| `nodulebench evaluate`, whole process | {whole:.2f} | {OFFICIAL_CPU_SECONDS / whole:.0f} |")
+    print(f"| kernel: arrays -> counts, readings, bounds | {inner:.3f} | {OFFICIAL_CPU_SECONDS / inner:.0f} |")
+    print(f"| import polars and read the CSV, nothing else | {reading:.2f} | |")
+    print(f"\nWhole process / merely reading the CSV: {whole / reading:.2f}")

@@ -1,0 +1,5 @@
+"""``python -m nodulebench`` is the command line."""
+
+from nodulebench.cli import main
+
+main()

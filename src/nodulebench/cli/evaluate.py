@@ -1,0 +1,56 @@
+"""nodulebench evaluate: score submissions against a reference under a protocol."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.show import print_evaluation
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("evaluate")
+@click.argument("marks", nargs=-1, required=True, type=FILE)
+@click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
+@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+@click.option("--out", type=FILE, help="Folder for evaluation.json, report.html and tables.")
+@click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
+@click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
+@click.option("--candidates", type=FILE, help="Candidate list whose scores are judged.")
+@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
+@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", hidden=True)
+def command(
+    marks: tuple[Path, ...],
+    reference: Path,
+    protocol: str,
+    out: Path | None,
+    series: Path | None,
+    cases: Path | None,
+    candidates: Path | None,
+    bootstraps: int | None,
+    seed: int | None,
+    engine: str,  # noqa: ARG001 - one engine so far; scripts may name it
+) -> None:
+    """Score MARKS, one file or folder per algorithm, under every rule of a protocol.
+
+    \b
+    nodulebench evaluate my_marks.csv --reference luna16/ --protocol luna16 --out result/
+    """
+    from nodulebench.workflows.evaluate_files import evaluate_files
+
+    evaluation, written = evaluate_files(
+        marks,
+        reference,
+        protocol,
+        series=series,
+        cases=cases,
+        candidates=candidates,
+        bootstraps=bootstraps,
+        seed=seed,
+        out=out,
+        progress=lambda name: click.echo(f"evaluating {name}", err=True) if len(marks) > 1 else None,
+    )
+    print_evaluation(evaluation)
+    for path in written:
+        click.echo(f"wrote {path}")

@@ -1,0 +1,60 @@
+"""Evaluation -> lines on the terminal."""
+
+import click
+
+from nodulebench.model.results import Estimate, Evaluation, RuleResult
+
+
+def print_evaluation(evaluation: Evaluation) -> None:
+    """Print counts and key figures of every algorithm under every rule."""
+    for notice in evaluation.notices:
+        click.echo(f"warning: {notice}", err=True)
+    for algorithm in evaluation.algorithms:
+        for notice in algorithm.notices:
+            click.echo(f"warning: {algorithm.name}: {notice}", err=True)
+        for result in algorithm.rules.values():
+            for notice in result.notices:
+                click.echo(f"warning: {algorithm.name}, {result.rule}: {notice}", err=True)
+    for algorithm in evaluation.algorithms:
+        for result in algorithm.rules.values():
+            click.echo()
+            click.secho(f"{algorithm.name}  ·  rule {result.rule}", bold=True)
+            for line in _result_lines(result):
+                click.echo(f"  {line}")
+
+
+def _result_lines(result: RuleResult) -> list[str]:
+    if result.undefined:
+        return [f"not applicable: {result.undefined}"]
+    counts = result.counts
+    lines = [
+        f"{counts['cases']} cases, {counts['nodules']} nodules: {counts['hit']} hit, "
+        f"{counts['missed']} missed",
+        f"{counts['marks']} marks: {counts['false_positive']} false positives, "
+        f"{counts['duplicate']} duplicates, {counts['ignored']} on ignored findings, "
+        f"{counts['over_cap']} over the cap",
+    ]
+    readings = result.figures.get("sensitivity_at_fp_rate")
+    if isinstance(readings, dict):
+        lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))
+        lines.append("sensitivity  " + "".join(f"{_number(one):>8}" for one in readings.values()))
+    width = max((len(name) for name in result.figures), default=0)
+    lines.extend(
+        f"{name:<{width}}  {with_interval(figure)}"
+        for name, figure in result.figures.items()
+        if isinstance(figure, Estimate)
+    )
+    return lines
+
+
+def with_interval(estimate: Estimate) -> str:
+    """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
+    if estimate.value is None:
+        return f"–  ({estimate.reason})"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} ({estimate.low:.3f}–{estimate.high:.3f})"
+
+
+def _number(estimate: Estimate) -> str:
+    return "–" if estimate.value is None else f"{estimate.value:.3f}"

@@ -1,0 +1,212 @@
+"""Labelled cohort x protocol -> every figure of merit with its interval."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics import FIGURES
+from nodulebench.metrics.figure import CaseSums, Ratio
+from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import IntervalChoice, TestProtocol
+from nodulebench.model.results import Estimate
+from nodulebench.statistics.intervals import (
+    bca_interval,
+    clopper_pearson_interval,
+    cluster_ratio_interval,
+    jackknife_interval,
+    percentile_interval,
+    sorted_index_interval,
+    wilson_interval,
+)
+from nodulebench.statistics.resample import Bootstrap, leave_one_out
+
+Figure = Callable[[LabelledCohort, WeightArray], FloatArray]
+
+def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> Figure:
+    """The figure with those settings filled in that are fields of the protocol."""
+    asked = figure.sums if isinstance(figure, Ratio) else figure
+    settings: dict[str, Any] = {
+        name: getattr(protocol, name)
+        for name, parameter in inspect.signature(asked).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and hasattr(protocol, name)
+    }
+    return partial(figure, **settings)
+
+
+def units_of(cohort: LabelledCohort, interval: IntervalChoice) -> IntArray:
+    """For each case the number of the unit that is resampled."""
+    if interval.unit == "patient":
+        return cohort.reference.unit_of_case
+    return np.arange(cohort.case_count)
+
+
+def bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> Bootstrap:
+    """The resampling that a protocol asks for."""
+    return Bootstrap(
+        unit_of_case=units_of(cohort, protocol.interval),
+        replicates=protocol.interval.bootstraps,
+        seed=protocol.seed,
+        is_legacy=protocol.interval.method == "luna16",
+    )
+
+
+def replicate_figures(
+    cohort: LabelledCohort, figures: Mapping[str, Figure], blocks: Iterable[WeightArray]
+) -> dict[str, FloatArray]:
+    """The values of figures on every row of weights."""
+    values: dict[str, list[FloatArray]] = {name: [] for name in figures}
+    for block in blocks:
+        for name, figure in figures.items():
+            values[name].append(figure(cohort, block))
+    return {name: np.concatenate(parts) for name, parts in values.items() if parts}
+
+
+def estimate_figures(
+    cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
+) -> dict[str, Estimate | dict[str, Estimate]]:
+    """Figures by name, each with its interval; a figure read at several points gives one each."""
+    chosen = {name: bind_settings(FIGURES[name], protocol) for name in names}
+    everyone = np.ones((1, cohort.case_count), dtype=np.int32)
+    points: dict[str, FloatArray] = {}
+    estimates: dict[str, Estimate | dict[str, Estimate]] = {}
+    for name, figure in chosen.items():
+        try:
+            points[name] = figure(cohort, everyone)[0]
+        except UndefinedError as error:
+            estimates[name] = Estimate(None, reason=str(error))
+    defined = {name: chosen[name] for name in points}
+    replicates = replicate_figures(cohort, defined, bootstrap_of(cohort, protocol).blocks())
+    jackknife = replicate_figures(cohort, defined, leave_one_out_of(cohort, protocol.interval))
+    for name, point in points.items():
+        found = replicates.get(name), jackknife.get(name)
+        if not point.ndim:
+            others = _binomial_intervals(cohort, name, protocol)
+            estimates[name] = make_estimate(float(point), *found, protocol.interval, others)
+            continue
+        estimates[name] = {
+            key: make_estimate(
+                float(point[column]), *(_column(part, column) for part in found), protocol.interval
+            )
+            for column, key in enumerate(column_keys(chosen[name]))
+        }
+    return {name: estimates[name] for name in chosen}
+
+
+def column_keys(figure: Figure) -> list[str]:
+    """The names of a figure's columns: the points at which it is read, as 0.125 or 8."""
+    settings = figure.keywords if isinstance(figure, partial) else {}
+    points = next(value for value in settings.values() if isinstance(value, tuple))
+    return [f"{point:g}" for point in points]
+
+
+def make_estimate(
+    value: float,
+    replicates: FloatArray | None,
+    jackknife: FloatArray | None,
+    interval: IntervalChoice,
+    others: dict[str, tuple[float, float]] | None = None,
+) -> Estimate:
+    """A value with the interval that the protocol asks for, from its replicates."""
+    if np.isnan(value):
+        return Estimate(None, reason="undefined on these cases")
+    plain = Estimate(value, others=others or {})
+    source = jackknife if interval.method == "jackknife" else replicates
+    if source is None:
+        return plain
+    is_defined = np.isfinite(source)
+    lost = int(np.count_nonzero(~is_defined))
+    if lost > len(source) // 2 or len(source) - lost < 2:
+        return replace(plain, reason=f"no interval: undefined in {lost} of {len(source)} replicates")
+    low, high = _bounds(value, source[is_defined], jackknife, interval)
+    return replace(
+        plain,
+        low=low,
+        high=high,
+        level=interval.level,
+        method=method_name(interval, len(source)),
+        mean=None if replicates is None else float(np.mean(source[is_defined])),
+        reason=f"undefined in {lost} of {len(source)} replicates, left out" if lost else "",
+    )
+
+
+def method_name(interval: IntervalChoice, replicates: int) -> str:
+    """How an interval was made, in words."""
+    match interval.method:
+        case "percentile":
+            return f"percentile bootstrap over {interval.unit}s, {replicates} replicates"
+        case "bca":
+            return f"BCa bootstrap over {interval.unit}s, {replicates} replicates"
+        case "jackknife":
+            return f"jackknife over {interval.unit}s, normal"
+        case "luna16":
+            return f"LUNA16 bootstrap over scans, {replicates} replicates, sorted-index bounds"
+
+
+def _bounds(
+    value: float, source: FloatArray, jackknife: FloatArray | None, interval: IntervalChoice
+) -> tuple[float, float]:
+    match interval.method:
+        case "percentile":
+            return percentile_interval(source, interval.level)
+        case "bca":
+            left_out = np.empty(0) if jackknife is None else jackknife[np.isfinite(jackknife)]
+            return bca_interval(value, source, left_out, interval.level)
+        case "jackknife":
+            return jackknife_interval(value, source, interval.level)
+        case "luna16":
+            low, high = sorted_index_interval(source, interval.level)
+            return float(low), float(high)
+
+
+def leave_one_out_of(cohort: LabelledCohort, interval: IntervalChoice) -> Iterable[WeightArray]:
+    if interval.method in ("bca", "jackknife"):
+        return leave_one_out(units_of(cohort, interval))
+    return ()
+
+
+def _column(values: FloatArray | None, column: int) -> FloatArray | None:
+    return None if values is None else values[:, column]
+
+
+def _binomial_intervals(
+    cohort: LabelledCohort, name: str, protocol: TestProtocol
+) -> dict[str, tuple[float, float]]:
+    """Further intervals for proportions, as the protocol lists them."""
+    figure = FIGURES[name]
+    if not (isinstance(figure, Ratio) and figure.is_proportion):
+        return {}
+    of_case = figure.sums(cohort)
+    return proportion_intervals(
+        of_case, units_of(cohort, protocol.interval), protocol.interval
+    )
+
+
+def proportion_intervals(
+    of_case: CaseSums, unit_of_case: IntArray, interval: IntervalChoice
+) -> dict[str, tuple[float, float]]:
+    """Wilson, Clopper-Pearson and cluster-ratio intervals of successes among trials."""
+    successes, trials = float(of_case.numerator.sum()), float(of_case.denominator.sum())
+    if not trials:
+        return {}
+    found: dict[str, tuple[float, float]] = {}
+    for method in interval.others:
+        match method:
+            case "wilson":
+                found[method] = wilson_interval(successes, trials, interval.level)
+            case "clopper_pearson":
+                found[method] = clopper_pearson_interval(successes, trials, interval.level)
+            case "cluster_ratio":
+                bounds = cluster_ratio_interval(
+                    np.bincount(unit_of_case, of_case.numerator),
+                    np.bincount(unit_of_case, of_case.denominator),
+                    interval.level,
+                )
+                if np.isfinite(bounds).all():
+                    found[method] = bounds
+    return found

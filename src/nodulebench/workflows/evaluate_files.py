@@ -1,0 +1,102 @@
+"""Files -> Evaluation -> files: what ``nodulebench evaluate`` does."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.folder import staged_folder
+from nodulebench.formats.luna16_csv import read_series
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import Evaluation
+from nodulebench.protocols import load_protocol
+from nodulebench.report.document import evaluation_document
+from nodulebench.report.html import render_html
+from nodulebench.workflows.evaluate import evaluate
+
+
+def evaluate_files(
+    marks: tuple[Path, ...],
+    reference: Path,
+    protocol: str,
+    *,
+    series: Path | None = None,
+    cases: Path | None = None,
+    candidates: Path | None = None,
+    bootstraps: int | None = None,
+    seed: int | None = None,
+    out: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Evaluation, list[Path]]:
+    """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
+
+    Returns:
+        The evaluation and the files written.
+    """
+    chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
+    truth = read_reference(reference, cases=cases)
+    if series is not None:
+        truth = truth.restricted(read_series(series), series.name)
+    submissions = [read_submission(path, truth.cases) for path in marks]
+    evaluation = evaluate(truth, submissions, chosen, progress)
+    return evaluation, [] if out is None else write_evaluation(evaluation, out)
+
+
+def with_options(
+    protocol: TestProtocol, *, bootstraps: int | None = None, seed: int | None = None
+) -> TestProtocol:
+    """The protocol as the command line changed it; its digest covers the change."""
+    if bootstraps is not None:
+        interval = protocol.interval.model_copy(update={"bootstraps": bootstraps})
+        protocol = protocol.model_copy(update={"interval": interval})
+    if seed is not None:
+        protocol = protocol.model_copy(update={"seed": seed})
+    return protocol
+
+
+def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
+    """Write evaluation.json, the tables and the report into a folder, all or nothing."""
+    document = evaluation_document(evaluation)
+    curves = _curves(evaluation)
+    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
+    flip_table = pl.concat(flips) if flips else None
+    page = render_html(document, curves, flip_table)
+    with staged_folder(out) as stage:
+        (stage / "evaluation.json").write_text(
+            json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8"
+        )
+        pl.concat([one.labels for one in evaluation.algorithms]).write_parquet(
+            stage / "labels.parquet"
+        )
+        curves.write_parquet(stage / "curves.parquet")
+        if flip_table is not None:
+            flip_table.write_parquet(stage / "flips.parquet")
+        (stage / "report.html").write_text(page, encoding="utf-8")
+        names = sorted(path.name for path in stage.iterdir())
+    return [out / name for name in names]
+
+
+def _curves(evaluation: Evaluation) -> pl.DataFrame:
+    empty = pl.DataFrame(
+        schema={
+            "algorithm": pl.String,
+            "rule": pl.String,
+            "curve": pl.String,
+            "x": pl.Float64,
+            "y": pl.Float64,
+            "threshold": pl.Float64,
+        }
+    )
+    return pl.concat(
+        [
+            empty,
+            *(
+                curve.table(algorithm.name, result.rule)
+                for algorithm in evaluation.algorithms
+                for result in algorithm.rules.values()
+                for curve in result.curves
+            ),
+        ]
+    )

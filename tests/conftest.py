@@ -1,0 +1,27 @@
+"""Where tests find real data; they skip with a reason where it is absent."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def luna16_data() -> Path:
+    """The folder with LUNA16's reference, two submissions and the official program's numbers."""
+    folder = TEST_DATA / "luna16"
+    if not folder.is_dir():
+        pytest.skip(f"no LUNA16 data at {folder}; set NODULEBENCH_TEST_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def oracle_data() -> Path:
+    """The folder with data sets of published statistics."""
+    folder = TEST_DATA / "oracles"
+    if not folder.is_dir():
+        pytest.skip(f"no oracle data at {folder}; set NODULEBENCH_TEST_DATA")
+    return folder

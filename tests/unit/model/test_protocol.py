@@ -1,0 +1,61 @@
+import pytest
+
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.model.protocol import parse_protocol
+from nodulebench.protocols import NAMES, load_protocol
+
+SMALL = 'name = "own"\nfigures = ["recall"]\n[[rules]]\nname = "luna16"\n'
+
+
+def test_every_published_protocol_loads_under_its_name() -> None:
+    assert [load_protocol(name).name for name in NAMES] == list(NAMES)
+
+
+def test_digests_differ_between_protocols_and_are_stable() -> None:
+    digests = {load_protocol(name).digest for name in NAMES}
+    assert len(digests) == len(NAMES)
+    assert load_protocol("luna16").digest in digests
+
+
+def test_the_digest_covers_values_but_not_the_title() -> None:
+    own = parse_protocol(SMALL, "own.toml")
+    assert own.digest == parse_protocol('title = "x"\n' + SMALL, "own.toml").digest
+    assert own.digest != parse_protocol("seed = 1\n" + SMALL, "own.toml").digest
+
+
+def test_a_misspelt_field_is_an_error_that_names_it() -> None:
+    with pytest.raises(InputError, match=r"own.toml field 'mark_kap': Extra inputs"):
+        parse_protocol("mark_kap = 100\n" + SMALL, "own.toml")
+
+
+def test_all_wrong_fields_are_told_at_once() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_protocol('mark_cap = 0\nties = "maybe"\n' + SMALL, "own.toml")
+    assert len(caught.value.problems) == 2
+
+
+def test_broken_toml_is_an_error_that_names_the_file() -> None:
+    with pytest.raises(InputError, match="own.toml: is not valid TOML"):
+        parse_protocol("name = ", "own.toml")
+
+
+def test_the_luna16_bootstrap_needs_the_luna16_reading() -> None:
+    text = SMALL + '[interval]\nmethod = "luna16"\nunit = "case"\n'
+    with pytest.raises(InputError, match='goes with interpolation "luna16"'):
+        parse_protocol(text, "own.toml")
+
+
+def test_an_unknown_protocol_suggests_a_near_one() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'luna16'"):
+        load_protocol("luna61")
+
+
+def test_a_protocol_can_come_from_a_file(tmp_path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(SMALL)
+    assert load_protocol(str(path)).name == "own"
+
+
+def test_a_missing_protocol_file_is_named(tmp_path) -> None:
+    with pytest.raises(InputError, match=r"none.toml: cannot be read as text"):
+        load_protocol(str(tmp_path / "none.toml"))

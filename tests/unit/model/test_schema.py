@@ -1,0 +1,95 @@
+import polars as pl
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.model.tables import CASES, MARKS, NODULES
+
+
+def mark_rows(**changes: list[object]) -> pl.DataFrame:
+    columns: dict[str, list[object]] = {
+        "case_id": ["a", "b"],
+        "mark_id": ["1", "1"],
+        "x_mm": [0.0, 1.0],
+        "y_mm": [0.0, 1.0],
+        "z_mm": [0.0, 1.0],
+    }
+    return pl.DataFrame(columns | changes, strict=False)
+
+
+def problems_of(table: pl.DataFrame) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        MARKS.conform(table, "marks.csv")
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_missing_optional_columns_are_filled_with_null() -> None:
+    table = MARKS.conform(mark_rows(), "marks.csv")
+    assert table.columns == [column.name for column in MARKS.columns]
+    assert table["score"].null_count() == 2
+
+
+def test_every_missing_column_is_named() -> None:
+    told = problems_of(mark_rows().drop("x_mm", "mark_id"))
+    assert told[0].startswith("marks.csv: column 'mark_id' is missing.")
+    assert told[1].startswith("marks.csv: column 'x_mm' is missing.")
+    assert "The MARKS table needs: case_id, mark_id, x_mm, y_mm, z_mm." in told[0]
+
+
+def test_text_in_a_number_is_named_with_its_row() -> None:
+    assert problems_of(mark_rows(x_mm=["0", "left"])) == [
+        "marks.csv row 2: x_mm 'left' is not a number."
+    ]
+
+
+def test_an_empty_required_value_is_a_problem() -> None:
+    assert problems_of(mark_rows(z_mm=[None, 1.0])) == [
+        "marks.csv row 1: z_mm is empty; every row needs a value."
+    ]
+
+
+def test_a_score_that_is_not_finite_is_a_problem() -> None:
+    assert problems_of(mark_rows(score=[float("nan"), 1.0])) == [
+        "marks.csv row 1: score 'nan' is not a finite number."
+    ]
+
+
+def test_an_unknown_type_is_a_problem_that_lists_the_known_ones() -> None:
+    (told,) = problems_of(mark_rows(type=["solid", "fluffy"]))
+    assert told.startswith("marks.csv row 2: type 'fluffy' is not one of: solid, part_solid")
+
+
+def test_a_probability_above_one_is_a_problem() -> None:
+    assert problems_of(mark_rows(malignancy=[0.2, 1.5])) == [
+        "marks.csv row 2: malignancy '1.5' is above 1."
+    ]
+
+
+def test_a_repeated_key_is_a_problem() -> None:
+    (told,) = problems_of(mark_rows(case_id=["a", "a"]))
+    assert told == (
+        "marks.csv row 2: case_id 'a', mark_id '1' was given before. "
+        "case_id and mark_id must be unique; remove or renumber the row."
+    )
+
+
+def test_all_problems_are_told_at_once() -> None:
+    told = problems_of(mark_rows(x_mm=["?", "1"], score=[1.0, float("inf")]))
+    assert len(told) == 2
+
+
+def test_many_bad_rows_are_counted_not_listed() -> None:
+    table = pl.DataFrame(
+        {"case_id": ["a"] * 9, "mark_id": list("123456789"), "x_mm": ["x"] * 9}
+    ).with_columns(y_mm=pl.lit(0.0), z_mm=pl.lit(0.0))
+    told = problems_of(table)
+    assert told[-1] == "marks.csv: 4 more rows whose x_mm is not a number."
+
+
+def test_open_tables_keep_further_columns() -> None:
+    table = CASES.conform(pl.DataFrame({"case_id": ["a"], "vendor": ["GE"]}), "cases.csv")
+    assert table["vendor"].to_list() == ["GE"]
+
+
+def test_an_empty_table_has_every_column() -> None:
+    assert NODULES.empty().height == 0
+    assert NODULES.conform(NODULES.empty(), "nodules").columns == NODULES.empty().columns

@@ -1,0 +1,76 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nodulebench.statistics.intervals import (
+    bca_interval,
+    clopper_pearson_interval,
+    cluster_ratio_interval,
+    jackknife_interval,
+    percentile_interval,
+    sorted_index_interval,
+    wilson_interval,
+)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(1166, 1186), (20, 20), (0, 7), (3, 8)])
+def test_binomial_intervals_agree_with_scipy(successes: int, trials: int) -> None:
+    test = stats.binomtest(successes, trials)
+    for ours, name in ((wilson_interval, "wilson"), (clopper_pearson_interval, "exact")):
+        theirs = test.proportion_ci(confidence_level=0.95, method=name)
+        assert ours(successes, trials, 0.95) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_wilson_of_1166_of_1186_is_the_published_one() -> None:
+    low, high = wilson_interval(1166, 1186, 0.95)
+    assert (round(low, 6), round(high, 6)) == (0.974096, 0.989057)
+
+
+def test_cluster_ratio_by_hand() -> None:
+    # two patients with nodules: 1 of 2 and 3 of 4 found; the third patient has none
+    low, high = cluster_ratio_interval(np.array([1.0, 3.0, 0.0]), np.array([2.0, 4.0, 0.0]), 0.95)
+    ratio = 4 / 6
+    variance = 2 / (1 * 36) * ((1 - 2 * ratio) ** 2 + (3 - 4 * ratio) ** 2)
+    half = 1.959963984540054 * math.sqrt(variance)
+    assert (low, high) == pytest.approx((ratio - half, ratio + half))
+
+
+def test_cluster_ratio_of_one_patient_is_undefined() -> None:
+    assert all(map(math.isnan, cluster_ratio_interval(np.ones(1), np.ones(1) * 2, 0.95)))
+
+
+def test_sorted_index_bounds_are_elements_25_and_975_of_1000() -> None:
+    values = np.random.default_rng(0).permutation(1000).astype(float)
+    low, high = sorted_index_interval(values, 0.95)
+    assert (low, high) == (25, 975)
+
+
+def test_percentile_interval_is_the_central_share() -> None:
+    assert percentile_interval(np.arange(101.0), 0.9) == pytest.approx((5, 95))
+
+
+def test_bca_agrees_with_scipy_on_the_same_replicates() -> None:
+    sample = np.random.default_rng(3).lognormal(size=40)
+    found = stats.bootstrap(
+        (sample,), np.mean, n_resamples=4000, method="BCa", rng=np.random.default_rng(1)
+    )
+    left_out = np.array([np.delete(sample, i).mean() for i in range(len(sample))])
+    low, high = bca_interval(sample.mean(), found.bootstrap_distribution, left_out, 0.95)
+    theirs = found.confidence_interval
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), rel=2e-3)
+
+
+def test_bca_falls_back_where_all_replicates_lie_on_one_side() -> None:
+    replicates = np.linspace(1, 2, 101)
+    assert bca_interval(0.5, replicates, np.arange(5.0), 0.9) == percentile_interval(
+        replicates, 0.9
+    )
+
+
+def test_jackknife_of_a_mean_is_its_standard_error() -> None:
+    sample = np.array([1.0, 4.0, 2.0, 8.0])
+    left_out = np.array([np.delete(sample, i).mean() for i in range(4)])
+    low, high = jackknife_interval(sample.mean(), left_out, 0.95)
+    assert (high - low) / 2 == pytest.approx(1.959963984540054 * sample.std(ddof=1) / 2)

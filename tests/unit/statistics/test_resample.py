@@ -1,0 +1,45 @@
+import numpy as np
+
+from nodulebench.statistics.resample import Bootstrap, leave_one_out
+
+
+def test_every_replicate_draws_as_many_units_as_there_are() -> None:
+    rows = np.concatenate(list(Bootstrap(np.arange(7), 50, 0).blocks()))
+    assert rows.shape == (50, 7)
+    assert (rows.sum(axis=1) == 7).all()
+
+
+def test_cases_of_one_patient_are_drawn_together() -> None:
+    patients = np.array([0, 1, 0, 2])
+    rows = np.concatenate(list(Bootstrap(patients, 30, 1).blocks()))
+    assert (rows[:, 0] == rows[:, 2]).all()
+
+
+def test_the_same_seed_draws_the_same_rows() -> None:
+    first, second = (np.concatenate(list(Bootstrap(np.arange(9), 5, 4).blocks())) for _ in "ab")
+    np.testing.assert_array_equal(first, second)
+
+
+def test_every_unit_can_be_drawn() -> None:
+    rows = np.concatenate(list(Bootstrap(np.arange(10), 200, 0).blocks()))
+    assert (rows.sum(axis=0) > 0).all()
+
+
+def test_legacy_draws_are_those_of_the_seeded_global_generator() -> None:
+    np.random.seed(0)
+    expected = np.array([np.bincount(np.random.randint(0, 6, 6), minlength=6) for _ in range(4)])
+    rows = np.concatenate(list(Bootstrap(np.arange(6), 4, 0, is_legacy=True).blocks()))
+    np.testing.assert_array_equal(rows, expected)
+
+
+def test_blocks_do_not_change_the_draws(monkeypatch) -> None:
+    whole = np.concatenate(list(Bootstrap(np.arange(8), 20, 3).blocks()))
+    monkeypatch.setattr("nodulebench.statistics.resample._BLOCK_ELEMENTS", 24)
+    parts = list(Bootstrap(np.arange(8), 20, 3).blocks())
+    assert len(parts) > 1
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_leave_one_out_drops_all_cases_of_a_patient() -> None:
+    rows = np.concatenate(list(leave_one_out(np.array([0, 1, 0]))))
+    np.testing.assert_array_equal(rows, [[0, 1, 0], [1, 0, 1]])
