@@ -3,14 +3,16 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.match.rules import RULES
 from nodulebench.match.scene import scene
+from nodulebench.match.size_tolerance import is_large, limit_sizes, measured_sizes_mm
 from nodulebench.model.arrays import BoolArray, IntArray
 from nodulebench.model.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
 from nodulebench.model.protocol import RuleChoice, TestProtocol
@@ -18,7 +20,15 @@ from nodulebench.model.tables import Reference, Submission
 
 
 def targets(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
-    """Which rows of NODULES have to be found: not ignored, and within the intended use."""
+    """Which rows of NODULES have to be found: not ignored, within the intended use and size."""
+    is_target = _in_scope(reference, submission, protocol)
+    if protocol.size_limit is not None:
+        is_target &= is_large(measured_sizes_mm(reference, is_target), protocol.size_limit)
+    return is_target
+
+
+def _in_scope(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
+    """Which rows of NODULES are not ignored and within the intended use, whatever their size."""
     is_target = ~reference.nodules["is_ignored"].to_numpy()
     for types in _scopes(submission, protocol):
         in_scope = reference.nodules["type"].is_in(types).fill_null(True).to_numpy()
@@ -32,8 +42,19 @@ def label_marks(
     """What one rule says of every mark of a submission.
 
     Marks below the protocol's score threshold are ``uncounted`` and marks beyond its cap are
-    ``over_cap``; neither takes part in matching.
+    ``over_cap``; neither takes part in matching. Under a size limit nodules of every size are
+    matched first, and what sizes change is applied after.
     """
+    labels = match_marks(reference, submission, protocol, rule)
+    if protocol.size_limit is None:
+        return labels
+    return limit_sizes(labels, reference, submission, protocol.size_limit)
+
+
+def match_marks(
+    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
+) -> Labels:
+    """What one rule says of every mark before any limit on sizes."""
     mark_case = reference.rows_of(submission.marks["case_id"])
     is_counted = _is_over_threshold(submission, protocol)
     is_kept = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
@@ -42,7 +63,7 @@ def label_marks(
         submission,
         mark_case=mark_case,
         is_judged=is_kept,
-        is_target=targets(reference, submission, protocol),
+        is_target=_in_scope(reference, submission, protocol),
     )
     judged = RULES[rule.name](seen, **rule_parameters(RULES[rule.name], rule, protocol))
     left_out = np.flatnonzero(~is_kept)
@@ -57,27 +78,36 @@ def label_marks(
 def rule_parameters(
     rule: Callable[..., Labels], choice: RuleChoice, protocol: TestProtocol
 ) -> dict[str, Any]:
-    """The keyword arguments of a rule: its own parameters over the protocol's common ones."""
+    """The keyword arguments of a rule: its own parameters over the protocol's common ones.
+
+    Raises:
+        InputError: for each parameter that the rule does not have, or whose value it cannot take.
+    """
+    hints = get_type_hints(rule, include_extras=True)
     known = {
-        name
+        name: TypeAdapter(hints[name])
         for name, parameter in inspect.signature(rule).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    unknown = [name for name in choice.parameters if name not in known]
-    if unknown:
-        raise InputError(
-            Problem(
-                f"protocol '{protocol.name}' rule '{choice.name}'",
-                f"has no parameter '{name}'.",
-                f"Its parameters: {', '.join(sorted(known))}.",
-            )
-            for name in unknown
-        )
+    where = f"protocol '{protocol.name}' rule '{choice.name}'"
     common = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
-    chosen = {
+    chosen: dict[str, Any] = {
         name: value for name, value in common.items() if name in known and value != "published"
     }
-    return chosen | choice.parameters
+    problems = []
+    for name, value in choice.parameters.items():
+        if name not in known:
+            remedy = f"Its parameters: {', '.join(sorted(known))}."
+            problems.append(Problem(where, f"has no parameter '{name}'.", remedy))
+            continue
+        try:
+            chosen[name] = known[name].validate_python(value)
+        except ValidationError as error:
+            message = error.errors(include_url=False)[0]["msg"]
+            problems.append(Problem(where, f"cannot take {name} = {value!r}: {message}."))
+    if problems:
+        raise InputError(problems)
+    return chosen
 
 
 def _scopes(submission: Submission, protocol: TestProtocol) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 _SLACK = 1e-6  # relative; only widens the search, the exact test comes after
 
@@ -24,10 +24,8 @@ def pairs_within(
     """
     reach = radius_mm + _SLACK * (1 + np.abs(nodule_xyz[:, 0]) + radius_mm)
     order, first, stop = _runs_along_x(mark_case, mark_xyz[:, 0], nodule_case, nodule_xyz, reach)
-    length = np.maximum(stop - first, 0)
-    nodule = np.repeat(np.arange(len(nodule_case)), length)
-    offset = np.arange(len(nodule)) - np.repeat(np.cumsum(length) - length, length)
-    mark = order[np.repeat(first, length) + offset]
+    nodule, position = unroll(first, np.maximum(stop - first, 0))
+    mark = order[position]
 
     difference = mark_xyz[mark] - nodule_xyz[nodule]
     squares = difference * difference
@@ -37,6 +35,25 @@ def pairs_within(
     mark, nodule = mark[is_inside], nodule[is_inside]
     by_nodule = np.lexsort((mark, nodule))
     return mark[by_nodule], nodule[by_nodule]
+
+
+def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
+    """Runs of positions written out: the run of each entry and its position.
+
+    Runs (5, 2) and (9, 1) give the runs 0 0 1 and the positions 5 6 9.
+    """
+    run = np.repeat(np.arange(len(length)), length)
+    offset = np.arange(len(run)) - np.repeat(np.cumsum(length) - length, length)
+    return run, np.repeat(first, length) + offset
+
+
+def first_of_each(*keys: IntArray) -> BoolArray:
+    """Which entries of sorted arrays begin a new combination of values."""
+    is_first = np.ones(len(keys[0]), dtype=np.bool_)
+    is_first[1:] = False
+    for key in keys:
+        is_first[1:] |= key[1:] != key[:-1]
+    return is_first
 
 
 def _runs_along_x(

@@ -9,6 +9,9 @@ import polars as pl
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.tables import Reference, Submission
 
+NEGLIGIBLE_MM = 1e-6
+"""Lengths that differ by less are equal. Files give decimals, whose differences are not exact."""
+
 
 @dataclass(frozen=True)
 class Boxes:

@@ -24,6 +24,9 @@ class Labels:
     notices: tuple[str, ...] = ()
     underestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Nodules found but reported below the size limit (FN(UE) of Fotin 2008)."""
+    overestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Marks that are false positives because they report a nodule below the size limit as above
+    it (FP(OE) of Fotin 2008)."""
 
     def count(self, label: int) -> int:
         """How many entries carry this label."""

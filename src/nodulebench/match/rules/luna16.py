@@ -61,9 +61,11 @@ def luna16(
     is_free[ignored_mark] = False
     false_mark = np.flatnonzero(is_free)
 
-    # a second mark on one nodule that is the best on another stays a duplicate under both policies
-    is_hit_elsewhere = np.isin(hit_mark, hit_mark[is_best])
-    second = np.where(is_hit_elsewhere | (duplicates == "ignore"), DUPLICATE, FALSE_POSITIVE)
+    # a second mark that is the best on another nodule is no false positive, and others are one each
+    is_false = (duplicates == "false_positive") & ~np.isin(hit_mark, hit_mark[is_best])
+    is_again = np.ones(len(hit_mark), dtype=np.bool_)
+    is_again[np.unique(hit_mark, return_index=True)[1]] = False
+    second = np.where(is_false & ~is_again, FALSE_POSITIVE, DUPLICATE)
     return Labels(
         mark=np.concatenate([hit_mark, ignored_mark, false_mark]),
         nodule=np.concatenate(

@@ -1,0 +1,199 @@
+"""One submission labelled again and again -> how the counts depend on a choice of the protocol."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import UndefinedError
+from nodulebench.match.label import label_marks, match_marks, targets
+from nodulebench.match.rules import RULES
+from nodulebench.match.size_tolerance import is_large, limit_sizes
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
+from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
+from nodulebench.model.tables import Reference, Submission
+
+
+def sweep_parameter(
+    reference: Reference,
+    submission: Submission,
+    protocol: TestProtocol,
+    rule: RuleChoice,
+    parameter: str,
+    values: Sequence[float],
+) -> pl.DataFrame:
+    """Counts under a rule for each value of one of its parameters.
+
+    Returns:
+        A table with the parameter's value, nodules hit and missed, and false positive, duplicate
+        and ignored marks.
+    """
+    nodules = int(np.count_nonzero(targets(reference, submission, protocol)))
+    rows = []
+    for value in values:
+        choice = RuleChoice(name=rule.name, parameters={**rule.parameters, parameter: value})
+        labels = label_marks(reference, submission, protocol, choice)
+        rows.append(
+            {
+                parameter: float(value),
+                "hit": labels.count(HIT),
+                "missed": nodules - labels.count(HIT),
+                "false_positive": labels.count(FALSE_POSITIVE),
+                "duplicate": labels.count(DUPLICATE),
+                "ignored": labels.count(IGNORED),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSensitivity:
+    """Nodules hit when they are matched in three ways."""
+
+    in_order: int
+    """One after another as the reference lists them."""
+    reversed_order: int
+    """One after another from the last to the first."""
+    optimal: int
+    """All at once, as many as possible."""
+
+    @property
+    def spread(self) -> int:
+        """How far the two orders are apart."""
+        return abs(self.in_order - self.reversed_order)
+
+    @property
+    def gain(self) -> int:
+        """How many more nodules the optimal assignment hits than the reference's order."""
+        return self.optimal - self.in_order
+
+
+def order_sensitivity(
+    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
+) -> OrderSensitivity:
+    """How much the number of hits depends on the order in which nodules are matched.
+
+    Raises:
+        UndefinedError: for a rule that does not assign marks to nodules one to one.
+    """
+    if "assignment" not in inspect.signature(RULES[rule.name]).parameters:
+        raise UndefinedError(f"{rule.name} does not assign marks to nodules one to one")
+
+    def hits(truth: Reference, assignment: str) -> int:
+        chosen = RuleChoice(
+            name=rule.name, parameters={**rule.parameters, "assignment": assignment}
+        )
+        return label_marks(truth, submission, protocol, chosen).count(HIT)
+
+    backwards = replace(reference, nodules=reference.nodules.reverse())
+    return OrderSensitivity(
+        in_order=hits(reference, "greedy"),
+        reversed_order=hits(backwards, "greedy"),
+        optimal=hits(reference, "optimal"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSweep:
+    """What the tolerance for size error changes (Fotin 2008)."""
+
+    table: pl.DataFrame
+    """tolerance_mm; nodules hit, missed and of these underestimated (fn_ue); false positives and
+    of these overestimates (fp_oe)."""
+    labels: tuple[Labels, ...]
+    """The labels under each tolerance, for curves."""
+    hits_settle_mm: float
+    """The smallest tolerance beyond which the number of hits no longer changes."""
+    false_positives_settle_mm: float
+    """Likewise for the number of false positives."""
+
+
+def sweep_size_tolerance(
+    reference: Reference,
+    submission: Submission,
+    protocol: TestProtocol,
+    rule: RuleChoice,
+    tolerances_mm: Sequence[float] | None = None,
+) -> SizeSweep:
+    """Match once, then apply the size limit with each tolerance.
+
+    Args:
+        reference: the test set.
+        submission: marks with diameters.
+        protocol: a protocol with a size limit.
+        rule: the rule that matches.
+        tolerances_mm: the tolerances (infinity is allowed); if left out the protocol's sweep.
+
+    Raises:
+        UndefinedError: without a size limit, or where a mark or a nodule has no diameter.
+    """
+    limit = protocol.size_limit
+    if limit is None:
+        raise UndefinedError(f"protocol '{protocol.name}' has no size limit")
+    matched = match_marks(reference, submission, protocol, rule)
+
+    def limited(tolerance_mm: float) -> Labels:
+        changed = limit.model_copy(update={"tolerance_mm": tolerance_mm})
+        return limit_sizes(matched, reference, submission, changed)
+
+    tolerances = limit.sweep_mm if tolerances_mm is None else tuple(tolerances_mm)
+    labels = tuple(limited(tolerance) for tolerance in tolerances)
+    nodules = int(np.count_nonzero(targets(reference, submission, protocol)))
+    steps = _steps_mm(matched, reference, submission, limit)
+    return SizeSweep(
+        table=_size_table(tolerances, labels, nodules),
+        labels=labels,
+        hits_settle_mm=_settles(steps, lambda tolerance: limited(tolerance).count(HIT)),
+        false_positives_settle_mm=_settles(
+            steps, lambda tolerance: limited(tolerance).count(FALSE_POSITIVE)
+        ),
+    )
+
+
+def _size_table(
+    tolerances: tuple[float, ...], labels: tuple[Labels, ...], nodules: int
+) -> pl.DataFrame:
+    hit = np.array([one.count(HIT) for one in labels], dtype=np.int64)
+    return pl.DataFrame(
+        {
+            "tolerance_mm": np.array(tolerances, dtype=np.float64),
+            "hit": hit,
+            "missed": nodules - hit,
+            "fn_ue": np.array([len(one.underestimated) for one in labels], dtype=np.int64),
+            "false_positive": np.array(
+                [one.count(FALSE_POSITIVE) for one in labels], dtype=np.int64
+            ),
+            "fp_oe": np.array([len(one.overestimated) for one in labels], dtype=np.int64),
+        }
+    )
+
+
+def _steps_mm(
+    matched: Labels, reference: Reference, submission: Submission, limit: SizeLimit
+) -> FloatArray:
+    """The tolerances at which a label can change, rising, with 0 first."""
+    is_on_nodule = matched.nodule != NO_NODULE
+    c = submission.marks["diameter_mm"].to_numpy()[matched.mark[is_on_nodule]]
+    x = reference.nodules["diameter_mm"].to_numpy()[matched.nodule[is_on_nodule]]
+    below, above = limit.minimum_mm - c, c - limit.minimum_mm
+    large = is_large(x, limit)
+    steps = [below[large & (below > 0)], above[~large & (above > 0)]]
+    if limit.reading == "strict_truth":
+        steps.append(limit.minimum_mm - x[~large & (above >= 0)])
+    return np.unique(np.round(np.concatenate([[0.0], *steps]), 6))
+
+
+def _settles(steps: FloatArray, count: Callable[[float], int]) -> float:
+    """The last step at which the count changes, 0 if it never does.
+
+    The count is constant between steps, so one look between each two suffices; the last step is
+    looked for from above, because that is where it usually lies.
+    """
+    final = count(np.inf)
+    for below, step in zip(steps[-2::-1], steps[:0:-1], strict=True):
+        if count((below + step) / 2) != final or count(step) != final:
+            return float(step)
+    return 0.0
