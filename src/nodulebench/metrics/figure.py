@@ -56,7 +56,7 @@ def weighted_ratio(of_case: CaseSums, case_weight: WeightArray) -> FloatArray:
     """Weighted sum over weighted sum, NaN where the denominator vanishes."""
     weight = case_weight.astype(np.float64, copy=False)
     above, below = weight @ of_case.numerator, weight @ of_case.denominator
-    ratio: FloatArray = np.full(len(below), np.nan)
+    ratio: FloatArray = np.full(below.shape, np.nan)
     return np.divide(above, below, out=ratio, where=below > 0)
 
 

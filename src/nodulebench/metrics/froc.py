@@ -1,117 +1,23 @@
-"""FROC: sensitivity against false positives per case, and its readings at chosen rates.
+"""FROC: sensitivity against false positives per case, its readings at chosen rates, and the CPM.
 
 Counts stay integers until the last division, so a rate that falls on a step of the curve reads
 the top of the step whatever the number of cases.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.metrics.luna16_program import official_sensitivity
+from nodulebench.metrics.score_order import hits_at, score_order
+from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
 
+SEVEN_RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""The operating points of LUNA16, false positives per case."""
 
-@dataclass(frozen=True, slots=True)
-class ScoreOrder:
-    """Hits and false positives from the best score down; equal scores form one group.
-
-    Group g ends after ``hits_through[g]`` hits and ``falses_through[g]`` false positives;
-    group 0 is the empty beginning of the curve.
-    """
-
-    hit_case: IntArray
-    false_case: IntArray
-    hits_through: IntArray
-    falses_through: IntArray
-    threshold: FloatArray
-
-
-def score_order(cohort: LabelledCohort) -> ScoreOrder:
-    """Sort a cohort's hits and false positives by score, once for all weights.
-
-    Raises:
-        UndefinedError: where marks have no scores or there are no nodules.
-    """
-    if not cohort.has_scores:
-        raise UndefinedError("the marks have no scores, so there is one operating point, no curve")
-    if not cohort.nodule_count:
-        raise UndefinedError("there are no nodules to find")
-    hit_score, hit_case = cohort.hit_score[cohort.is_hit], cohort.nodule_case[cohort.is_hit]
-    by_hit = np.argsort(-hit_score, kind="stable")
-    by_false = np.argsort(-cohort.false_score, kind="stable")
-    hit_score, false_score = hit_score[by_hit], cohort.false_score[by_false]
-    threshold = np.unique(np.concatenate([hit_score, false_score]))[::-1]
-    return ScoreOrder(
-        hit_case=hit_case[by_hit],
-        false_case=cohort.false_case[by_false],
-        hits_through=np.concatenate([[0], np.searchsorted(-hit_score, -threshold, "right")]),
-        falses_through=np.concatenate([[0], np.searchsorted(-false_score, -threshold, "right")]),
-        threshold=np.concatenate([[np.inf], threshold]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Brackets:
-    """Where a rate meets the curve: the last point at or below it, and the point after.
-
-    One row per replicate, one column per rate. At the end of the curve both points are its last.
-    """
-
-    hits: FloatArray
-    falses: FloatArray
-    next_hits: FloatArray
-    next_falses: FloatArray
-
-
-def find_brackets(
-    order: ScoreOrder, case_weight: WeightArray, allowed_falses: FloatArray
-) -> Brackets:
-    """Find the curve's points around a number of false positives, for many case weights.
-
-    Each replicate is one pass over the false positives that can matter (those until the highest
-    allowed number is passed in that replicate), so the cost is replicates x rates x false
-    positives per case, not the number of marks.
-
-    Args:
-        order: the sorted cohort.
-        case_weight: one row per replicate, one column per case.
-        allowed_falses: weighted false positives allowed, one row per replicate, one column per
-            rate.
-    """
-    total = len(order.false_case)
-    groups_ending_by = np.searchsorted(order.falses_through, np.arange(total + 1), "right")
-    last_group = len(order.threshold) - 1
-    prefix = _end_of_group(order, 64 + int(1.5 * np.max(allowed_falses, initial=0)))
-    dtype = np.result_type(case_weight.dtype, np.int32)
-    hits = np.zeros(len(order.hit_case) + 1, dtype)
-    falses = np.zeros(total + 1, dtype)
-    found = np.empty((4, *allowed_falses.shape))
-    for row, weight in enumerate(case_weight):
-        allowed = allowed_falses[row]
-        np.cumsum(weight[order.hit_case], out=hits[1:])
-        np.cumsum(weight[order.false_case[:prefix]], out=falses[1 : prefix + 1])
-        while prefix < total and falses[prefix] <= allowed.max(initial=0):
-            prefix = _end_of_group(order, 2 * prefix + 1)
-            np.cumsum(weight[order.false_case[:prefix]], out=falses[1 : prefix + 1])
-        within = np.searchsorted(falses[1 : prefix + 1], allowed, "right")
-        group = groups_ending_by[within] - 1
-        after = np.minimum(group + 1, last_group)
-        found[0, row] = hits[order.hits_through[group]]
-        found[1, row] = falses[order.falses_through[group]]
-        found[2, row] = hits[order.hits_through[after]]
-        found[3, row] = falses[order.falses_through[after]]
-    return Brackets(*found)
-
-
-def _end_of_group(order: ScoreOrder, count: int) -> int:
-    """The number of false positives through the end of the group that the count-th lies in."""
-    if count >= len(order.false_case):
-        return len(order.false_case)
-    return int(order.falses_through[np.searchsorted(order.falses_through, count)])
+Interpolation = Literal["linear", "step", "luna16"]
 
 
 def froc_curve(cohort: LabelledCohort) -> Curve:
@@ -131,25 +37,48 @@ def sensitivity_at_fp_rate(
     cohort: LabelledCohort,
     case_weight: WeightArray,
     *,
-    operating_points: tuple[float, ...],
-    interpolation: Literal["linear", "step"] = "linear",
+    operating_points: tuple[float, ...] = SEVEN_RATES,
+    interpolation: Interpolation = "linear",
 ) -> FloatArray:
     """Sensitivity at given numbers of false positives per case (columns), per replicate (rows).
 
     ``linear`` reads the straight line between neighbouring operating points (it differs from
     ``step`` only inside a group of equal scores); ``step`` reads the best sensitivity reached with
     no more false positives than allowed. Beyond the end of the curve its last value holds.
+    ``luna16`` gives the official program's number, rounding included.
     """
+    if interpolation == "luna16":
+        return official_sensitivity(cohort, case_weight, operating_points=operating_points)
     order = score_order(cohort)
     cases = case_weight.sum(axis=1, dtype=np.float64)
     nodules_of_case = np.bincount(cohort.nodule_case, minlength=cohort.case_count)
     nodules = case_weight @ nodules_of_case.astype(np.float64)
     allowed = np.multiply.outer(cases, np.asarray(operating_points, dtype=np.float64))
-    around = find_brackets(order, case_weight, allowed)
-    hits = around.hits
-    if interpolation == "linear":
-        width = around.next_falses - around.falses
-        share = np.divide(allowed - around.falses, width, out=np.zeros_like(width), where=width > 0)
-        hits = hits + share * (around.next_hits - hits)
+    hits = hits_at(order, case_weight, allowed, is_linear=interpolation == "linear")
     with np.errstate(invalid="ignore"):
         return hits / np.where(nodules > 0, nodules, np.nan)[:, np.newaxis]
+
+
+def cpm(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    operating_points: tuple[float, ...] = SEVEN_RATES,
+    interpolation: Interpolation = "linear",
+) -> FloatArray:
+    """Competition performance metric: mean sensitivity over the operating points."""
+    read = sensitivity_at_fp_rate(
+        cohort, case_weight, operating_points=operating_points, interpolation=interpolation
+    )
+    mean: FloatArray = read.mean(axis=1)
+    return mean
+
+
+def cpm_exact(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    operating_points: tuple[float, ...] = SEVEN_RATES,
+) -> FloatArray:
+    """Mean sensitivity over the operating points from exact counts, under every protocol."""
+    return cpm(cohort, case_weight, operating_points=operating_points, interpolation="linear")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics.froc import ScoreOrder, find_brackets, score_order
+from nodulebench.metrics.score_order import ScoreOrder, find_brackets, score_order
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve

@@ -1,6 +1,12 @@
-"""Recall, precision, F-beta, miss rate and false positives per case, over all marks that count."""
+"""Recall, precision, F-beta, false positives and calls of whole cases, over all marks that count.
+
+A case is called abnormal by any mark that counts as hit or false positive in it.
+"""
+
+import numpy as np
 
 from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.model.arrays import BoolArray
 from nodulebench.model.cohort import LabelledCohort
 
 
@@ -37,6 +43,37 @@ def _falses_of_cases(cohort: LabelledCohort) -> CaseSums:
     return CaseSums(falses, falses * 0 + 1)
 
 
+def _falses_of_normal_cases(cohort: LabelledCohort) -> CaseSums:
+    is_normal = (sum_by_case(cohort, cohort.nodule_case) == 0).astype(np.float64)
+    falses = sum_by_case(cohort, cohort.false_case)
+    return CaseSums(falses * is_normal, is_normal)
+
+
+def _marks_of_cases(cohort: LabelledCohort) -> CaseSums:
+    mark_case = cohort.reference.rows_of(cohort.submission.marks["case_id"])
+    marks = sum_by_case(cohort, mark_case[mark_case >= 0])
+    return CaseSums(marks, np.ones_like(marks))
+
+
+def _abnormal_cases_called(cohort: LabelledCohort) -> CaseSums:
+    is_abnormal = sum_by_case(cohort, cohort.nodule_case) > 0
+    return _count_cases(is_abnormal & _is_called(cohort), is_abnormal)
+
+
+def _normal_cases_not_called(cohort: LabelledCohort) -> CaseSums:
+    is_normal = sum_by_case(cohort, cohort.nodule_case) == 0
+    return _count_cases(is_normal & ~_is_called(cohort), is_normal)
+
+
+def _is_called(cohort: LabelledCohort) -> BoolArray:
+    hits = sum_by_case(cohort, cohort.nodule_case[cohort.is_hit])
+    return hits + sum_by_case(cohort, cohort.false_case) > 0
+
+
+def _count_cases(is_right: BoolArray, is_counted: BoolArray) -> CaseSums:
+    return CaseSums(is_right.astype(np.float64), is_counted.astype(np.float64))
+
+
 recall = Ratio(
     "recall",
     "Nodules hit / all nodules (sensitivity, lesion localisation rate)",
@@ -69,4 +106,30 @@ fp_per_case = Ratio(
     "False positives / cases tested (non-lesion localisation rate)",
     _falses_of_cases,
     "there are no cases",
+)
+fp_per_normal_case = Ratio(
+    "fp_per_normal_case",
+    "False positives in cases without nodules / cases without nodules",
+    _falses_of_normal_cases,
+    "there is no case without nodules",
+)
+marks_per_case = Ratio(
+    "marks_per_case",
+    "All marks submitted / cases tested (candidates per scan)",
+    _marks_of_cases,
+    "there are no cases",
+)
+case_sensitivity = Ratio(
+    "case_sensitivity",
+    "Cases with nodules that have a mark / cases with nodules",
+    _abnormal_cases_called,
+    "there are no nodules to find",
+    is_proportion=True,
+)
+case_specificity = Ratio(
+    "case_specificity",
+    "Cases without nodules that have no mark / cases without nodules",
+    _normal_cases_not_called,
+    "there is no case without nodules",
+    is_proportion=True,
 )

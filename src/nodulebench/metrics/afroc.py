@@ -1,0 +1,183 @@
+"""AFROC: nodules rated above the highest false positive of a case, weighted or not; case ROC.
+
+A false-positive rating of a case is its highest score among false positives, -inf without any;
+a nodule's rating is the score of its hit, -inf if it was missed. The area is the share of pairs
+(false-positive rating, nodule rating) that the nodule wins, ties counting one half. AFROC takes
+the false-positive ratings from cases without nodules, AFROC1 from all cases; the weighted forms
+give every case with nodules the same say. Chakraborty, Observer Performance Methods for
+Diagnostic Imaging (2017).
+"""
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.metrics.ratings import (
+    Ratings,
+    concordance,
+    divide,
+    highest_false,
+    highest_hit,
+    is_abnormal,
+    rated,
+    rating_curve,
+    require_cases,
+    row_blocks,
+)
+from nodulebench.metrics.score_order import require_scores, score_order
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.results import Curve
+
+
+def afroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the AFROC: nodules against the highest false positive of normal cases."""
+    return concordance(_normal_noise(cohort, "AFROC", "AFROC1"), _nodules(cohort), case_weight)
+
+
+def wafroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the weighted AFROC: as AFROC, every abnormal case counting the same."""
+    noise = _normal_noise(cohort, "wAFROC", "wAFROC1")
+    return concordance(noise, _weighted_nodules(cohort), case_weight)
+
+
+def afroc1_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the AFROC1: nodules against the highest false positive of every case."""
+    return concordance(_all_noise(cohort), _nodules(cohort), case_weight)
+
+
+def wafroc1_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the weighted AFROC1: as AFROC1, every abnormal case counting the same."""
+    return concordance(_all_noise(cohort), _weighted_nodules(cohort), case_weight)
+
+
+def case_roc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the inferred ROC: each case rated by its highest mark, hit or false positive."""
+    return concordance(*_case_ratings(cohort), case_weight)
+
+
+def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under sensitivity against 1 - exp(-false positives per case).
+
+    Popescu, Medical Physics 38 (2011) 5690-5702. Right of the last operating point the curve stays
+    level, so a missed nodule adds nothing; a hit adds exp(-f), f being the false positives per
+    case scored above it (with ties, the mean of exp(-f) before and after the tied group).
+    """
+    order = score_order(cohort)
+    group = np.repeat(np.arange(len(order.hits_through)), np.diff(order.hits_through, prepend=0))
+    used, place = np.unique(
+        np.concatenate([order.falses_through[group - 1], order.falses_through[group]]),
+        return_inverse=True,
+    )
+    before, after = np.split(place, 2)
+    nodules = _nodules(cohort).total(case_weight)
+    found = np.empty(len(case_weight))
+    last = int(used.max(initial=0))
+    for block in row_blocks(case_weight, 2 * last + 4 * len(group)):
+        weight = case_weight[block]
+        falses = np.zeros((len(weight), last + 1))
+        np.cumsum(weight[:, order.false_case[:last]], axis=1, out=falses[:, 1:])
+        cases = np.maximum(weight.sum(axis=1, dtype=np.float64), np.finfo(np.float64).tiny)
+        left = np.exp(-falses[:, used] / cases[:, np.newaxis])
+        share = (left[:, before] + left[:, after]) / 2
+        found[block] = np.sum(share * weight[:, order.hit_case], axis=1)
+    return divide(found, nodules)
+
+
+def afroc_curve(cohort: LabelledCohort) -> Curve:
+    """The AFROC curve, from (0, 0) to (1, 1)."""
+    signal = _nodules(cohort)
+    return rating_curve(
+        _normal_noise(cohort, "AFROC", "AFROC1"),
+        signal,
+        len(signal.case),
+        name="afroc",
+        x_name="normal cases with a false positive",
+        y_name="sensitivity",
+    )
+
+
+def wafroc_curve(cohort: LabelledCohort) -> Curve:
+    """The weighted AFROC curve, from (0, 0) to (1, 1)."""
+    signal = _weighted_nodules(cohort)
+    return rating_curve(
+        _normal_noise(cohort, "wAFROC", "wAFROC1"),
+        signal,
+        float(signal.share.sum()),
+        name="wafroc",
+        x_name="normal cases with a false positive",
+        y_name="weighted sensitivity",
+    )
+
+
+def case_roc_curve(cohort: LabelledCohort) -> Curve:
+    """The inferred ROC curve of cases, from (0, 0) to (1, 1)."""
+    normal, abnormal = _case_ratings(cohort)
+    return rating_curve(
+        normal,
+        abnormal,
+        len(abnormal.case),
+        name="case_roc",
+        x_name="normal cases called abnormal",
+        y_name="abnormal cases called abnormal",
+    )
+
+
+def _normal_noise(cohort: LabelledCohort, figure: str, instead: str) -> Ratings:
+    require_scores(cohort)
+    require_cases(cohort, figure, instead)
+    normal = np.flatnonzero(~is_abnormal(cohort))
+    return rated(normal, highest_false(cohort)[normal])
+
+
+def _all_noise(cohort: LabelledCohort) -> Ratings:
+    require_scores(cohort)
+    return rated(np.arange(cohort.case_count), highest_false(cohort))
+
+
+def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
+    """Normal and abnormal cases by their highest mark."""
+    require_scores(cohort)
+    require_cases(cohort, "the case ROC")
+    highest = np.maximum(highest_false(cohort), highest_hit(cohort))
+    abnormal = is_abnormal(cohort)
+    normal_case, abnormal_case = np.flatnonzero(~abnormal), np.flatnonzero(abnormal)
+    return rated(normal_case, highest[normal_case]), rated(abnormal_case, highest[abnormal_case])
+
+
+def _nodules(cohort: LabelledCohort) -> Ratings:
+    if not cohort.nodule_count:
+        raise UndefinedError("there are no nodules to find")
+    return rated(cohort.nodule_case, np.where(cohort.is_hit, cohort.hit_score, -np.inf))
+
+
+def _weighted_nodules(cohort: LabelledCohort) -> Ratings:
+    """Nodules whose shares add up to 1 in every case.
+
+    The column ``weight`` of NODULES, where there is one, divides a case among its nodules (scaled
+    to the sum 1 over those that have to be found); otherwise they share it equally.
+    """
+    nodules = _nodules(cohort)
+    weight = nodules.share
+    if "weight" in cohort.reference.nodules.columns:
+        stated = cohort.reference.nodules["weight"].cast(pl.Float64, strict=False)
+        weight = stated.to_numpy()[cohort.nodule_row]
+        _check_weights(cohort, weight)
+    of_case = np.bincount(cohort.nodule_case, weight, minlength=cohort.case_count)
+    return Ratings(nodules.case, nodules.rating, weight / of_case[nodules.case])
+
+
+def _check_weights(cohort: LabelledCohort, weight: FloatArray) -> None:
+    of_case = np.bincount(cohort.nodule_case, weight, minlength=cohort.case_count)
+    is_bad = ~(weight >= 0) | ~(of_case[cohort.nodule_case] > 0)
+    if is_bad.any():
+        nodules = cohort.reference.nodules[cohort.nodule_row[is_bad]]
+        raise InputError(
+            Problem(
+                f"NODULES case '{row['case_id']}' nodule '{row['nodule_id']}'",
+                f"weight {row['weight']} cannot share out the case.",
+                "Give every nodule of the case a weight of 0 or more, their sum above 0, "
+                "or leave out the column.",
+            )
+            for row in nodules.iter_rows(named=True)
+        )

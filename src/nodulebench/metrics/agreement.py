@@ -1,0 +1,105 @@
+"""Pairs of classes -> Cohen's kappa, plain or weighted, and the share of equal classes.
+
+Only nodules that were found and have a class on both sides take part: kappa describes how classes
+agree once a nodule is found, recall describes finding it. Plain kappa suits nominal classes
+(density, type); linear and quadratic weights suit graded ones (Lung-RADS), where a class two steps
+off is worse than one.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics.classes import ClassPairs, counts_by_case, density_pairs, type_pairs
+from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.lung_rads import category_pairs
+from nodulebench.metrics.ratings import divide
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+
+Penalty = Literal["plain", "linear", "quadratic"]
+
+
+def kappa(counts: FloatArray, *, penalty: Penalty = "plain") -> FloatArray:
+    """Cohen's kappa of square tables of counts (the last two axes), NaN where undefined.
+
+    kappa = 1 - (observed penalty) / (penalty expected by chance from the margins). The penalty of
+    classes i and j is 0 or 1 (plain), |i - j| (linear) or (i - j)^2 (quadratic).
+    """
+    size = counts.shape[-1]
+    distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    match penalty:
+        case "plain":
+            cost = (distance > 0).astype(np.float64)
+        case "linear":
+            cost = distance
+        case "quadratic":
+            cost = distance**2
+    total = counts.sum(axis=(-2, -1))
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    observed = (counts * cost).sum(axis=(-2, -1)) * total
+    expected = np.einsum("...i,ij,...j->...", rows, cost, columns)
+    return 1 - divide(observed, expected)
+
+
+def density_kappa(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Cohen's kappa of the four density classes, over found nodules."""
+    return _kappa_of(cohort, density_pairs(cohort), case_weight, "plain", "density")
+
+
+def type_kappa(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Cohen's kappa of the six nodule types, over found nodules."""
+    return _kappa_of(cohort, type_pairs(cohort), case_weight, "plain", "type")
+
+
+def category_kappa(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Cohen's kappa of Lung-RADS categories, over found nodules."""
+    return _kappa_of(cohort, category_pairs(cohort), case_weight, "plain", "category")
+
+
+def category_kappa_linear(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Linearly weighted kappa of Lung-RADS categories, over found nodules."""
+    return _kappa_of(cohort, category_pairs(cohort), case_weight, "linear", "category")
+
+
+def category_kappa_quadratic(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Quadratically weighted kappa of Lung-RADS categories, over found nodules."""
+    return _kappa_of(cohort, category_pairs(cohort), case_weight, "quadratic", "category")
+
+
+def _same_category(cohort: LabelledCohort) -> CaseSums:
+    pairs = category_pairs(cohort)
+    return CaseSums(
+        sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
+        sum_by_case(cohort, cohort.nodule_case[pairs.is_paired]),
+    )
+
+
+category_agreement = Ratio(
+    "category_agreement",
+    "Found nodules with the reference's Lung-RADS category / found nodules with a category",
+    _same_category,
+    "no found nodule has a Lung-RADS category in both the reference and the mark",
+    is_proportion=True,
+)
+
+
+def _kappa_of(
+    cohort: LabelledCohort,
+    pairs: ClassPairs,
+    case_weight: WeightArray,
+    penalty: Penalty,
+    what: str,
+) -> FloatArray:
+    if not pairs.is_paired.any():
+        raise UndefinedError(f"no found nodule has a {what} in both the reference and the mark")
+    said, truth = pairs.said[pairs.is_paired], pairs.truth[pairs.is_paired]
+    if len(np.union1d(said, truth)) == 1:
+        raise UndefinedError(
+            f"every found nodule has the {what} '{pairs.names[said[0]]}' on both sides, "
+            "so chance agreement is complete"
+        )
+    counts = case_weight.astype(np.float64, copy=False) @ counts_by_case(cohort, pairs)
+    size = len(pairs.names)
+    return kappa(counts.reshape(-1, size, size), penalty=penalty)

@@ -1,0 +1,125 @@
+"""What the algorithm says of found nodules: size error, diameter error, density, confusion table.
+
+Size and diameter figures take the found nodules that have the measure on both sides; a negative
+or zero reference size means that it was not measured.
+"""
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs, says_density
+from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.cohort import LabelledCohort
+
+
+def _measured(cohort: LabelledCohort, column: str) -> tuple[FloatArray, FloatArray]:
+    """A size in the reference and as said, NaN in both unless both are there."""
+    truth, said = cohort.truth(column), cohort.said(column)
+    is_measured = (truth > 0) & np.isfinite(said)
+    return np.where(is_measured, truth, np.nan), np.where(is_measured, said, np.nan)
+
+
+def _mean_of(cohort: LabelledCohort, value: FloatArray) -> CaseSums:
+    """The sums of a mean over the nodules whose value is not NaN."""
+    is_known = np.isfinite(value)
+    case = cohort.nodule_case[is_known]
+    return CaseSums(sum_by_case(cohort, case, value[is_known]), sum_by_case(cohort, case))
+
+
+def _relative_long_axis_errors(cohort: LabelledCohort) -> CaseSums:
+    truth, said = _measured(cohort, "long_mm")
+    return _mean_of(cohort, np.abs(said - truth) / truth)
+
+
+def _diameter_errors(cohort: LabelledCohort) -> CaseSums:
+    truth, said = _measured(cohort, "diameter_mm")
+    return _mean_of(cohort, said - truth)
+
+
+def _absolute_diameter_errors(cohort: LabelledCohort) -> CaseSums:
+    truth, said = _measured(cohort, "diameter_mm")
+    return _mean_of(cohort, np.abs(said - truth))
+
+
+def _right_densities_of_nodules(cohort: LabelledCohort) -> CaseSums:
+    if not says_density(cohort):
+        raise UndefinedError("no mark says a density")
+    pairs = density_pairs(cohort)
+    return CaseSums(
+        sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
+        sum_by_case(cohort, cohort.nodule_case[pairs.truth != SILENT]),
+    )
+
+
+def _right_densities_of_found(cohort: LabelledCohort) -> CaseSums:
+    if not says_density(cohort):
+        raise UndefinedError("no mark says a density")
+    pairs = density_pairs(cohort)
+    is_found = cohort.is_hit & (pairs.truth != SILENT)
+    return CaseSums(
+        sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
+        sum_by_case(cohort, cohort.nodule_case[is_found]),
+    )
+
+
+size_error_rate = Ratio(
+    "size_error_rate",
+    "Mean of |long axis said - long axis of the reference| / long axis of the reference",
+    _relative_long_axis_errors,
+    "no found nodule has a long axis in both the reference and the mark",
+)
+diameter_error_mm = Ratio(
+    "diameter_error_mm",
+    "Mean of diameter said - diameter of the reference, in mm (above 0: too large)",
+    _diameter_errors,
+    "no found nodule has a diameter in both the reference and the mark",
+)
+absolute_diameter_error_mm = Ratio(
+    "absolute_diameter_error_mm",
+    "Mean of |diameter said - diameter of the reference|, in mm",
+    _absolute_diameter_errors,
+    "no found nodule has a diameter in both the reference and the mark",
+)
+density_accuracy = Ratio(
+    "density_accuracy",
+    "Nodules found with the right density class / all nodules whose density is known",
+    _right_densities_of_nodules,
+    "the reference knows the density of no nodule",
+    is_proportion=True,
+)
+density_accuracy_of_found = Ratio(
+    "density_accuracy_of_found",
+    "Nodules found with the right density class / found nodules whose density is known",
+    _right_densities_of_found,
+    "no found nodule has a density in the reference",
+    is_proportion=True,
+)
+
+
+def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:
+    """How often each class was given to nodules of each class, misses and silence included.
+
+    Returns:
+        Rows ``truth, said, nodules``: every pair of classes, then what was ``missed`` and what
+        was found with its class ``not said``; nodules without a class in the reference are left
+        out.
+    """
+    said = np.where(
+        cohort.is_hit,
+        np.where(pairs.said == SILENT, len(pairs.names) + 1, pairs.said),
+        len(pairs.names),
+    )
+    answers = (*pairs.names, "missed", "not said")
+    return pl.DataFrame(
+        [
+            {
+                "truth": truth_name,
+                "said": answer,
+                "nodules": int(np.count_nonzero((pairs.truth == truth) & (said == number))),
+            }
+            for truth, truth_name in enumerate(pairs.names)
+            for number, answer in enumerate(answers)
+        ]
+    )

@@ -1,0 +1,72 @@
+"""What a report must know of each figure of merit, by its name: direction, unit, standard term."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FigureFacts:
+    """Facts about a figure that its numbers do not tell."""
+
+    is_higher_better: bool | None
+    """None: neither (a signed error is best at 0; a count of marks is no merit)."""
+    ieee_2802: str = ""
+    """The term of IEEE 2802-2022 for it, if the standard has one."""
+    unit: str = ""
+    columns: str = ""
+    """The setting whose values name the columns of a figure read at several points."""
+
+
+_BETTER, _WORSE, _NEITHER = True, False, None
+
+FACTS: dict[str, FigureFacts] = {
+    "recall": FigureFacts(_BETTER, "lesion localisation rate"),
+    "miss_rate": FigureFacts(_WORSE, "miss rate"),
+    "precision": FigureFacts(_BETTER, "precision"),
+    "f_beta": FigureFacts(_BETTER, "F1"),
+    "fp_per_case": FigureFacts(_WORSE, "non-lesion localisation rate"),
+    "fp_per_normal_case": FigureFacts(_WORSE),
+    "marks_per_case": FigureFacts(_NEITHER),
+    "case_sensitivity": FigureFacts(_BETTER, "sensitivity"),
+    "case_specificity": FigureFacts(_BETTER, "specificity"),
+    "sensitivity_at_fp_rate": FigureFacts(
+        _BETTER, "lesion localisation rate", columns="operating_points"
+    ),
+    "cpm": FigureFacts(_BETTER),
+    "cpm_exact": FigureFacts(_BETTER),
+    "average_precision": FigureFacts(_BETTER, "AP"),
+    "afroc_area": FigureFacts(_BETTER),
+    "wafroc_area": FigureFacts(_BETTER),
+    "afroc1_area": FigureFacts(_BETTER),
+    "wafroc1_area": FigureFacts(_BETTER),
+    "efroc_area": FigureFacts(_BETTER),
+    "case_roc_area": FigureFacts(_BETTER),
+    "lroc_area": FigureFacts(_BETTER),
+    "pcl_at_fpf": FigureFacts(_BETTER, columns="fpf_points"),
+    "malignancy_auc": FigureFacts(_BETTER),
+    "malignancy_accuracy": FigureFacts(_BETTER, "accuracy"),
+    "malignancy_sensitivity": FigureFacts(_BETTER, "sensitivity"),
+    "malignancy_specificity": FigureFacts(_BETTER, "specificity"),
+    "malignancy_precision": FigureFacts(_BETTER, "positive predictive value"),
+    "malignancy_f_beta": FigureFacts(_BETTER, "F1"),
+    "brier_score": FigureFacts(_WORSE),
+    "expected_calibration_error": FigureFacts(_WORSE),
+    "size_error_rate": FigureFacts(_WORSE),
+    "diameter_error_mm": FigureFacts(_NEITHER, unit="mm"),
+    "absolute_diameter_error_mm": FigureFacts(_WORSE, unit="mm"),
+    "density_accuracy": FigureFacts(_BETTER),
+    "density_accuracy_of_found": FigureFacts(_BETTER, "accuracy"),
+    "density_kappa": FigureFacts(_BETTER, "kappa"),
+    "type_kappa": FigureFacts(_BETTER, "kappa"),
+    "category_agreement": FigureFacts(_BETTER, "accuracy"),
+    "category_kappa": FigureFacts(_BETTER, "kappa"),
+    "category_kappa_linear": FigureFacts(_BETTER, "kappa"),
+    "category_kappa_quadratic": FigureFacts(_BETTER, "kappa"),
+    "mean_dice": FigureFacts(_BETTER, "Dice"),
+    "mean_iou": FigureFacts(_BETTER, "IoU"),
+    "pooled_dice": FigureFacts(_BETTER, "Dice"),
+    "pooled_iou": FigureFacts(_BETTER, "IoU"),
+    "median_seconds_per_case": FigureFacts(_WORSE, unit="s"),
+    "mean_seconds_per_case": FigureFacts(_WORSE, unit="s"),
+    "max_seconds_per_case": FigureFacts(_WORSE, unit="s"),
+    "failed_run_rate": FigureFacts(_WORSE),
+}

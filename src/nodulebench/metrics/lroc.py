@@ -1,0 +1,82 @@
+"""LROC: each case rated by its highest mark, credited only if that mark lies on a nodule.
+
+x is the fraction of cases without nodules whose rating reaches a threshold, y the fraction of
+cases with nodules whose rating reaches it and whose highest mark is a hit. A false positive as
+high as the best hit leaves the location wrong: the reader could not have told them apart. A case
+without marks is never correct, so the curve ends below 1 where nodules are missed. Swensson,
+Medical Physics 23 (1996) 1709-1725.
+"""
+
+import numpy as np
+
+from nodulebench.metrics.ratings import (
+    Ratings,
+    divide,
+    highest_false,
+    highest_hit,
+    is_abnormal,
+    rated,
+    rating_curve,
+    require_cases,
+    wins,
+)
+from nodulebench.metrics.score_order import hits_at, require_scores, sort_scores
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.results import Curve
+
+TWO_FRACTIONS = (0.05, 0.2)
+"""Where the curve is usually read: fractions of normal cases called abnormal."""
+
+
+def lroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Area under the LROC: correctly located abnormal cases rated above normal ones."""
+    normal, correct = _case_ratings(cohort)
+    pairs = normal.total(case_weight) * _abnormal_total(cohort, case_weight)
+    return divide(wins(normal, correct, case_weight), pairs)
+
+
+def pcl_at_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Fraction of abnormal cases correctly located, read on the LROC at given x (columns).
+
+    The straight line between neighbouring points is read; on a vertical step its top.
+    """
+    normal, correct = _case_ratings(cohort)
+    order = sort_scores(correct.case, correct.rating, normal.case, normal.rating)
+    allowed = np.multiply.outer(normal.total(case_weight), np.asarray(fpf_points))
+    # 0.29 * 100 is a little less than 29: rounding puts the reading back on the step
+    hits = hits_at(order, case_weight, np.round(allowed, 9), is_linear=True)
+    abnormal = np.where(normal.total(case_weight) > 0, _abnormal_total(cohort, case_weight), 0)
+    return divide(hits, np.repeat(abnormal[:, np.newaxis], len(fpf_points), axis=1))
+
+
+def lroc_curve(cohort: LabelledCohort) -> Curve:
+    """The LROC curve by all its points, from (0, 0) to x = 1."""
+    normal, correct = _case_ratings(cohort)
+    return rating_curve(
+        normal,
+        correct,
+        float(np.count_nonzero(is_abnormal(cohort))),
+        name="lroc",
+        x_name="normal cases called abnormal",
+        y_name="abnormal cases correctly located",
+    )
+
+
+def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
+    """Normal cases, and those abnormal ones whose highest mark is a hit."""
+    require_scores(cohort)
+    require_cases(cohort, "the LROC")
+    false, hit = highest_false(cohort), highest_hit(cohort)
+    normal, correct = np.flatnonzero(~is_abnormal(cohort)), np.flatnonzero(hit > false)
+    return rated(normal, false[normal]), rated(correct, hit[correct])
+
+
+def _abnormal_total(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    total: FloatArray = case_weight @ is_abnormal(cohort).astype(np.float64)
+    return total

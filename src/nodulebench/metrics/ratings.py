@@ -1,0 +1,158 @@
+"""Ratings of cases and nodules -> how often a signal is rated above noise, and the curve of it.
+
+Areas under AFROC, LROC and ROC curves are all the same sum over pairs of a noise rating x and a
+signal rating y: 1 where y > x, 1/2 where they are equal, 0 otherwise. What was never marked has
+the rating -inf, which equals itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.results import Curve
+
+_BLOCK_ELEMENTS = 1_000_000
+"""Numbers held at once in each work array (8 MB): small enough to stay near the processor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Rated things (cases, nodules), each in a case and with a share in the sum."""
+
+    case: IntArray
+    rating: FloatArray
+    share: FloatArray
+
+    def total(self, case_weight: WeightArray) -> FloatArray:
+        """The weighted sum of all shares, for each replicate."""
+        of_case = np.bincount(self.case, self.share, minlength=case_weight.shape[1])
+        total: FloatArray = case_weight @ of_case
+        return total
+
+
+def rated(case: IntArray, rating: FloatArray) -> Ratings:
+    """Ratings that all have the share 1."""
+    return Ratings(case, rating, np.ones(len(case)))
+
+
+def is_abnormal(cohort: LabelledCohort) -> BoolArray:
+    """Which cases have at least one nodule to find."""
+    return np.bincount(cohort.nodule_case, minlength=cohort.case_count) > 0
+
+
+def require_cases(cohort: LabelledCohort, figure: str, instead: str = "") -> None:
+    """Refuse a cohort that lacks normal or abnormal cases.
+
+    Raises:
+        UndefinedError: naming the kind of case that is missing and the figure to use instead.
+    """
+    abnormal = is_abnormal(cohort)
+    if not abnormal.any():
+        raise UndefinedError("there are no nodules to find")
+    if abnormal.all():
+        hint = f"; {instead} needs none" if instead else ""
+        raise UndefinedError(f"there is no case without nodules, which {figure} needs{hint}")
+
+
+def highest_by_case(cohort: LabelledCohort, case: IntArray, score: FloatArray) -> FloatArray:
+    """The highest score in every case, -inf in cases without any."""
+    highest = np.full(cohort.case_count, -np.inf)
+    np.maximum.at(highest, case, score)
+    return highest
+
+
+def highest_false(cohort: LabelledCohort) -> FloatArray:
+    """The highest score of a false positive in every case, -inf where there is none."""
+    return highest_by_case(cohort, cohort.false_case, cohort.false_score)
+
+
+def highest_hit(cohort: LabelledCohort) -> FloatArray:
+    """The highest score of a hit in every case, -inf where there is none."""
+    return highest_by_case(
+        cohort, cohort.nodule_case[cohort.is_hit], cohort.hit_score[cohort.is_hit]
+    )
+
+
+def row_blocks(case_weight: WeightArray, width: int) -> Iterator[slice]:
+    """Blocks of replicates so small that work arrays of this width take little memory."""
+    rows = max(1, _BLOCK_ELEMENTS // max(width, 1))
+    for start in range(0, len(case_weight), rows):
+        yield slice(start, start + rows)
+
+
+def wins(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> FloatArray:
+    """The weighted sum over all pairs of noise and signal, for each replicate.
+
+    Both lists are sorted once; each replicate then costs one pass over them.
+    """
+    by_noise = np.argsort(noise.rating, kind="stable")
+    by_signal = np.argsort(signal.rating, kind="stable")
+    level = signal.rating[by_signal]
+    below = np.searchsorted(noise.rating[by_noise], level, "left")
+    through = np.searchsorted(noise.rating[by_noise], level, "right")
+    noise_case, noise_share = noise.case[by_noise], noise.share[by_noise, np.newaxis]
+    signal_case, signal_half = signal.case[by_signal], signal.share[by_signal, np.newaxis] / 2
+
+    found = np.empty(len(case_weight))
+    cumulated = np.zeros((0, 0))
+    for block in row_blocks(case_weight, len(noise_case) + len(signal_case)):
+        weight = np.ascontiguousarray(case_weight[block].T, dtype=np.float64)
+        if cumulated.shape[1] != weight.shape[1]:
+            cumulated = np.zeros((len(noise_case) + 1, weight.shape[1]))
+        np.cumsum(weight[noise_case] * noise_share, axis=0, out=cumulated[1:])
+        beaten = cumulated[below]
+        beaten += cumulated[through]
+        found[block] = np.einsum("sr,sr->r", beaten, weight[signal_case] * signal_half)
+    return found
+
+
+def concordance(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> FloatArray:
+    """The share of pairs in which the signal wins; NaN in replicates that lack either kind."""
+    pairs = noise.total(case_weight) * signal.total(case_weight)
+    return divide(wins(noise, signal, case_weight), pairs)
+
+
+def divide(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Element by element, NaN where the denominator is not positive."""
+    ratio: FloatArray = np.full(below.shape, np.nan)
+    return np.divide(above, below, out=ratio, where=below > 0)
+
+
+def rating_curve(
+    noise: Ratings,
+    signal: Ratings,
+    signal_total: float,
+    *,
+    name: str,
+    x_name: str,
+    y_name: str,
+) -> Curve:
+    """Share of noise against share of signal rated at or above each threshold, from (0, 0).
+
+    Args:
+        noise: what x counts; all of it is the denominator.
+        signal: what y counts.
+        signal_total: the denominator of y.
+        name: the curve's name.
+        x_name: what x is.
+        y_name: what y is.
+    """
+    threshold = np.unique(np.concatenate([noise.rating, signal.rating]))[::-1]
+
+    def share_through(part: Ratings) -> FloatArray:
+        order = np.argsort(-part.rating, kind="stable")
+        cumulated = np.concatenate([[0.0], np.cumsum(part.share[order])])
+        return cumulated[np.searchsorted(-part.rating[order], -threshold, "right")]
+
+    return Curve(
+        name=name,
+        x_name=x_name,
+        y_name=y_name,
+        x=np.concatenate([[0.0], share_through(noise) / noise.share.sum()]),
+        y=np.concatenate([[0.0], share_through(signal) / signal_total]),
+        threshold=np.concatenate([[np.inf], threshold]),
+    )

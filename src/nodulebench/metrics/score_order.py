@@ -1,0 +1,141 @@
+"""Hits and false positives from the best score down, and where a rate meets their curve."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOrder:
+    """Hits and false positives from the best score down; equal scores form one group.
+
+    Group g ends after ``hits_through[g]`` hits and ``falses_through[g]`` false positives;
+    group 0 is the empty beginning of the curve.
+    """
+
+    hit_case: IntArray
+    false_case: IntArray
+    hits_through: IntArray
+    falses_through: IntArray
+    threshold: FloatArray
+
+
+def score_order(cohort: LabelledCohort) -> ScoreOrder:
+    """Sort a cohort's hits and false positives by score, once for all weights.
+
+    Raises:
+        UndefinedError: where marks have no scores or there are no nodules.
+    """
+    require_scores(cohort)
+    if not cohort.nodule_count:
+        raise UndefinedError("there are no nodules to find")
+    return sort_scores(
+        cohort.nodule_case[cohort.is_hit],
+        cohort.hit_score[cohort.is_hit],
+        cohort.false_case,
+        cohort.false_score,
+    )
+
+
+def require_scores(cohort: LabelledCohort) -> None:
+    """Refuse a submission whose marks have no scores: it has one operating point."""
+    if not cohort.has_scores:
+        raise UndefinedError("the marks have no scores, so there is one operating point, no curve")
+
+
+def sort_scores(
+    hit_case: IntArray, hit_score: FloatArray, false_case: IntArray, false_score: FloatArray
+) -> ScoreOrder:
+    """Sort two lists of scored entries from the best score down."""
+    by_hit = np.argsort(-hit_score, kind="stable")
+    by_false = np.argsort(-false_score, kind="stable")
+    hit_score, false_score = hit_score[by_hit], false_score[by_false]
+    threshold = np.unique(np.concatenate([hit_score, false_score]))[::-1]
+    return ScoreOrder(
+        hit_case=hit_case[by_hit],
+        false_case=false_case[by_false],
+        hits_through=np.concatenate([[0], np.searchsorted(-hit_score, -threshold, "right")]),
+        falses_through=np.concatenate([[0], np.searchsorted(-false_score, -threshold, "right")]),
+        threshold=np.concatenate([[np.inf], threshold]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets:
+    """Where a rate meets the curve: the last point at or below it, and the point after.
+
+    One row per replicate, one column per rate. At the end of the curve both points are its last.
+    """
+
+    hits: FloatArray
+    falses: FloatArray
+    next_hits: FloatArray
+    next_falses: FloatArray
+
+
+def find_brackets(
+    order: ScoreOrder, case_weight: WeightArray, allowed_falses: FloatArray
+) -> Brackets:
+    """Find the curve's points around a number of false positives, for many case weights.
+
+    Each replicate is one pass over the false positives that can matter (those until the highest
+    allowed number is passed in that replicate), so the cost is replicates x rates x false
+    positives per case, not the number of marks.
+
+    Args:
+        order: the sorted cohort.
+        case_weight: one row per replicate, one column per case.
+        allowed_falses: weighted false positives allowed, one row per replicate, one column per
+            rate.
+    """
+    total = len(order.false_case)
+    groups_ending_by = np.searchsorted(order.falses_through, np.arange(total + 1), "right")
+    last_group = len(order.threshold) - 1
+    prefix = _end_of_group(order, 64 + int(1.5 * np.max(allowed_falses, initial=0)))
+    dtype = np.result_type(case_weight.dtype, np.int32)
+    hits = np.zeros(len(order.hit_case) + 1, dtype)
+    falses = np.zeros(total + 1, dtype)
+    found = np.empty((4, *allowed_falses.shape))
+    for row, weight in enumerate(case_weight):
+        allowed = allowed_falses[row]
+        np.cumsum(weight[order.hit_case], out=hits[1:])
+        np.cumsum(weight[order.false_case[:prefix]], out=falses[1 : prefix + 1])
+        while prefix < total and falses[prefix] <= allowed.max(initial=0):
+            prefix = _end_of_group(order, 2 * prefix + 1)
+            np.cumsum(weight[order.false_case[:prefix]], out=falses[1 : prefix + 1])
+        within = np.searchsorted(falses[1 : prefix + 1], allowed, "right")
+        group = groups_ending_by[within] - 1
+        after = np.minimum(group + 1, last_group)
+        found[0, row] = hits[order.hits_through[group]]
+        found[1, row] = falses[order.falses_through[group]]
+        found[2, row] = hits[order.hits_through[after]]
+        found[3, row] = falses[order.falses_through[after]]
+    return Brackets(*found)
+
+
+def _end_of_group(order: ScoreOrder, count: int) -> int:
+    """The number of false positives through the end of the group that the count-th lies in."""
+    if count >= len(order.false_case):
+        return len(order.false_case)
+    return int(order.falses_through[np.searchsorted(order.falses_through, count)])
+
+
+def hits_at(
+    order: ScoreOrder, case_weight: WeightArray, allowed_falses: FloatArray, *, is_linear: bool
+) -> FloatArray:
+    """Weighted hits where the curve meets an allowed number of false positives.
+
+    Linear reading follows the straight line between neighbouring points of the curve; otherwise
+    the last point at or below the allowed number is read. Beyond its end the last value holds.
+    """
+    around = find_brackets(order, case_weight, allowed_falses)
+    if not is_linear:
+        return around.hits
+    width = around.next_falses - around.falses
+    distance = allowed_falses - around.falses
+    share = np.divide(distance, width, out=np.zeros_like(width), where=width > 0)
+    return around.hits + share * (around.next_hits - around.hits)

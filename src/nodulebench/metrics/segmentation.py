@@ -1,0 +1,158 @@
+"""Outlines or boxes per slice -> Dice and IoU of found nodules.
+
+A nodule's extent is the stack of its slices: on each the contour, or the box where there is no
+contour. Areas are exact, added over slices of equal index; slices are taken as equally thick, so
+the thickness cancels. Found nodules with slices on both sides take part. The mean gives every
+nodule the same say, the pooled form every cubic millimetre.
+"""
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.outline_overlap import outline_areas
+from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.contour import box_contour, parse_contour
+
+_SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
+_NOTHING = np.empty((0, 2))
+
+
+def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
+    """For each found nodule with slices on both sides its areas and its Dice and IoU.
+
+    Returns:
+        Rows ``nodule`` (number in the cohort), ``truth_mm2, said_mm2, shared_mm2`` (added over
+        slices), ``dice``, ``iou``. A nodule without any area on both sides is left out.
+
+    Raises:
+        UndefinedError: where a table of slices is missing or no nodule is left.
+    """
+    slices = _paired_slices(cohort)
+    areas = _box_areas(slices)
+    is_drawn = slices["contour"].is_not_null() | slices["contour_said"].is_not_null()
+    drawn = np.flatnonzero(is_drawn.to_numpy())
+    for row, pair in zip(drawn, slices[drawn].iter_rows(named=True), strict=True):
+        areas[row] = outline_areas(_outline(pair, ""), _outline(pair, "_said"))
+    added = (
+        slices.select("nodule")
+        .with_columns(pl.DataFrame(areas, schema=["truth_mm2", "said_mm2", "shared_mm2"]))
+        .group_by("nodule", maintain_order=True)
+        .sum()
+    )
+    whole = pl.col("truth_mm2") + pl.col("said_mm2")
+    table = added.filter(whole > 0).with_columns(
+        dice=2 * pl.col("shared_mm2") / whole,
+        iou=pl.col("shared_mm2") / (whole - pl.col("shared_mm2")),
+    )
+    if not table.height:
+        raise UndefinedError("no found nodule has an outline or box with an area")
+    return table
+
+
+def _mean_of(cohort: LabelledCohort, column: str) -> CaseSums:
+    table = overlap_table(cohort)
+    case = cohort.nodule_case[table["nodule"].to_numpy()]
+    return CaseSums(sum_by_case(cohort, case, table[column].to_numpy()), sum_by_case(cohort, case))
+
+
+def _mean_dice(cohort: LabelledCohort) -> CaseSums:
+    return _mean_of(cohort, "dice")
+
+
+def _mean_iou(cohort: LabelledCohort) -> CaseSums:
+    return _mean_of(cohort, "iou")
+
+
+def _pooled_areas(cohort: LabelledCohort) -> tuple[FloatArray, FloatArray]:
+    """For each case the shared area of its nodules, and the sum of both sides' areas."""
+    table = overlap_table(cohort)
+    case = cohort.nodule_case[table["nodule"].to_numpy()]
+    shared = table["shared_mm2"].to_numpy()
+    whole = (table["truth_mm2"] + table["said_mm2"]).to_numpy()
+    return sum_by_case(cohort, case, shared), sum_by_case(cohort, case, whole)
+
+
+def _pooled_dice(cohort: LabelledCohort) -> CaseSums:
+    shared, whole = _pooled_areas(cohort)
+    return CaseSums(2 * shared, whole)
+
+
+def _pooled_iou(cohort: LabelledCohort) -> CaseSums:
+    shared, whole = _pooled_areas(cohort)
+    return CaseSums(shared, whole - shared)
+
+
+_NONE_LEFT = "no found nodule has an outline or box with an area"
+
+mean_dice = Ratio(
+    "mean_dice", "Mean Dice coefficient of found nodules, over slices", _mean_dice, _NONE_LEFT
+)
+mean_iou = Ratio(
+    "mean_iou", "Mean intersection over union of found nodules, over slices", _mean_iou, _NONE_LEFT
+)
+pooled_dice = Ratio(
+    "pooled_dice", "Dice coefficient of all found nodules taken together", _pooled_dice, _NONE_LEFT
+)
+pooled_iou = Ratio(
+    "pooled_iou",
+    "Intersection over union of all found nodules taken together",
+    _pooled_iou,
+    _NONE_LEFT,
+)
+
+
+def _paired_slices(cohort: LabelledCohort) -> pl.DataFrame:
+    """One row per found nodule and slice that either side has; shapes of both sides."""
+    truth, said = cohort.reference.slices, cohort.submission.slices
+    if truth is None:
+        raise UndefinedError("the reference has no boxes or outlines per slice")
+    if said is None:
+        raise UndefinedError("the submission has no boxes or outlines per slice")
+    found = np.flatnonzero(cohort.is_hit)
+    of_truth = _slices_of(
+        truth, cohort.reference.nodules, "nodule_id", found, cohort.nodule_row[found]
+    )
+    of_said = _slices_of(said, cohort.submission.marks, "mark_id", found, cohort.hit_mark[found])
+    of_truth = of_truth.join(of_said, on="nodule", how="semi", maintain_order="left")
+    of_said = of_said.join(of_truth, on="nodule", how="semi", maintain_order="left")
+    paired = of_truth.join(
+        of_said, on=["nodule", "slice_index"], how="full", suffix="_said", coalesce=True
+    )
+    if not paired.height:
+        raise UndefinedError("no found nodule has boxes or outlines on both sides")
+    return paired.sort("nodule", "slice_index")
+
+
+def _slices_of(
+    slices: pl.DataFrame, owners: pl.DataFrame, key: str, nodule: IntArray, owner_row: IntArray
+) -> pl.DataFrame:
+    """The slices that belong to each found nodule (a mark on two nodules belongs to both)."""
+    owner = owners[owner_row].select("case_id", key).with_columns(nodule=pl.Series(nodule))
+    return slices.join(owner, on=["case_id", key], how="inner").select(
+        "nodule", "slice_index", *_SHAPE
+    )
+
+
+def _box_areas(slices: pl.DataFrame) -> FloatArray:
+    """Areas of reference, mark and overlap on each slice, taken as boxes."""
+    sides = [
+        slices.select(pl.col(f"{name}{side}").fill_null(0.0) for name in _SHAPE[:4]).to_numpy()
+        for side in ("", "_said")
+    ]
+    low = np.maximum(*(side[:, :2] - side[:, 2:] / 2 for side in sides))
+    high = np.minimum(*(side[:, :2] + side[:, 2:] / 2 for side in sides))
+    shared = np.prod(np.maximum(high - low, 0.0), axis=1)
+    return np.column_stack([*(np.prod(side[:, 2:], axis=1) for side in sides), shared])
+
+
+def _outline(pair: dict[str, object], side: str) -> FloatArray:
+    """One side's outline on a slice: its contour, else its box, else nothing."""
+    contour, *box = (pair[f"{name}{side}"] for name in ("contour", *_SHAPE[:4]))
+    if isinstance(contour, str):
+        return parse_contour(contour, f"slice {pair['slice_index']}")
+    if box[0] is None:
+        return _NOTHING
+    return box_contour(*(float(str(value)) for value in box))

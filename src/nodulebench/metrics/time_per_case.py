@@ -1,0 +1,84 @@
+"""RUNS -> seconds per case and the share of runs that failed.
+
+Wall time of one case, from the start of its input to the end of its output, start-up excluded.
+Only runs that ended well have a reading time; the others are counted by ``failed_run_rate``.
+"""
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.ratings import row_blocks
+from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+
+
+def median_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Median wall time of a case, in seconds (runs that ended well)."""
+    case, seconds = _timed(cohort)
+    order = np.argsort(seconds, kind="stable")
+    case, seconds = case[order], seconds[order]
+    found = np.full(len(case_weight), np.nan)
+    for block in row_blocks(case_weight, 2 * len(case)):
+        reached = np.cumsum(case_weight[block][:, case], axis=1, dtype=np.float64)
+        half = reached[:, -1:] / 2
+        # the two middle values where the weights divide evenly, else twice the same
+        lower = np.argmax(reached >= half, axis=1)
+        upper = np.argmax(reached > half, axis=1)
+        middle = (seconds[lower] + seconds[upper]) / 2
+        found[block] = np.where(half[:, 0] > 0, middle, np.nan)
+    return found
+
+
+def max_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Longest wall time of a case, in seconds (runs that ended well)."""
+    case, seconds = _timed(cohort)
+    order = np.argsort(-seconds, kind="stable")
+    is_drawn = case_weight[:, case[order]] > 0
+    longest = seconds[order][np.argmax(is_drawn, axis=1)]
+    return np.where(is_drawn.any(axis=1), longest, np.nan)
+
+
+def _seconds_of_runs(cohort: LabelledCohort) -> CaseSums:
+    case, seconds = _timed(cohort)
+    return CaseSums(sum_by_case(cohort, case, seconds), sum_by_case(cohort, case))
+
+
+def _failures_of_runs(cohort: LabelledCohort) -> CaseSums:
+    runs, case = _runs(cohort)
+    is_failed = (runs["state"] != "ok").to_numpy()
+    return CaseSums(sum_by_case(cohort, case[is_failed]), sum_by_case(cohort, case))
+
+
+mean_seconds_per_case = Ratio(
+    "mean_seconds_per_case",
+    "Mean wall time of a case, in seconds (runs that ended well)",
+    _seconds_of_runs,
+    "no run ended well with a time",
+)
+failed_run_rate = Ratio(
+    "failed_run_rate",
+    "Runs that failed or timed out / cases run",
+    _failures_of_runs,
+    "no case of the test set was run",
+    is_proportion=True,
+)
+
+
+def _timed(cohort: LabelledCohort) -> tuple[IntArray, FloatArray]:
+    """Case and seconds of the runs that ended well."""
+    runs, case = _runs(cohort)
+    is_timed = ((runs["state"] == "ok") & runs["seconds"].is_not_null()).to_numpy()
+    if not is_timed.any():
+        raise UndefinedError("no run ended well with a time")
+    return case[is_timed], runs["seconds"].to_numpy()[is_timed]
+
+
+def _runs(cohort: LabelledCohort) -> tuple[pl.DataFrame, IntArray]:
+    """The runs on cases of the test set, and their cases."""
+    runs = cohort.submission.runs
+    if runs is None:
+        raise UndefinedError("the submission has no table of runs")
+    case = cohort.reference.rows_of(runs["case_id"])
+    return runs.filter(pl.Series(case >= 0)), case[case >= 0]
