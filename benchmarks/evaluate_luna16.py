@@ -37,7 +37,11 @@ def main() -> None:
     print("| what | CPU s | official / ours |")
     print("|---|---|---|")
     print(f"| official program (measured once elsewhere) | {OFFICIAL_CPU_SECONDS} | 1 |")
-    print(f"| `nodulebench evaluate`, whole process | {whole:.2f} | {OFFICIAL_CPU_SECONDS / whole:.0f} |")
-    print(f"| kernel: arrays -> counts, readings, bounds | {inner:.3f} | {OFFICIAL_CPU_SECONDS / inner:.0f} |")
+    print(
+        f"| `nodulebench evaluate`, whole process | {whole:.2f} | {OFFICIAL_CPU_SECONDS / whole:.0f} |"
+    )
+    print(
+        f"| kernel: arrays -> counts, readings, bounds | {inner:.3f} | {OFFICIAL_CPU_SECONDS / inner:.0f} |"
+    )
     print(f"| import polars and read the CSV, nothing else | {reading:.2f} | |")
     print(f"\nWhole process / merely reading the CSV: {whole / reading:.2f}")

@@ -19,7 +19,9 @@ def command(scorer: str | None, verbose: bool) -> int:
     for outcome in run_conformance(scorer):
         total += 1
         passed += outcome.is_passed
-        word = click.style("pass", fg="green") if outcome.is_passed else click.style("FAIL", fg="red")
+        word = (
+            click.style("pass", fg="green") if outcome.is_passed else click.style("FAIL", fg="red")
+        )
         detail = f"  ({outcome.detail})" if outcome.detail else ""
         click.echo(f"{word}  {outcome.kit:<7} {outcome.case}{detail}")
         if verbose or not outcome.is_passed:

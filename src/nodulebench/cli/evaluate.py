@@ -32,7 +32,7 @@ def command(
     seed: int | None,
     engine: str,  # noqa: ARG001 - one engine so far; scripts may name it
 ) -> None:
-    """Score MARKS, one file or folder per algorithm, under every rule of a protocol.
+    r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
     \b
     nodulebench evaluate my_marks.csv --reference luna16/ --protocol luna16 --out result/
@@ -49,7 +49,9 @@ def command(
         bootstraps=bootstraps,
         seed=seed,
         out=out,
-        progress=lambda name: click.echo(f"evaluating {name}", err=True) if len(marks) > 1 else None,
+        progress=lambda name: (
+            click.echo(f"evaluating {name}", err=True) if len(marks) > 1 else None
+        ),
     )
     print_evaluation(evaluation)
     for path in written:

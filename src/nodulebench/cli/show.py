@@ -23,6 +23,27 @@ def print_evaluation(evaluation: Evaluation) -> None:
                 click.echo(f"  {line}")
 
 
+def print_table(evaluation: Evaluation) -> None:
+    """Print one line per algorithm and rule: counts and three main figures."""
+    width = max(len(one.name) for one in evaluation.algorithms)
+    click.secho(
+        f"{'algorithm':<{width}}  {'rule':<16} {'hit':>5} {'missed':>7} {'FP':>6}  "
+        f"{'recall':<22} {'precision':<22} CPM",
+        bold=True,
+    )
+    for algorithm in evaluation.algorithms:
+        for result in algorithm.rules.values():
+            shown = [
+                with_interval(figure) if isinstance(figure, Estimate) else ""
+                for figure in map(result.figures.get, ("recall", "precision", "cpm"))
+            ]
+            click.echo(
+                f"{algorithm.name:<{width}}  {result.rule:<16} {result.counts['hit']:>5} "
+                f"{result.counts['missed']:>7} {result.counts['false_positive']:>6}  "
+                f"{shown[0]:<22} {shown[1]:<22} {shown[2]}"
+            )
+
+
 def _result_lines(result: RuleResult) -> list[str]:
     if result.undefined:
         return [f"not applicable: {result.undefined}"]

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 
@@ -18,8 +19,33 @@ def file_digest(path: Path) -> str:
 
 
 def table_digest(*tables: pl.DataFrame | None) -> str:
-    """The digest of tables' contents, whatever file they came from."""
+    """The digest of tables' contents, whatever file they came from.
+
+    Column by column: name, type, which rows are empty, and the values as little-endian numbers or
+    as UTF-8 text with its length in bytes.
+    """
     whole = hashlib.sha256()
     for table in tables:
-        whole.update(b"\x00" if table is None else table.write_csv().encode())
+        whole.update(b"no table" if table is None else str(table.shape).encode())
+        for column in () if table is None else table.get_columns():
+            whole.update(f"|{column.name}:{column.dtype}|".encode())
+            whole.update(np.packbits(column.is_null().to_numpy()).tobytes())
+            if column.null_count() < len(column):
+                whole.update(_column_bytes(column))
     return "sha256:" + whole.hexdigest()
+
+
+def _column_bytes(column: pl.Series) -> bytes:
+    if column.dtype.is_float():
+        return column.fill_null(0).cast(pl.Float64).to_numpy().astype("<f8").tobytes()
+    if column.dtype.is_integer() or column.dtype == pl.Boolean:
+        return (
+            column.fill_null(0 if column.dtype.is_integer() else False)
+            .cast(pl.Int64)
+            .to_numpy()
+            .astype("<i8")
+            .tobytes()
+        )
+    text = column.cast(pl.String).fill_null("")
+    lengths = text.str.len_bytes().to_numpy().astype("<i8").tobytes()
+    return lengths + str(text.str.join("").item() if len(text) else "").encode()

@@ -1,6 +1,7 @@
 """Hits and false positives from the best score down, and where a rate meets their curve."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,8 +25,9 @@ class ScoreOrder:
     threshold: FloatArray
 
 
+@lru_cache(maxsize=4)
 def score_order(cohort: LabelledCohort) -> ScoreOrder:
-    """Sort a cohort's hits and false positives by score, once for all weights.
+    """Sort a cohort's hits and false positives by score, once for all weights and figures.
 
     Raises:
         UndefinedError: where marks have no scores or there are no nodules.
@@ -95,7 +97,7 @@ def find_brackets(
     total = len(order.false_case)
     groups_ending_by = np.searchsorted(order.falses_through, np.arange(total + 1), "right")
     last_group = len(order.threshold) - 1
-    prefix = _end_of_group(order, 64 + int(1.5 * np.max(allowed_falses, initial=0)))
+    prefix = _end_of_group(order, 64 + int(1.15 * np.max(allowed_falses, initial=0)))
     dtype = np.result_type(case_weight.dtype, np.int32)
     hits = np.zeros(len(order.hit_case) + 1, dtype)
     falses = np.zeros(total + 1, dtype)
@@ -139,3 +141,14 @@ def hits_at(
     distance = allowed_falses - around.falses
     share = np.divide(distance, width, out=np.zeros_like(width), where=width > 0)
     return around.hits + share * (around.next_hits - around.hits)
+
+
+def running_counts(case: IntArray, through: IntArray, case_weight: WeightArray) -> FloatArray:
+    """The weighted number of sorted entries through some places (columns), per replicate (rows)."""
+    last = int(through.max(initial=0))
+    sums = np.zeros(last + 1, np.result_type(case_weight.dtype, np.int64))
+    found = np.empty((len(case_weight), len(through)))
+    for row, weight in enumerate(case_weight):
+        np.cumsum(weight.take(case[:last]), out=sums[1:])
+        found[row] = sums[through]
+    return found

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.labels import FALSE_POSITIVE, HIT, Labels
 from nodulebench.model.tables import Reference, Submission
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledCohort:
     """One algorithm under one rule: arrays that index cases, nodules and marks.
 
@@ -54,19 +55,19 @@ class LabelledCohort:
 
     def truth_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
         """A column of NODULES as class numbers, -1 where the reference is silent."""
-        return _class_numbers(self.reference.nodules[column].to_list(), classes)[self.nodule_row]
+        return _class_numbers(self.reference.nodules[column], classes)[self.nodule_row]
 
     def said_class(self, column: str, classes: tuple[str, ...]) -> IntArray:
         """A column of MARKS as class numbers for each nodule's hit, -1 where missed or silent."""
-        values = _class_numbers(self.submission.marks[column].to_list(), classes)
+        values = _class_numbers(self.submission.marks[column], classes)
         found = np.full(self.nodule_count, -1, dtype=np.int64)
         found[self.is_hit] = values[self.hit_mark[self.is_hit]]
         return found
 
 
-def _class_numbers(values: list[str | None], classes: tuple[str, ...]) -> IntArray:
+def _class_numbers(values: pl.Series, classes: tuple[str, ...]) -> IntArray:
     number = {name: index for index, name in enumerate(classes)}
-    return np.array([number.get(value or "", -1) for value in values], dtype=np.int64)
+    return values.replace_strict(number, default=-1, return_dtype=pl.Int64).to_numpy()
 
 
 def labelled_cohort(

@@ -1,7 +1,7 @@
 """Labelled cohort x protocol -> every figure of merit with its interval."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics import FIGURES
-from nodulebench.metrics.figure import CaseSums, Ratio
+from nodulebench.metrics import FACTS, FIGURES
+from nodulebench.metrics.figure import CaseSums, Ratio, weighted_ratio
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
@@ -27,6 +27,7 @@ from nodulebench.statistics.intervals import (
 from nodulebench.statistics.resample import Bootstrap, leave_one_out
 
 Figure = Callable[[LabelledCohort, WeightArray], FloatArray]
+
 
 def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> Figure:
     """The figure with those settings filled in that are fields of the protocol."""
@@ -59,12 +60,40 @@ def bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> Bootstrap:
 def replicate_figures(
     cohort: LabelledCohort, figures: Mapping[str, Figure], blocks: Iterable[WeightArray]
 ) -> dict[str, FloatArray]:
-    """The values of figures on every row of weights."""
+    """The values of figures on every row of weights.
+
+    All figures that are ratios of sums over cases are one matrix product.
+    """
+    sums = {name: sums_of(figure, cohort) for name, figure in figures.items()}
+    ratios = {name: of_case for name, of_case in sums.items() if of_case is not None}
     values: dict[str, list[FloatArray]] = {name: [] for name in figures}
     for block in blocks:
+        for name, column in zip(
+            ratios, replicate_ratios(list(ratios.values()), block), strict=True
+        ):
+            values[name].append(column)
         for name, figure in figures.items():
-            values[name].append(figure(cohort, block))
+            if name not in ratios:
+                values[name].append(figure(cohort, block))
     return {name: np.concatenate(parts) for name, parts in values.items() if parts}
+
+
+def sums_of(figure: Figure, cohort: LabelledCohort) -> CaseSums | None:
+    """The two sums over cases that a bound figure divides; None if it is no ratio."""
+    if isinstance(figure, partial) and isinstance(figure.func, Ratio):
+        return figure.func.sums(cohort, **figure.keywords)
+    return None
+
+
+def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> FloatArray:
+    """Many ratios at once: one row per ratio, one column per row of weights."""
+    if not sums:
+        return np.empty((0, len(case_weight)))
+    stacked = CaseSums(
+        np.column_stack([of_case.numerator for of_case in sums]),
+        np.column_stack([of_case.denominator for of_case in sums]),
+    )
+    return weighted_ratio(stacked, case_weight).T
 
 
 def estimate_figures(
@@ -91,18 +120,19 @@ def estimate_figures(
             continue
         estimates[name] = {
             key: make_estimate(
-                float(point[column]), *(_column(part, column) for part in found), protocol.interval
+                float(point[column]),
+                _column(found[0], column),
+                _column(found[1], column),
+                protocol.interval,
             )
-            for column, key in enumerate(column_keys(chosen[name]))
+            for column, key in enumerate(column_keys(name, protocol))
         }
     return {name: estimates[name] for name in chosen}
 
 
-def column_keys(figure: Figure) -> list[str]:
+def column_keys(name: str, protocol: TestProtocol) -> list[str]:
     """The names of a figure's columns: the points at which it is read, as 0.125 or 8."""
-    settings = figure.keywords if isinstance(figure, partial) else {}
-    points = next(value for value in settings.values() if isinstance(value, tuple))
-    return [f"{point:g}" for point in points]
+    return [f"{point:g}" for point in getattr(protocol, FACTS[name].columns)]
 
 
 def make_estimate(
@@ -122,7 +152,9 @@ def make_estimate(
     is_defined = np.isfinite(source)
     lost = int(np.count_nonzero(~is_defined))
     if lost > len(source) // 2 or len(source) - lost < 2:
-        return replace(plain, reason=f"no interval: undefined in {lost} of {len(source)} replicates")
+        return replace(
+            plain, reason=f"no interval: undefined in {lost} of {len(source)} replicates"
+        )
     low, high = _bounds(value, source[is_defined], jackknife, interval)
     return replace(
         plain,
@@ -165,6 +197,7 @@ def _bounds(
 
 
 def leave_one_out_of(cohort: LabelledCohort, interval: IntervalChoice) -> Iterable[WeightArray]:
+    """The rows of weights that a jackknife needs, where the interval's method uses one."""
     if interval.method in ("bca", "jackknife"):
         return leave_one_out(units_of(cohort, interval))
     return ()
@@ -182,9 +215,7 @@ def _binomial_intervals(
     if not (isinstance(figure, Ratio) and figure.is_proportion):
         return {}
     of_case = figure.sums(cohort)
-    return proportion_intervals(
-        of_case, units_of(cohort, protocol.interval), protocol.interval
-    )
+    return proportion_intervals(of_case, units_of(cohort, protocol.interval), protocol.interval)
 
 
 def proportion_intervals(
@@ -203,8 +234,8 @@ def proportion_intervals(
                 found[method] = clopper_pearson_interval(successes, trials, interval.level)
             case "cluster_ratio":
                 bounds = cluster_ratio_interval(
-                    np.bincount(unit_of_case, of_case.numerator),
-                    np.bincount(unit_of_case, of_case.denominator),
+                    np.bincount(unit_of_case, of_case.numerator).astype(np.float64),
+                    np.bincount(unit_of_case, of_case.denominator).astype(np.float64),
                     interval.level,
                 )
                 if np.isfinite(bounds).all():

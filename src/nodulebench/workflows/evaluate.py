@@ -1,6 +1,6 @@
 """Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -13,11 +13,16 @@ from nodulebench.match import label_marks, targets
 from nodulebench.match.flips import flip_list, rule_difference
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, Labels
-from nodulebench.model.protocol import RuleChoice, TestProtocol
-from nodulebench.model.results import AlgorithmResult, Estimate, Evaluation, RuleResult
+from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
+from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.workflows.estimate import estimate_figures
-from nodulebench.workflows.extras import rule_extras
+from nodulebench.workflows.extras import (
+    figure_curves,
+    figure_tables,
+    matching_order,
+    size_sweep,
+)
 from nodulebench.workflows.read_froc import read_froc
 from nodulebench.workflows.strata import estimate_strata
 
@@ -40,7 +45,7 @@ def evaluate(
         protocol: everything that can change a number.
         progress: told what is being worked on.
     """
-    results = []
+    results: list[AlgorithmResult] = []
     for submission in submissions:
         if any(submission.name == done.name for done in results):
             raise InputError(
@@ -139,17 +144,24 @@ def keep_listed(
             )
             for row in others.iter_rows(named=True)
         )
-    headers = int((others["case_id"] == "seriesuid").sum())
-    names = others["case_id"].unique(maintain_order=True)
-    shown = ", ".join(f"'{name}'" for name in names.head(3))
-    notices = [
-        f"{others.height - headers} mark(s) of {len(names) - bool(headers)} case(s) that are not "
-        f"in the list were dropped, as the official program does without a word: {shown}"
-        f"{', ...' if len(names) > 3 else ''}."
-    ] if others.height > headers else []
-    if headers:
-        notices.append(f"{headers} repeated header row(s) were dropped.")
-    return replace(submission, marks=submission.marks.filter(is_listed)), tuple(notices)
+    kept = replace(submission, marks=submission.marks.filter(is_listed))
+    return kept, tuple(_dropped_notices(others["case_id"]))
+
+
+def _dropped_notices(case_ids: pl.Series) -> Iterator[str]:
+    """What the official program drops without a word, in words."""
+    is_header = case_ids == "seriesuid"
+    foreign = case_ids.filter(~is_header)
+    if len(foreign):
+        names = foreign.unique(maintain_order=True)
+        shown = ", ".join(f"'{name}'" for name in names.head(3))
+        more = ", ..." if len(names) > 3 else ""
+        yield (
+            f"{len(foreign)} mark(s) of {len(names)} case(s) that are not in the list were "
+            f"dropped: {shown}{more}."
+        )
+    if is_header.any():
+        yield f"{int(is_header.sum())} repeated header row(s) were dropped."
 
 
 def _evaluate_rule(
@@ -159,39 +171,43 @@ def _evaluate_rule(
     choice: RuleChoice,
     labels: Labels,
 ) -> RuleResult:
-    cohort = labelled_cohort(reference, submission, labels, targets(reference, submission, protocol))
-    counts = _counts(cohort, labels)
+    cohort = labelled_cohort(
+        reference, submission, labels, targets(reference, submission, protocol)
+    )
+    counts = _counts(cohort, labels, protocol.size_limit)
     wanted = [name for name in protocol.figures if name not in FROC_FIGURES]
-    others = estimate_figures(cohort, protocol, wanted)
-    froc: dict[str, Estimate | dict[str, Estimate]] = {}
-    curves = ()
+    figures = {
+        f"f{protocol.beta:g}" if name == "f_beta" else name: found
+        for name, found in estimate_figures(cohort, protocol, wanted).items()
+    }
+    curves = figure_curves(cohort, protocol)
     if any(name in protocol.figures for name in FROC_FIGURES):
         reading = read_froc(cohort, protocol)
-        froc = {
+        figures = {
             "cpm": reading.cpm,
             "sensitivity_at_fp_rate": reading.sensitivity,
             "threshold_at_fp_rate": reading.threshold,
+            **figures,
         }
-        curves = reading.curves
-    named = {
-        f"f{protocol.beta:g}" if name == "f_beta" else name: found for name, found in others.items()
-    }
-    notices = labels.notices
-    if counts["over_cap"]:
-        notices = (*notices, _cap_notice(counts["over_cap"], protocol))
+        curves = [*reading.curves, *curves]
+    sizes, size_curves = size_sweep(cohort, protocol, choice)
     return RuleResult(
         rule=choice.name,
         parameters=dict(choice.parameters),
         counts=counts,
-        figures={**froc, **named},
+        figures=figures,
         strata=estimate_strata(cohort, protocol),
-        curves=curves,
-        extras=rule_extras(cohort, labels, protocol, choice),
-        notices=notices,
+        curves=(*curves, *size_curves),
+        extras={
+            **figure_tables(cohort, protocol),
+            **matching_order(cohort, protocol, choice),
+            **sizes,
+        },
+        notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
     )
 
 
-def _counts(cohort: LabelledCohort, labels: Labels) -> dict[str, int]:
+def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:
     """Nodules hit and missed, and marks by label as the official program counts them."""
     return {
         "cases": cohort.case_count,
@@ -200,10 +216,17 @@ def _counts(cohort: LabelledCohort, labels: Labels) -> dict[str, int]:
         "missed": cohort.missed_count,
         "marks": cohort.submission.marks.height,
         **{name: labels.count(number) for number, name in enumerate(LABEL_NAMES) if number},
+        **(
+            {}
+            if limit is None
+            else {"fp_oe": len(labels.overestimated), "fn_ue": len(labels.underestimated)}
+        ),
     }
 
 
-def _cap_notice(count: int, protocol: TestProtocol) -> str:
+def _cap_notices(count: int, protocol: TestProtocol) -> tuple[str, ...]:
+    if not count:
+        return ()
     ties = {
         "drop": "marks tied across the cut are all dropped",
         "keep": "marks tied across the cut are all kept",
@@ -211,6 +234,5 @@ def _cap_notice(count: int, protocol: TestProtocol) -> str:
     }[protocol.ties]
     return (
         f"{count} mark(s) beyond the {protocol.mark_cap} best of their case were not judged "
-        f"({ties})."
+        f"({ties}).",
     )
-

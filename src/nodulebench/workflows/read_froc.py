@@ -79,7 +79,8 @@ def _bootstrap(
     rates = (*protocol.operating_points, *BAND_RATES)
     count = len(protocol.operating_points)
     blocks = [
-        _readings(cohort, block, protocol, rates) for block in bootstrap_of(cohort, protocol).blocks()
+        _readings(cohort, block, protocol, rates)
+        for block in bootstrap_of(cohort, protocol).blocks()
     ]
     left_out = [
         _readings(cohort, block, protocol, protocol.operating_points)
@@ -132,7 +133,9 @@ def _official_bootstrap(
     at_rates = [np.interp(rates, grid, bound) for bound in (low, high, mean)]
     method = method_name(interval, len(sampled))
     sensitivity = [
-        Estimate(float(value), float(lower), float(upper), interval.level, method, "", float(middle))
+        Estimate(
+            float(value), float(lower), float(upper), interval.level, method, "", float(middle)
+        )
         for value, lower, upper, middle in zip(point, *at_rates, strict=True)
     ]
     replicate_cpm = np.array([np.interp(rates, grid, row).mean() for row in sampled])

@@ -1,18 +1,19 @@
 """Labelled cohort x protocol -> results by type, size, density, and any column of the tables."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.metrics import FIGURES
-from nodulebench.metrics.figure import CaseSums, weighted_ratio
-from nodulebench.model.arrays import IntArray
+from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate, Stratum
-from nodulebench.model.tables import DENSITY_OF_TYPE, DENSITIES, NODULE_TYPES
+from nodulebench.model.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
 from nodulebench.workflows.estimate import (
     bind_settings,
     bootstrap_of,
@@ -20,6 +21,8 @@ from nodulebench.workflows.estimate import (
     make_estimate,
     proportion_intervals,
     replicate_figures,
+    replicate_ratios,
+    sums_of,
     units_of,
 )
 
@@ -28,8 +31,11 @@ FLEISCHNER_CUTS_MM = (6.0, 8.0)
 MOST_DISTINCT_NUMBERS = 8
 """A numeric column with more distinct values is cut at its quartiles."""
 
-FIGURES_OF_CASES = ("recall", "precision", "fp_per_case", "cpm")
-"""What is computed, beside the miss rate, for a stratum made of whole cases."""
+FIGURES_OF_CASES = ("recall", "precision", "fp_per_case")
+"""What is computed, beside miss rate and CPM, for a stratum made of whole cases."""
+
+Place = tuple[str, int, str]
+"""A number's place: the division, the number of the stratum in it, the figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,103 +92,130 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
 def estimate_strata(
     cohort: LabelledCohort, protocol: TestProtocol
 ) -> dict[str, dict[str, Stratum]]:
-    """Every stratum of the protocol with its nodules, misses and miss rate, with intervals."""
+    """Every stratum of the protocol with its nodules, misses and miss rate, with intervals.
+
+    Strata made of whole cases also get the protocol's main figures on those cases alone.
+    """
     divisions = {name: divide(cohort, name, protocol) for name in protocol.strata}
     found = {name: division for name, division in divisions.items() if division is not None}
-    columns = [(name, number) for name, part in found.items() for number in range(len(part.names))]
-    if not columns:
-        return {}
-    nodules = np.zeros((cohort.case_count, len(columns)))
-    misses = np.zeros_like(nodules)
-    for column, (name, number) in enumerate(columns):
-        is_in = found[name].of_nodule == number
-        nodules[:, column] = np.bincount(cohort.nodule_case[is_in], minlength=cohort.case_count)
-        is_missed = is_in & ~cohort.is_hit
-        misses[:, column] = np.bincount(cohort.nodule_case[is_missed], minlength=cohort.case_count)
-    sums = CaseSums(misses, nodules)
-    replicates = [weighted_ratio(sums, block) for block in bootstrap_of(cohort, protocol).blocks()]
-    jackknife = [
-        weighted_ratio(sums, block) for block in leave_one_out_of(cohort, protocol.interval)
-    ]
-    drawn = np.concatenate(replicates) if replicates else None
-    left_out = np.concatenate(jackknife) if jackknife else None
-
-    results: dict[str, dict[str, Stratum]] = {name: {} for name in found}
-    for column, (name, number) in enumerate(columns):
-        of_case = CaseSums(misses[:, column], nodules[:, column])
-        count, missed = int(of_case.denominator.sum()), int(of_case.numerator.sum())
-        miss_rate = (
-            make_estimate(
-                missed / count,
-                None if drawn is None else drawn[:, column],
-                None if left_out is None else left_out[:, column],
-                protocol.interval,
-                proportion_intervals(of_case, units_of(cohort, protocol.interval), protocol.interval),
+    rates: dict[Place, CaseSums] = {}
+    for name, part in found.items():
+        for number in range(len(part.names)):
+            is_in = part.of_nodule == number
+            rates[name, number, "miss_rate"] = _misses_of_nodules(cohort, is_in)
+            if part.of_case is not None:
+                for figure, of_case in _ratios(cohort, protocol).items():
+                    rates[name, number, figure] = _on_cases(of_case, part.of_case == number)
+    estimates = _estimate_ratios(cohort, protocol, rates)
+    return {
+        name: {
+            stratum: Stratum(
+                nodules=int(rates[name, number, "miss_rate"].denominator.sum()),
+                missed=int(rates[name, number, "miss_rate"].numerator.sum()),
+                miss_rate=estimates[name, number, "miss_rate"],
+                is_too_few=rates[name, number, "miss_rate"].denominator.sum()
+                < protocol.minimum_stratum,
+                cases=None if part.of_case is None else int(np.sum(part.of_case == number)),
+                figures=_figures_of_cases(cohort, protocol, part, number)
+                | {
+                    figure: estimate
+                    for (division, place, figure), estimate in estimates.items()
+                    if (division, place) == (name, number) and figure != "miss_rate"
+                },
             )
-            if count
-            else Estimate(None, reason="no nodules in this stratum")
-        )
-        part = found[name]
-        results[name][part.names[number]] = Stratum(
-            nodules=count,
-            missed=missed,
-            miss_rate=miss_rate,
-            is_too_few=count < protocol.minimum_stratum,
-            cases=None if part.of_case is None else int(np.sum(part.of_case == number)),
-            figures={} if part.of_case is None else _case_figures(cohort, protocol, part, number),
-        )
-    return results
+            for number, stratum in enumerate(part.names)
+        }
+        for name, part in found.items()
+    }
 
 
-def _case_figures(
-    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
-) -> dict[str, Estimate]:
-    """Figures on the cases of one stratum: the same figures with the other cases' weight 0."""
-    if division.of_case is None:
-        return {}
-    is_in = (division.of_case == number).astype(np.int32)
-    names = [name for name in FIGURES_OF_CASES if name in protocol.figures]
-    estimates: dict[str, Estimate] = {}
-    for name in names:
-        figure = bind_settings(FIGURES[name], protocol)
-        try:
-            value = float(figure(cohort, is_in[np.newaxis, :])[0])
-        except UndefinedError as error:
-            estimates[name] = Estimate(None, reason=str(error))
+def _misses_of_nodules(cohort: LabelledCohort, is_in: BoolArray) -> CaseSums:
+    return CaseSums(
+        sum_by_case(cohort, cohort.nodule_case[is_in & ~cohort.is_hit]),
+        sum_by_case(cohort, cohort.nodule_case[is_in]),
+    )
+
+
+def _ratios(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, CaseSums]:
+    """The sums behind those figures of cases that are ratios."""
+    wanted = [name for name in FIGURES_OF_CASES if name in protocol.figures]
+    sums = {name: sums_of(bind_settings(FIGURES[name], protocol), cohort) for name in wanted}
+    return {name: of_case for name, of_case in sums.items() if of_case is not None}
+
+
+def _on_cases(of_case: CaseSums, is_in: BoolArray) -> CaseSums:
+    return CaseSums(of_case.numerator * is_in, of_case.denominator * is_in)
+
+
+def _estimate_ratios(
+    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, CaseSums]
+) -> dict[Place, Estimate]:
+    """All rates of all strata with their intervals, by one matrix product."""
+    sums, interval = list(rates.values()), protocol.interval
+    drawn = [replicate_ratios(sums, block) for block in bootstrap_of(cohort, protocol).blocks()]
+    left_out = [replicate_ratios(sums, block) for block in leave_one_out_of(cohort, interval)]
+    replicates = np.concatenate(drawn, axis=1) if drawn else [None] * len(sums)
+    jackknife = np.concatenate(left_out, axis=1) if left_out else [None] * len(sums)
+    units = units_of(cohort, interval)
+    estimates = {}
+    for (place, of_case), row, without in zip(rates.items(), replicates, jackknife, strict=True):
+        count = of_case.denominator.sum()
+        if not count:
+            estimates[place] = Estimate(None, reason="nothing to count in this stratum")
             continue
-        blocks = (block * is_in for block in bootstrap_of(cohort, protocol).blocks())
-        left_out = (block * is_in for block in leave_one_out_of(cohort, protocol.interval))
-        estimates[name] = make_estimate(
-            value,
-            replicate_figures(cohort, {name: figure}, blocks).get(name),
-            replicate_figures(cohort, {name: figure}, left_out).get(name),
-            protocol.interval,
-        )
+        figure = FIGURES[place[-1]]
+        is_proportion = isinstance(figure, Ratio) and figure.is_proportion
+        others = proportion_intervals(of_case, units, interval) if is_proportion else {}
+        value = float(of_case.numerator.sum() / count)
+        estimates[place] = make_estimate(value, row, without, interval, others)
     return estimates
 
 
+def _figures_of_cases(
+    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
+) -> dict[str, Estimate]:
+    """Figures that are no ratios, on the cases of one stratum: the other cases' weight is 0."""
+    if division.of_case is None or "cpm" not in protocol.figures:
+        return {}
+    is_in = (division.of_case == number).astype(np.int32)
+    figure = bind_settings(FIGURES["cpm"], protocol)
+    try:
+        value = float(figure(cohort, is_in[np.newaxis, :])[0])
+    except UndefinedError as error:
+        return {"cpm": Estimate(None, reason=str(error))}
+    replicates, jackknife = (
+        replicate_figures(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get("cpm")
+        for blocks in (
+            bootstrap_of(cohort, protocol).blocks(),
+            leave_one_out_of(cohort, protocol.interval),
+        )
+    )
+    return {"cpm": make_estimate(value, replicates, jackknife, protocol.interval)}
+
+
 def _cut(size: pl.Series, cuts: tuple[float, ...]) -> Division | None:
+    """Bins of diameter in mm; a diameter that was not measured (negative) is in none."""
+    measured = size.to_numpy()
+    measured = np.where(measured > 0, measured, np.nan)
+    return _bins(measured, np.asarray(cuts), " mm") if np.isfinite(measured).any() else None
+
+
+def _bins(values: FloatArray, cuts: FloatArray, unit: str) -> Division:
     """Half-open bins: below the first cut, [cut, next cut), and from the last cut up."""
-    values = size.to_numpy()
-    is_measured = np.isfinite(values) & (values > 0)
-    if not is_measured.any():
-        return None
     names = [
-        f"<{cuts[0]:g} mm",
-        *(f"[{low:g}, {high:g}) mm" for low, high in zip(cuts, cuts[1:], strict=False)),
-        f"≥{cuts[-1]:g} mm",
+        f"<{cuts[0]:g}{unit}",
+        *(f"[{low:g}, {high:g}){unit}" for low, high in pairwise(cuts)),
+        f"≥{cuts[-1]:g}{unit}",
     ]
-    bins = np.searchsorted(np.asarray(cuts), values, "right")
-    return Division(names, np.where(is_measured, bins, -1))
+    return Division(names, np.where(np.isnan(values), -1, np.searchsorted(cuts, values, "right")))
 
 
 def _classes(values: pl.Series, classes: tuple[str, ...]) -> Division | None:
     if values.null_count() == len(values):
         return None
-    numbers = {name: number for number, name in enumerate(classes)}
-    return Division(
-        list(classes), np.array([numbers.get(value, -1) for value in values], dtype=np.int64)
-    )
+    number = {name: index for index, name in enumerate(classes)}
+    numbers = values.replace_strict(number, default=-1, return_dtype=pl.Int64)
+    return Division(list(classes), numbers.to_numpy())
 
 
 def _by_value(values: pl.Series) -> Division | None:
@@ -192,16 +225,8 @@ def _by_value(values: pl.Series) -> Division | None:
         return None
     if known.dtype.is_numeric() and known.n_unique() > MOST_DISTINCT_NUMBERS:
         cuts = np.unique(np.quantile(known.to_numpy(), [0.25, 0.5, 0.75]))
-        number = values.cast(pl.Float64).to_numpy()
-        names = [
-            f"<{cuts[0]:g}",
-            *(f"[{low:g}, {high:g})" for low, high in zip(cuts, cuts[1:], strict=False)),
-            f"≥{cuts[-1]:g}",
-        ]
-        bins = np.searchsorted(cuts, number, "right")
-        return Division(names, np.where(np.isfinite(number), bins, -1))
+        return _bins(values.cast(pl.Float64).to_numpy(), cuts, "")
     distinct = known.unique().sort().to_list()
     place = {value: index for index, value in enumerate(distinct)}
     of_row = np.array([place.get(value, -1) for value in values.to_list()], dtype=np.int64)
     return Division([str(value) for value in distinct], of_row)
-
