@@ -15,6 +15,7 @@ from nodulebench.model.tables import (
     MARKS,
     NODULE_SLICES,
     NODULES,
+    RUNS,
     Reference,
     Submission,
 )
@@ -56,6 +57,14 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Run:
+    """How the algorithm's run on a case ended."""
+
+    seconds: float | None
+    state: str = "ok"
+
+
+@dataclass(frozen=True)
 class Case:
     """A case with its nodules and marks."""
 
@@ -63,6 +72,7 @@ class Case:
     nodules: tuple[Nodule, ...] = ()
     marks: tuple[Mark, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
 
 
 def nodule(
@@ -72,9 +82,11 @@ def nodule(
     return Nodule(diameter, at, False, slices, more)
 
 
-def ignored(diameter: float = 10, at: tuple[float, float, float] = (0, 0, 0)) -> Nodule:
+def ignored(
+    diameter: float = 10, at: tuple[float, float, float] = (0, 0, 0), *slices: Slice
+) -> Nodule:
     """A finding on which marks do not count."""
-    return Nodule(diameter, at, True)
+    return Nodule(diameter, at, True, slices)
 
 
 def mark(
@@ -92,13 +104,19 @@ def false_mark(score: float, number: int = 0) -> Mark:
     return Mark(score, (1000.0 + 50 * number, 0.0, 0.0))
 
 
-def case(name: str, *content: Nodule | Mark, **more: Any) -> Case:
-    """A case with nodules and marks in any order."""
+def run(seconds: float | None, state: str = "ok") -> Run:
+    """A run on a case, its wall time and how it ended."""
+    return Run(seconds, state)
+
+
+def case(name: str, *content: Nodule | Mark | Run, **more: Any) -> Case:
+    """A case with nodules, marks and perhaps a run, in any order."""
     return Case(
         name,
         tuple(item for item in content if isinstance(item, Nodule)),
         tuple(item for item in content if isinstance(item, Mark)),
         more,
+        tuple(item for item in content if isinstance(item, Run)),
     )
 
 
@@ -149,10 +167,16 @@ def submission(*cases: Case, name: str = "algorithm") -> Submission:
                 }
             )
             boxes.extend(key | _slice_row(box) for box in item.slices)
+    runs = [
+        {"case_id": one.name, "state": item.state, "seconds": item.seconds}
+        for one in cases
+        for item in one.runs
+    ]
     return Submission(
         name=name,
         marks=_table(MARKS, rows),
         slices=_table(MARK_SLICES, boxes) if boxes else None,
+        runs=_table(RUNS, runs) if runs else None,
     )
 
 

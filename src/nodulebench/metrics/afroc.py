@@ -24,7 +24,7 @@ from nodulebench.metrics.ratings import (
     require_cases,
     row_blocks,
 )
-from nodulebench.metrics.score_order import require_scores, score_order
+from nodulebench.metrics.score_order import require_scores, running_counts, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -70,18 +70,15 @@ def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
         return_inverse=True,
     )
     before, after = np.split(place, 2)
-    nodules = _nodules(cohort).total(case_weight)
     found = np.empty(len(case_weight))
-    last = int(used.max(initial=0))
-    for block in row_blocks(case_weight, 2 * last + 4 * len(group)):
+    for block in row_blocks(case_weight, len(used) + 2 * len(group)):
         weight = case_weight[block]
-        falses = np.zeros((len(weight), last + 1))
-        np.cumsum(weight[:, order.false_case[:last]], axis=1, out=falses[:, 1:])
-        cases = np.maximum(weight.sum(axis=1, dtype=np.float64), np.finfo(np.float64).tiny)
-        left = np.exp(-falses[:, used] / cases[:, np.newaxis])
+        falses = running_counts(order.false_case, used, weight)
+        cases = weight.sum(axis=1, dtype=np.float64)[:, np.newaxis]
+        left = np.exp(-np.divide(falses, cases, out=falses, where=cases > 0))
         share = (left[:, before] + left[:, after]) / 2
         found[block] = np.sum(share * weight[:, order.hit_case], axis=1)
-    return divide(found, nodules)
+    return divide(found, _nodules(cohort).total(case_weight))
 
 
 def afroc_curve(cohort: LabelledCohort) -> Curve:

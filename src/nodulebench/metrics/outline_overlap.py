@@ -8,7 +8,7 @@ is what an odd number of sides separates from outside.
 
 import numpy as np
 
-from nodulebench.model.arrays import FloatArray
+from nodulebench.model.arrays import FloatArray, IntArray
 
 
 def outline_areas(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:
@@ -24,45 +24,52 @@ def outline_areas(first: FloatArray, second: FloatArray) -> tuple[float, float, 
     if not len(start):
         return 0.0, 0.0, 0.0
     height = np.unique(np.concatenate([start[:, 1], _crossing_heights(start, stop)]))
-    middle = (height[1:] + height[:-1]) / 2
-    x, is_met = _meetings(start, stop, middle)
-
-    order = np.argsort(x, axis=1, kind="stable")
-    x = np.take_along_axis(x, order, axis=1)
-    is_met = np.take_along_axis(is_met, order, axis=1)
-    in_first = np.cumsum(is_met & is_first[order], axis=1) % 2 == 1
-    in_second = np.cumsum(is_met & ~is_first[order], axis=1) % 2 == 1
-    step = np.diff(x, axis=1, append=0.0)
-    strip = np.diff(height)
-
-    def area(is_inside: np.ndarray) -> float:
-        return float(strip @ np.where(is_inside, step, 0.0).sum(axis=1))
-
-    return area(in_first), area(in_second), area(in_first & in_second)
+    strip, side, x = _meetings(start, stop, height)
+    step = np.diff(x, append=0.0) * np.diff(height)[strip]
+    # every outline is met an even number of times in a strip, so sums may run on to the next
+    in_first = np.cumsum(is_first[side]) % 2 == 1
+    in_second = np.cumsum(~is_first[side]) % 2 == 1
+    return (
+        float(step[in_first].sum()),
+        float(step[in_second].sum()),
+        float(step[in_first & in_second].sum()),
+    )
 
 
 def _meetings(
     start: FloatArray, stop: FloatArray, height: FloatArray
-) -> tuple[FloatArray, np.ndarray]:
-    """Where each side (column) meets each height (row), and whether it does at all."""
-    level = height[:, np.newaxis]
-    is_met = (start[:, 1] <= level) != (stop[:, 1] <= level)
-    rise = np.where(start[:, 1] == stop[:, 1], 1.0, stop[:, 1] - start[:, 1])
-    x = start[:, 0] + (level - start[:, 1]) / rise * (stop[:, 0] - start[:, 0])
-    beyond = max(start[:, 0].max(), stop[:, 0].max()) + 1.0  # sorts after every meeting
-    return np.where(is_met, x, beyond), is_met
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Where sides meet the middle of strips: strip, side and x, from left to right in each strip.
+
+    Strip s lies between height[s] and height[s + 1]; every side begins and ends at a height.
+    """
+    low = np.searchsorted(height, np.minimum(start[:, 1], stop[:, 1]))
+    length = np.searchsorted(height, np.maximum(start[:, 1], stop[:, 1])) - low
+    side = np.repeat(np.arange(len(start)), length)
+    strip = np.arange(len(side)) + np.repeat(low - np.cumsum(length) + length, length)
+    middle = (height[strip] + height[strip + 1]) / 2
+    rise, run = (stop[side] - start[side])[:, ::-1].T
+    x = start[side, 0] + (middle - start[side, 1]) / rise * run
+    order = np.lexsort((x, strip))
+    return strip[order], side[order], x[order]
 
 
 def _crossing_heights(start: FloatArray, stop: FloatArray) -> FloatArray:
     """The heights at which two sides cross; parallel sides do not."""
-    along = stop - start
-    cross = np.multiply.outer(along[:, 0], along[:, 1])
-    cross = cross - cross.T
-    apart = start[np.newaxis, :, :] - start[:, np.newaxis, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        on_one = (apart[..., 0] * along[:, 1] - apart[..., 1] * along[:, 0]) / cross
-    on_other = on_one.T
-    is_crossing = (cross != 0) & (on_one > 0) & (on_one < 1) & (on_other > 0) & (on_other < 1)
-    side = np.nonzero(is_crossing)
-    height: FloatArray = start[side[0], 1] + on_one[side] * along[side[0], 1]
+    low, high = np.minimum(start, stop), np.maximum(start, stop)
+    is_near = np.triu(np.ones((len(start), len(start)), dtype=np.bool_), 1)
+    for axis in (0, 1):
+        is_near &= low[:, np.newaxis, axis] <= high[:, axis]
+        is_near &= high[:, np.newaxis, axis] >= low[:, axis]
+    one, other = np.nonzero(is_near)
+    along, across, apart = (stop - start)[one], (stop - start)[other], (start[other] - start[one])
+    turn = along[:, 0] * across[:, 1] - along[:, 1] * across[:, 0]
+    is_turned = turn != 0
+    one, along, across, apart, turn = (
+        part[is_turned] for part in (one, along, across, apart, turn)
+    )
+    on_one = (apart[:, 0] * across[:, 1] - apart[:, 1] * across[:, 0]) / turn
+    on_other = (apart[:, 0] * along[:, 1] - apart[:, 1] * along[:, 0]) / turn
+    is_crossing = (on_one > 0) & (on_one < 1) & (on_other > 0) & (on_other < 1)
+    height: FloatArray = (start[one, 1] + on_one * along[:, 1])[is_crossing]
     return height

@@ -3,7 +3,7 @@
 import numpy as np
 
 from nodulebench.metrics.ratings import divide, row_blocks
-from nodulebench.metrics.score_order import score_order
+from nodulebench.metrics.score_order import running_counts, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -20,12 +20,10 @@ def average_precision(cohort: LabelledCohort, case_weight: WeightArray) -> Float
     hits_through, falses_through = order.hits_through[is_step], order.falses_through[is_step]
     nodules_of_case = np.bincount(cohort.nodule_case, minlength=cohort.case_count)
     nodules = case_weight @ nodules_of_case.astype(np.float64)
-    last = int(falses_through.max(initial=0))
     found = np.empty(len(case_weight))
-    for block in row_blocks(case_weight, last + len(order.hit_case) + 4 * len(hits_through)):
-        weight = case_weight[block]
-        hits = _cumulated(weight, order.hit_case)[:, hits_through]
-        falses = _cumulated(weight, order.false_case[:last])[:, falses_through]
+    for block in row_blocks(case_weight, 4 * len(hits_through)):
+        hits = running_counts(order.hit_case, hits_through, case_weight[block])
+        falses = running_counts(order.false_case, falses_through, case_weight[block])
         precision = np.divide(hits, hits + falses, out=np.zeros_like(hits), where=hits > 0)
         found[block] = np.sum(np.diff(hits, axis=1, prepend=0.0) * precision, axis=1)
     return divide(found, nodules)
@@ -43,10 +41,3 @@ def precision_recall_curve(cohort: LabelledCohort) -> Curve:
         y=hits / (hits + falses),
         threshold=order.threshold[1:],
     )
-
-
-def _cumulated(weight: WeightArray, case: np.ndarray) -> FloatArray:
-    """Running sums of the weights of some cases, from 0."""
-    sums = np.zeros((len(weight), len(case) + 1))
-    np.cumsum(weight[:, case], axis=1, out=sums[:, 1:])
-    return sums

@@ -6,6 +6,8 @@ the thickness cancels. Found nodules with slices on both sides take part. The me
 nodule the same say, the pooled form every cubic millimetre.
 """
 
+from functools import lru_cache
+
 import numpy as np
 import polars as pl
 
@@ -20,6 +22,7 @@ _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
 _NOTHING = np.empty((0, 2))
 
 
+@lru_cache(maxsize=4)  # four figures read the same table; tracing outlines takes seconds
 def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     """For each found nodule with slices on both sides its areas and its Dice and IoU.
 
