@@ -42,7 +42,7 @@ def read_outlines(text: pl.Series) -> Outlines:
         .filter(pl.col("outline") != "")
         .with_columns(pl.col("outline").str.split(";").alias("point"))
         .explode("point")
-        .with_columns(pl.col("point").str.strip_chars().str.split_exact(" ", 1).alias("xy"))
+        .with_columns(pl.col("point").str.strip_chars().str.splitn(" ", 2).alias("xy"))
         .unnest("xy")
         .with_columns(
             pl.col("field_0").cast(pl.Float64, strict=False).alias("x"),

@@ -1,0 +1,80 @@
+import pytest
+
+from builders import Slice, case, labels_of, mark, nodule, protocol, reference, submission
+from nodulebench.errors import InputError
+from nodulebench.match import label_marks
+
+NODULE = nodule(
+    9,
+    (50, 50, 11),
+    Slice(10, 50, 50, 6, 6, 6, 6),
+    Slice(11, 50, 50, 10, 10, 10, 8),
+    Slice(12, 50, 50, 6, 6, 6, 6),
+)
+P1 = mark(0.5, (54, 50, 10), Slice(10, 54, 50, 6, 6))  # covers 12 of 36 mm²
+P2 = mark(0.5, (52, 50, 11), Slice(11, 52, 50, 4, 4))  # 16 of 100
+P3 = mark(0.5, (50, 50, 12), Slice(12, 50, 50, 20, 20))  # 36 of 36
+
+
+def labels(*marks, of=NODULE, **parameters):
+    rows = labels_of(case("a", of, *marks), rule="area_overlap", parameters=parameters)
+    return [row[3] for row in rows]
+
+
+def test_mark_that_covers_most_of_the_nodule_is_the_hit():
+    assert labels(P1, P2, P3) == ["false_positive", "false_positive", "hit"]
+
+
+def test_small_shares_are_no_hit():
+    assert labels(P1, P2) == ["false_positive", "false_positive"]
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(0.33, "hit"), (0.34, "false_positive")])
+def test_share_is_of_the_nodules_box(threshold, expected):
+    assert labels(P1, threshold=threshold) == [expected]
+
+
+@pytest.mark.parametrize(("x", "label"), [(2.0, "false_positive"), (1.99, "hit")])
+def test_half_exactly_is_no_hit(x, label):
+    here = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
+    assert labels(mark(0.5, (x, 0, 0), Slice(0, x, 0, 4, 4)), of=here) == [label]
+
+
+def test_union_as_denominator_rejects_oversize_boxes():
+    assert labels(P3, share_of="union") == ["false_positive"]  # 36 of 400
+    assert labels(P3, share_of="union", threshold=0.08) == ["hit"]
+
+
+def test_larger_share_wins_over_higher_score():
+    here = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
+    most = mark(0.1, (0.5, 0, 0), Slice(0, 0.5, 0, 4, 4))
+    less = mark(0.9, (1, 0, 0), Slice(0, 1, 0, 4, 4))
+    assert labels(less, most, of=here) == ["false_positive", "hit"]
+
+
+def test_boxes_that_only_touch_or_have_no_area_do_not_overlap():
+    here = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
+    touching = mark(0.5, (4, 0, 0), Slice(0, 4, 0, 4, 4))
+    assert labels(touching, of=here, threshold=0.0) == ["false_positive"]
+    flat = nodule(4, (0, 0, 0), Slice(0, 0, 0, 0, 4))
+    assert labels(P3, of=flat, threshold=0.0) == ["false_positive"]
+
+
+def test_notice_tells_the_intersection_over_union_of_the_hits():
+    # one hit fits exactly (IoU 1), the other is far too large (36 / 400 = 0.09)
+    fits = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
+    cases = case("a", NODULE, fits, P3, mark(0.5, (0, 0, 0), Slice(0, 0, 0, 4, 4)))
+    chosen = protocol("area_overlap")
+    found = label_marks(reference(cases), submission(cases), chosen, chosen.rules[0])
+    assert found.notices == (
+        "Intersection over union of the 2 hit(s): mean 0.545, 1 at 0.5 or less.",
+    )
+
+
+def test_threshold_is_a_share():
+    with pytest.raises(InputError) as caught:
+        labels(P3, threshold=1.0)
+    assert str(caught.value) == (
+        "protocol 'test' rule 'area_overlap': cannot take threshold = 1.0: "
+        "Input should be less than 1."
+    )

@@ -1,0 +1,90 @@
+import pytest
+
+from builders import Slice, case, labels_of, mark, nodule
+from nodulebench.errors import InputError, UndefinedError
+
+# the same example as for center_hit: the threshold is (10 + 8) / 4 = 4.5 mm on every slice
+NODULE = nodule(
+    9,
+    (50, 50, 11),
+    Slice(10, 50, 50, 6, 6, 6, 6),
+    Slice(11, 50, 50, 10, 10, 10, 8),
+    Slice(12, 50, 50, 6, 6, 6, 6),
+)
+P1 = mark(0.5, (54, 50, 10), Slice(10, 54, 50, 6, 6))
+P2 = mark(0.5, (52, 50, 11), Slice(11, 52, 50, 4, 4))
+P3 = mark(0.5, (50, 50, 12), Slice(12, 50, 50, 20, 20))
+
+
+def labels(*marks, of=NODULE, **parameters):
+    rows = labels_of(case("a", of, *marks), rule="center_distance", parameters=parameters)
+    return [row[3] for row in rows]
+
+
+def test_closest_of_three_qualifying_marks_is_the_hit():
+    assert labels_of(case("a", NODULE, P1, P2, P3), rule="center_distance") == [
+        ("a", "m0", "n0", "false_positive"),
+        ("a", "m1", "n0", "false_positive"),
+        ("a", "m2", "n0", "hit"),
+    ]
+
+
+def test_next_closest_is_the_hit_when_the_closest_is_gone():
+    assert labels(P1, P2) == ["false_positive", "hit"]
+
+
+def test_largest_radius_holds_on_every_slice():
+    assert labels(P1) == ["hit"]  # 4 mm on slice 10, whose own radius is 3 mm
+
+
+@pytest.mark.parametrize(("x", "label"), [(54.5, "false_positive"), (54.499, "hit")])
+def test_mark_exactly_at_the_threshold_is_no_hit(x, label):
+    assert labels(mark(0.5, (x, 50, 11), Slice(11, x, 50, 2, 2))) == [label]
+
+
+def test_exact_threshold_is_no_hit_although_decimals_are_not_exact():
+    # 0.7 - 0.4 is 0.29999999999999993 in doubles, below the threshold of 0.3
+    here = nodule(0.6, (0.4, 0, 0), Slice(0, 0.4, 0, 1, 1, 0.6, 0.6))
+    assert labels(mark(0.5, (0.7, 0, 0), Slice(0, 0.7, 0, 1, 1)), of=here) == ["false_positive"]
+
+
+def test_box_stands_in_for_missing_diameters():
+    here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 8, 4))  # (8 + 4) / 4 = 3
+    near, far = (mark(0.5, (x, 0, 0), Slice(0, x, 0, 2, 2)) for x in (2.9, 3.1))
+    assert labels(near, of=here) == ["hit"]
+    assert labels(far, of=here) == ["false_positive"]
+
+
+def test_distance_in_the_plane_leaves_out_the_other_slices():
+    beside = mark(0.5, (50, 50, 13), Slice(13, 50, 50, 6, 6))
+    assert labels(beside) == ["false_positive"]
+    assert labels(beside, space="volume") == ["hit"]  # 2 mm from the centre in space
+
+
+def test_distance_in_space_needs_no_boxes():
+    assert labels(mark(0.5, (3, 0, 0)), of=nodule(8), space="volume") == ["hit"]
+    assert labels(mark(0.5, (4, 0, 0)), of=nodule(8), space="volume") == ["false_positive"]
+
+
+def test_one_radius_for_all_replaces_the_nodules_own():
+    assert labels(P1, radius_mm=3.5) == ["false_positive"]
+    assert labels(P1, radius_mm=4.5) == ["hit"]
+
+
+def test_factor_multiplies_the_threshold():
+    assert labels(P1, radius_factor=0.8) == ["false_positive"]  # 3.6 mm
+    assert labels(P1, radius_factor=0.9) == ["hit"]  # 4.05 mm
+
+
+def test_radius_has_to_be_positive():
+    with pytest.raises(InputError) as caught:
+        labels(P1, radius_mm=-1.0)
+    assert str(caught.value) == (
+        "protocol 'test' rule 'center_distance': cannot take radius_mm = -1.0: "
+        "Input should be greater than 0."
+    )
+
+
+def test_list_of_points_leaves_the_rule_undefined():
+    with pytest.raises(UndefinedError, match="the submission is a list of points"):
+        labels(mark(0.5))

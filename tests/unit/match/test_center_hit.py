@@ -1,0 +1,221 @@
+import polars as pl
+import pytest
+
+from builders import Slice, case, labels_of, mark, nodule, protocol, reference, submission
+from nodulebench.errors import UndefinedError
+from nodulebench.match import label_marks
+
+# Worked example: a nodule on slices 10, 11, 12 with its largest slice 11; three marks
+NODULE = nodule(
+    9,
+    (50, 50, 11),
+    Slice(10, 50, 50, 6, 6, 6, 6),
+    Slice(11, 50, 50, 10, 10, 10, 8),
+    Slice(12, 50, 50, 6, 6, 6, 6),
+)
+P1 = mark(0.5, (54, 50, 10), Slice(10, 54, 50, 6, 6))
+P2 = mark(0.5, (52, 50, 11), Slice(11, 52, 50, 4, 4))
+P3 = mark(0.5, (50, 50, 12), Slice(12, 50, 50, 20, 20))
+
+
+def test_mark_nearest_in_space_to_the_largest_slice_is_the_hit():
+    # distances to the centre of slice 11: P2 2.0 within the plane, P3 1.0 along z
+    assert labels_of(case("a", NODULE, P1, P2, P3), rule="center_hit") == [
+        ("a", "m0", None, "false_positive"),
+        ("a", "m1", "n0", "false_positive"),
+        ("a", "m2", "n0", "hit"),
+    ]
+
+
+def test_along_z_alone_the_mark_on_the_largest_slice_is_the_hit():
+    labels = labels_of(
+        case("a", NODULE, P1, P2, P3), rule="center_hit", parameters={"tie_break": "z"}
+    )
+    assert [row[3] for row in labels] == ["false_positive", "hit", "false_positive"]
+
+
+def test_next_best_mark_is_the_hit_when_the_best_is_gone():
+    assert labels_of(case("a", NODULE, P1, P2), rule="center_hit") == [
+        ("a", "m0", None, "false_positive"),
+        ("a", "m1", "n0", "hit"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("x", "label"),
+    [(53.0, "hit"), (53.001, "false_positive"), (47.0, "hit"), (46.9, "false_positive")],
+)
+def test_edge_of_the_box_belongs_to_the_region(x, label):
+    here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 6, 6))
+    labels = labels_of(
+        case("a", here, mark(0.5, (x, 50, 0), Slice(0, x, 50, 1, 1))), rule="center_hit"
+    )
+    assert labels[0][3] == label
+
+
+def test_edge_counts_although_decimals_are_not_exact():
+    # 54.4 - 50.3 is 4.1000000000000014 in doubles
+    here = nodule(8, (50.3, 0, 0), Slice(0, 50.3, 0, 8.2, 8.2))
+    labels = labels_of(
+        case("a", here, mark(0.5, (54.4, 0, 0), Slice(0, 54.4, 0, 1, 1))), rule="center_hit"
+    )
+    assert labels[0][3] == "hit"
+
+
+def test_box_on_another_slice_or_of_another_case_does_not_count():
+    here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 6, 6))
+    beside = mark(0.5, (50, 50, 1), Slice(1, 50, 50, 6, 6))
+    elsewhere = mark(0.5, (50, 50, 0), Slice(0, 50, 50, 6, 6))
+    labels = labels_of(case("a", here, beside), case("b", elsewhere), rule="center_hit")
+    assert [row[3] for row in labels] == ["false_positive", "false_positive"]
+
+
+def test_any_one_slice_suffices():
+    here = nodule(6, (50, 50, 0), Slice(3, 50, 50, 6, 6))
+    long = mark(0.5, (0, 0, 0), Slice(1, 0, 0, 2, 2), Slice(2, 20, 0, 2, 2), Slice(3, 51, 50, 2, 2))
+    assert labels_of(case("a", here, long), rule="center_hit") == [("a", "m0", "n0", "hit")]
+
+
+TRIANGLE = "0 0;10 0;0 10"
+
+
+def test_contour_decides_where_there_is_one():
+    here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour=TRIANGLE))
+    inside = mark(0.5, (4, 4, 0), Slice(0, 4, 4, 2, 2))
+    corner_of_box = mark(0.5, (8, 8, 0), Slice(0, 8, 8, 2, 2))
+    rows = labels_of(case("a", here, inside, corner_of_box), rule="center_hit")
+    assert [(row[2], row[3]) for row in rows] == [("n0", "hit"), (None, "false_positive")]
+
+
+def test_box_decides_where_the_protocol_says_so():
+    here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour=TRIANGLE))
+    corner_of_box = mark(0.5, (8, 8, 0), Slice(0, 8, 8, 2, 2))
+    parameters = {"region": "box"}
+    rows = labels_of(case("a", here, corner_of_box), rule="center_hit", parameters=parameters)
+    assert rows == [("a", "m0", "n0", "hit")]
+
+
+def _labels(*cases, **parameters):
+    chosen = protocol("center_hit", parameters=parameters)
+    return label_marks(reference(*cases), submission(*cases), chosen, chosen.rules[0])
+
+
+def test_notice_tells_how_often_contour_and_box_were_the_region():
+    here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour=TRIANGLE), Slice(1, 5, 5, 10, 10))
+    notices = _labels(case("a", here, mark(0.5, (4, 4, 0), Slice(0, 4, 4, 2, 2)))).notices
+    assert notices == ("The region of a nodule was its contour on 1 slice(s) and its box on 1.",)
+
+
+def test_largest_slice_is_that_of_the_largest_contour():
+    # the box of slice 1 is larger, the contour of slice 0 is: P on slice 0 is nearer
+    here = nodule(
+        10,
+        (5, 5, 0),
+        Slice(0, 5, 5, 10, 10, contour="0 0;10 0;10 10;0 10"),
+        Slice(1, 5, 5, 12, 12, contour="4 4;6 4;6 6;4 6"),
+    )
+    low = mark(0.5, (5, 5, 0), Slice(0, 5, 5, 2, 2))
+    high = mark(0.9, (5, 5, 1), Slice(1, 5, 5, 2, 2))
+    assert [row[3] for row in labels_of(case("a", here, low, high), rule="center_hit")] == [
+        "hit",
+        "false_positive",
+    ]
+
+
+def test_largest_slice_is_that_of_the_largest_box_when_a_contour_is_missing():
+    here = nodule(
+        10,
+        (5, 5, 0),
+        Slice(0, 5, 5, 10, 10, contour="0 0;10 0;10 10;0 10"),
+        Slice(1, 5, 5, 12, 12),
+    )
+    low = mark(0.9, (5, 5, 0), Slice(0, 5, 5, 2, 2))
+    high = mark(0.5, (5, 5, 1), Slice(1, 5, 5, 2, 2))
+    assert [row[3] for row in labels_of(case("a", here, low, high), rule="center_hit")] == [
+        "false_positive",
+        "hit",
+    ]
+
+
+def test_of_equally_large_slices_the_lower_is_the_largest():
+    here = nodule(6, (0, 0, 0), Slice(4, 0, 0, 6, 6), Slice(3, 0, 0, 6, 6))
+    upper = mark(0.9, (0, 0, 4), Slice(4, 0, 0, 2, 2))
+    lower = mark(0.5, (0, 0, 3), Slice(3, 0, 0, 2, 2))
+    assert [row[3] for row in labels_of(case("a", here, upper, lower), rule="center_hit")] == [
+        "false_positive",
+        "hit",
+    ]
+
+
+def test_score_then_id_decide_between_equally_near_marks():
+    here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
+
+    def hit(*scores):
+        marks = [mark(score, (1, 0, 0), Slice(0, 1, 0, 2, 2)) for score in scores]
+        rows = labels_of(case("a", here, *marks), rule="center_hit")
+        return [row[1] for row in rows if row[3] == "hit"]
+
+    assert hit(0.4, 0.8, 0.8) == ["m1"]
+    assert hit(None, None) == ["m0"]
+
+
+@pytest.mark.parametrize(("spacing", "winner"), [(1.0, "m1"), (5.0, "m0")])
+def test_slice_spacing_stands_in_for_missing_positions(spacing, winner):
+    # m0 is 2 mm away within the plane of the largest slice, m1 one slice above it
+    here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6))
+    cases = case(
+        "a",
+        here,
+        mark(0.5, (2, 0, 0), Slice(0, 2, 0, 2, 2)),
+        mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)),
+        spacing_z_mm=spacing,
+    )
+    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
+    truth = type(truth)("t", truth.cases, truth.nodules, truth.slices.with_columns(no_z))
+    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
+    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]
+
+
+def test_unknown_slice_spacing_is_said():
+    here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6))
+    cases = case("a", here, mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)))
+    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
+    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
+    notices = label_marks(truth, said, chosen, chosen.rules[0]).notices
+    assert notices[1] == (
+        "The slice spacing is not known for 1 pair(s) of mark and nodule; where several marks hit "
+        "one nodule their distance to its largest slice takes 1 mm per slice."
+    )
+
+
+def test_list_of_points_leaves_the_rule_undefined():
+    here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
+    with pytest.raises(UndefinedError) as caught:
+        labels_of(case("a", here, mark(0.5)), rule="center_hit")
+    assert str(caught.value) == (
+        "center_hit needs boxes per slice; the submission is a list of points"
+    )
+
+
+def test_reference_of_points_leaves_the_rule_undefined():
+    with pytest.raises(UndefinedError) as caught:
+        labels_of(
+            case("a", nodule(6), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2))), rule="center_hit"
+        )
+    assert str(caught.value) == (
+        "center_hit needs boxes per slice; the reference is a list of points"
+    )
+
+
+def test_marks_and_nodules_without_a_box_are_said():
+    boxed = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
+    labels = _labels(
+        case("a", boxed, nodule(6), mark(0.5), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2)))
+    )
+    assert labels.notices[1:] == (
+        "1 nodule(s) have no box on any slice and count as missed.",
+        "1 mark(s) have no box on any slice and cannot hit a nodule.",
+    )

@@ -1,0 +1,62 @@
+import pytest
+
+from builders import Slice, case, mark, nodule, protocol, reference, submission
+from nodulebench.errors import InputError, UndefinedError
+from nodulebench.match.sweep import order_sensitivity, sweep_parameter
+
+
+def boxed(make, x, *more):
+    return make(*more, (float(x), 0.0, 0.0), Slice(0, x, 0, 6, 6))
+
+
+def test_counts_for_each_value_of_a_parameter():
+    # boxes of 6 mm shifted by 1, 2 and 4 mm cover 5/6, 4/6 and 2/6 of the nodule
+    here = [
+        case(name, boxed(nodule, 0, 6), boxed(mark, shift, 0.5))
+        for name, shift in (("a", 1), ("b", 2), ("c", 4))
+    ]
+    chosen = protocol("area_overlap")
+    table = sweep_parameter(
+        reference(*here), submission(*here), chosen, chosen.rules[0], "threshold", (0.3, 0.5, 0.8)
+    )
+    assert table.columns == [
+        "threshold", "hit", "missed", "false_positive", "duplicate", "ignored",
+    ]  # fmt: skip
+    assert table.rows() == [(0.3, 3, 0, 0, 0, 0), (0.5, 2, 1, 1, 0, 0), (0.8, 1, 2, 2, 0, 0)]
+
+
+def test_rules_other_parameters_stay_as_chosen():
+    here = case("a", boxed(nodule, 0, 6), boxed(mark, 0, 0.5), boxed(mark, 1, 0.5))
+    chosen = protocol("center_distance", parameters={"duplicates": "ignore"})
+    table = sweep_parameter(
+        reference(here), submission(here), chosen, chosen.rules[0], "radius_factor", (0.1, 1)
+    )
+    assert table.rows() == [(0.1, 1, 0, 1, 0, 0), (1.0, 1, 0, 0, 1, 0)]
+
+
+def test_parameter_that_the_rule_lacks_is_an_error():
+    here = case("a", boxed(nodule, 0, 6), boxed(mark, 0, 0.5))
+    chosen = protocol("center_hit")
+    with pytest.raises(InputError, match="has no parameter 'threshold'"):
+        sweep_parameter(
+            reference(here), submission(here), chosen, chosen.rules[0], "threshold", (1,)
+        )
+
+
+def test_order_of_the_reference_can_cost_a_nodule():
+    # n0 prefers m0, which is the only mark for n1: in order 1 hit, reversed 2, optimal 2
+    here = case(
+        "a", boxed(nodule, 0, 6), boxed(nodule, 3, 6), boxed(mark, 0.5, 0.5), boxed(mark, -1, 0.5)
+    )
+    chosen = protocol("center_distance")
+    found = order_sensitivity(reference(here), submission(here), chosen, chosen.rules[0])
+    assert (found.in_order, found.reversed_order, found.optimal) == (1, 2, 2)
+    assert (found.spread, found.gain) == (1, 1)
+
+
+def test_rule_that_does_not_assign_has_no_order_sensitivity():
+    here = case("a", nodule(6), mark(0.5))
+    chosen = protocol("luna16")
+    with pytest.raises(UndefinedError) as caught:
+        order_sensitivity(reference(here), submission(here), chosen, chosen.rules[0])
+    assert str(caught.value) == "luna16 does not assign marks to nodules one to one"
