@@ -1,1 +1,108 @@
 """Outside formats, one file each: what they hold becomes our tables, and back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats import luna16_csv, nifdc_csv
+from nodulebench.formats.format import Format
+from nodulebench.formats.glimpse import Glimpse, glimpse
+from nodulebench.formats.plausibility import place_notices
+from nodulebench.formats.table_file import read_cases
+from nodulebench.model.tables import Reference, Submission
+from nodulebench.registry import Registry
+
+__all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
+
+FORMATS: Registry[Format] = Registry(
+    "format",
+    "formats",
+    (luna16_csv.FORMAT, nifdc_csv.FORMAT),
+    name_of=lambda form: form.name,
+)
+
+
+def read_submission(
+    path: Path, cases: pl.DataFrame | None = None, format_name: str | None = None
+) -> Submission:
+    """What one algorithm said, from a file or folder of any format that holds marks.
+
+    Args:
+        path: the file or folder.
+        cases: CASES of the test set; formats in voxels need the geometry in it.
+        format_name: the format; None: it is recognised from the content.
+
+    Raises:
+        InputError: if no format fits, or with every problem of the file.
+    """
+    form = FORMATS[format_name] if format_name else fitting(path, "marks")
+    if form.read_marks is None:
+        raise InputError(_unable(form, "cannot be read as marks.", "marks"))
+    submission = form.read_marks(path, cases)
+    return replace(
+        submission, notices=(*submission.notices, *place_notices(submission.marks, cases))
+    )
+
+
+def read_reference(
+    path: Path, cases: pl.DataFrame | Path | None = None, format_name: str | None = None
+) -> Reference:
+    """A test set and its reference standard, from a file or folder of any format that holds one.
+
+    Args:
+        path: the file or folder.
+        cases: CASES, or a CSV or Parquet file of them: patients, geometry, strata, and cases
+            that the reference itself does not name.
+        format_name: the format; None: it is recognised from the content.
+
+    Raises:
+        InputError: if no format fits, or with every problem of the file.
+    """
+    known = read_cases(cases) if isinstance(cases, Path) else cases
+    form = FORMATS[format_name] if format_name else fitting(path, "reference")
+    if form.read_reference is None:
+        raise InputError(_unable(form, "cannot be read as a reference.", "reference"))
+    reference = form.read_reference(path, known)
+    return replace(
+        reference,
+        notices=(*reference.notices, *place_notices(reference.nodules, reference.cases)),
+    )
+
+
+def fitting(path: Path, what: str) -> Format:
+    """The first format that a path looks like, as "marks" or as "reference".
+
+    Raises:
+        InputError: if none fits, with the reason that each gave.
+    """
+    seen = glimpse(path)
+    refusals = []
+    for form in FORMATS.values():
+        refuse = form.refuse_marks if what == "marks" else form.refuse_reference
+        if refuse is None:
+            continue
+        reason = refuse(seen)
+        if not reason:
+            return form
+        refusals.append(f"{form.name}: {reason}")
+    raise InputError(_no_format(seen, what, refusals))
+
+
+def _no_format(seen: Glimpse, what: str, refusals: list[str]) -> Problem:
+    return Problem(
+        str(seen.path),
+        f"is no format of {'marks' if what == 'marks' else 'a reference'} that is known"
+        f" ({'; '.join(refusals)}).",
+        "See the formats page, or name the format.",
+    )
+
+
+def _unable(form: Format, complaint: str, what: str) -> Problem:
+    readers = [
+        other.name
+        for other in FORMATS.values()
+        if (other.read_marks if what == "marks" else other.read_reference) is not None
+    ]
+    return Problem(f"format '{form.name}'", complaint, f"These can: {', '.join(readers)}.")

@@ -1,48 +1,112 @@
-"""Comma-separated text -> a table of strings or numbers, with a clear word when it is neither."""
+"""Comma-separated text -> a table of strings and numbers, with a clear word when it is neither."""
 
+import csv
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_problems import row_problems
+from nodulebench.formats.folder import staged_file
 
-_HEAD_BYTES = 1 << 20
-_MOST_ROWS_NAMED = 10
+_HEAD_BYTES = 1 << 16
+_MOST_UNPACKED_BYTES = 1 << 33
+_HIGHEST_GZIP_RATIO = 1032  # deflate cannot pack better
+_OTHER_KINDS = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"PAR1": "a Parquet file",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
 
 
-def read_head(path: Path) -> str:
-    """The first line of a text file (also gzipped), without its line end.
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where it is gzipped.
 
     Raises:
-        InputError: if the file is missing, empty, not text, or has no line break within 1 MB.
+        InputError: if it cannot be opened, or its gzip stream is damaged.
     """
     try:
-        with path.open("rb") as file:
-            is_gzip = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if is_gzip else path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+        with path.open("rb") as plain:
+            is_gzip = plain.read(2) == b"\x1f\x8b"
+            plain.seek(0)
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             Problem(str(path), f"is a damaged gzip file ({error}).", "Compress it anew.")
         ) from error
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}.")) from error
+
+
+def read_head(path: Path) -> str:
+    """The first line of a text file (also gzipped), without its line end.
+
+    Raises:
+        InputError: if the file is missing, empty, not text, or starts with an endless line.
+    """
+    with open_bytes(path) as file:
+        head = file.read(_HEAD_BYTES)
     if not head:
         raise InputError(
             Problem(str(path), "is empty.", "A submission without marks still needs its header.")
         )
+    for start, kind in _OTHER_KINDS.items():
+        if head.startswith(start):
+            raise InputError(
+                Problem(str(path), f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV.")
+            )
     if b"\x00" in head:
         raise InputError(Problem(str(path), "is a binary file, not comma-separated text."))
-    line, _, _ = head.partition(b"\n")
-    if len(line) == _HEAD_BYTES:
-        raise InputError(Problem(str(path), "has no line break in its first megabyte."))
+    line, end, _ = head.partition(b"\n")
+    if not end and len(head) == _HEAD_BYTES:
+        raise InputError(
+            Problem(str(path), f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
+        )
     try:
         return line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
-        raise InputError(Problem(str(path), "is not UTF-8 text.")) from error
+        raise InputError(
+            Problem(f"{path.name} line 1", "is not UTF-8 text.", "Save it as UTF-8.")
+        ) from error
+
+
+def read_header(path: Path) -> list[str]:
+    """The column names of a CSV file.
+
+    Raises:
+        InputError: if it has none, or a name stands twice.
+    """
+    header = next(csv.reader([read_head(path)]), [])
+    repeated = [name for name, count in Counter(header).items() if count > 1]
+    if repeated:
+        raise InputError(
+            Problem(str(path), f"column '{name}' stands twice in the header.") for name in repeated
+        )
+    return header
+
+
+def require_columns(path: Path, header: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a file whose header lacks one of the columns that are needed."""
+    missing = [name for name in needed if name not in header]
+    if not missing:
+        return
+    remedy = f"Needed: {', '.join(needed)}."
+    for separator, word in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in header[0]:
+            remedy += f" The columns are separated by {word}; use commas."
+    found = ", ".join(header[:12])
+    raise InputError(
+        Problem(str(path), f"column '{name}' is missing; found: {found}.", remedy)
+        for name in missing
+    )
 
 
 def read_columns(
@@ -56,8 +120,8 @@ def read_columns(
 ) -> pl.DataFrame:
     """Read named columns of a CSV file; the first column of ``text`` names the case.
 
-    Column order and further columns do not matter. The table has one more column ``line``, the
-    line number in the file.
+    Column order and further columns do not matter, blank lines are passed over. The table has
+    one more column ``line``, the line number in the file.
 
     Args:
         path: the file, also ``.gz``.
@@ -70,17 +134,9 @@ def read_columns(
     Raises:
         InputError: with one problem per missing column, unreadable number and truncated row.
     """
-    header = _header(path)
-    missing = [name for name in (*text, *numbers) if name not in header]
-    if missing:
-        raise InputError(
-            Problem(
-                str(path),
-                f"column '{name}' is missing; found: {', '.join(header[:12])}.",
-                f"Needed: {', '.join((*text, *numbers))}.",
-            )
-            for name in missing
-        )
+    header = read_header(path)
+    require_columns(path, header, (*text, *numbers))
+    refuse_flood(path)
     strings = [name for name in (*text, *optional_text) if name in header]
     floats = [name for name in (*numbers, *optional_numbers) if name in header]
     try:
@@ -92,86 +148,77 @@ def read_columns(
                 **dict.fromkeys(floats, pl.Float64),
             },
         ).with_row_index("line", offset=2)
-    except pl.exceptions.PolarsError:
-        return _read_carefully(path, strings, floats, numbers, known_cases)
-    is_bad = _is_unusable(table, (text[0], *numbers), floats, known_cases)
-    return _read_carefully(path, strings, floats, numbers, known_cases) if is_bad else table
+    except (pl.exceptions.PolarsError, OSError):
+        table = None
+    if table is None or _is_doubtful(table, (text[0], *numbers), floats, known_cases):
+        with open_bytes(path) as file:
+            problems = row_problems(file, path.name, header, text[0], numbers, floats, known_cases)
+        if problems:
+            raise InputError(problems)
+        table = _read_tolerantly(path, strings, floats)
+    return table
 
 
-def _header(path: Path) -> list[str]:
-    header = [name.strip('"') for name in read_head(path).split(",")]
-    repeated = {name for name in header if header.count(name) > 1}
-    if repeated:
-        raise InputError(
-            Problem(str(path), f"column '{name}' stands twice in the header.") for name in repeated
-        )
-    return header
+def refuse_flood(path: Path) -> None:
+    """Refuse a gzip file that unpacks to more than memory can be expected to hold."""
+    if path.stat().st_size * _HIGHEST_GZIP_RATIO <= _MOST_UNPACKED_BYTES:
+        return
+    with open_bytes(path) as file:
+        if not isinstance(file, gzip.GzipFile):
+            return
+        unpacked = 0
+        while chunk := file.read(1 << 24):
+            unpacked += len(chunk)
+            if unpacked > _MOST_UNPACKED_BYTES:
+                raise InputError(
+                    Problem(
+                        str(path),
+                        f"unpacks to more than {_MOST_UNPACKED_BYTES >> 30} GB.",
+                        "Split it, or give it unpacked.",
+                    )
+                )
 
 
-def _is_unusable(
+def _is_doubtful(
     table: pl.DataFrame,
     required: tuple[str, ...],
     floats: list[str],
     known_cases: pl.Series | None,
 ) -> bool:
     """Whether any row that counts lacks a value or holds one that is not finite."""
+    if not any(table[name].null_count() for name in required) and all(
+        table[name].is_finite().all() for name in floats
+    ):
+        return False
+    if known_cases is None:
+        return True
     is_bad = pl.any_horizontal(
         *(pl.col(name).is_null() for name in required),
         *(pl.col(name).is_finite().not_().fill_null(False) for name in floats),
     )
-    suspects = table.filter(is_bad)
-    if known_cases is not None:
-        suspects = suspects.filter(pl.col(required[0]).is_in(known_cases.implode()))
-    return suspects.height > 0
+    counts = pl.col(required[0]).is_in(known_cases.implode()) | pl.col(required[0]).is_null()
+    return table.filter(is_bad & counts).height > 0
 
 
-def _read_carefully(
-    path: Path,
-    strings: list[str],
-    floats: list[str],
-    required_numbers: tuple[str, ...],
-    known_cases: pl.Series | None,
-) -> pl.DataFrame:
-    """Read everything as text, then say which rows cannot be used and why."""
+def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.DataFrame:
+    """The table with null where a number cannot be read, for rows that do not count."""
     try:
-        raw = pl.read_csv(path, infer_schema=False, truncate_ragged_lines=True)
-    except pl.exceptions.PolarsError as error:
+        raw = pl.read_csv(
+            path, columns=[*strings, *floats], infer_schema=False, truncate_ragged_lines=True
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(Problem(str(path), f"is not comma-separated text: {reason}.")) from error
-    raw = raw.select(*strings, *floats).with_row_index("line", offset=2)
-    case = strings[0]
-    table = raw.with_columns(pl.col(floats).str.strip_chars().cast(pl.Float64, strict=False))
-    counts = pl.lit(True) if known_cases is None else pl.col(case).is_in(known_cases.implode())
-    nameless = raw.filter(pl.col(case).is_null()) if known_cases is None else raw.clear()
-    problems = [
-        Problem(f"{path.name} line {line}", f"{case} is empty.", "Name the case of every row.")
-        for line in nameless["line"].head(_MOST_ROWS_NAMED)
-    ]
-    for name in floats:
-        is_short = pl.col(name).is_null() & pl.lit(name in required_numbers)
-        is_wrong = (pl.col(name).is_null() & raw[name].is_not_null()) | (
-            pl.col(name).is_finite().not_().fill_null(False)
-        )
-        bad = table.with_columns(given=raw[name]).filter(counts & (is_short | is_wrong))
-        problems.extend(_number_problems(path, name, bad))
-    if problems:
-        raise InputError(problems)
-    return table
+    return (
+        raw.with_row_index("line", offset=2)
+        .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))
+        .with_columns(pl.col(floats).str.strip_chars().cast(pl.Float64, strict=False))
+    )
 
 
-def _number_problems(path: Path, name: str, bad: pl.DataFrame) -> Iterator[Problem]:
-    for line, given in bad.select("line", "given").head(_MOST_ROWS_NAMED).iter_rows():
-        if given is None:
-            yield Problem(
-                f"{path.name} line {line}",
-                f"{name} is missing; the row is cut short or empty there.",
-                "Complete the row or remove it.",
-            )
-        else:
-            yield Problem(
-                f"{path.name} line {line}",
-                f"{name} '{given}' is not a finite number.",
-                "Correct the value or remove the row.",
-            )
-    if bad.height > _MOST_ROWS_NAMED:
-        yield Problem(path.name, f"{bad.height - _MOST_ROWS_NAMED} more rows like this in {name}.")
+def write_csv(table: pl.DataFrame, path: Path, *, has_header: bool = True) -> None:
+    """Write a table as CSV, gzipped where the name ends in .gz, whole or not at all."""
+    content = table.write_csv(include_header=has_header).encode()
+    with staged_file(path) as stage:
+        # without a time stamp, the same table gives the same bytes
+        stage.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

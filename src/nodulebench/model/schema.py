@@ -8,6 +8,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 
 MOST_ROWS_NAMED = 5
+LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,15 @@ class TableSchema:
         """The table with no rows."""
         return pl.DataFrame(schema={column.name: column.dtype for column in self.columns})
 
-    def conform(self, table: pl.DataFrame, source: str) -> pl.DataFrame:
+    def conform(
+        self, table: pl.DataFrame, source: str, lines: pl.Series | None = None
+    ) -> pl.DataFrame:
         """The table with typed columns in order, optional ones filled with null.
+
+        Args:
+            table: what was given.
+            source: the file's name, for messages.
+            lines: the line of the file that each row stands on; messages then name lines.
 
         Raises:
             InputError: with one problem per missing column, unreadable value, empty required
@@ -55,8 +63,9 @@ class TableSchema:
         if problems:
             raise InputError(problems)
         typed = self.arrange(table)
-        problems.extend(self._value_problems(table, typed, source))
-        problems.extend(self._key_problems(typed, source))
+        places = _Places(source, lines)
+        problems.extend(self._value_problems(table, typed, places))
+        problems.extend(self._key_problems(typed, places))
         if problems:
             raise InputError(problems)
         return typed
@@ -64,7 +73,7 @@ class TableSchema:
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with typed columns in order, unchecked: what cannot be read is null."""
         typed = table.select(
-            pl.col(column.name).cast(column.dtype, strict=False)
+            _typed(column, table.schema[column.name])
             if column.name in table.columns
             else pl.lit(None, dtype=column.dtype()).alias(column.name)
             for column in self.columns
@@ -80,74 +89,100 @@ class TableSchema:
         return f"The {self.name} table needs: {required}."
 
     def _value_problems(
-        self, given: pl.DataFrame, typed: pl.DataFrame, source: str
+        self, given: pl.DataFrame, typed: pl.DataFrame, places: "_Places"
     ) -> Iterator[Problem]:
         for column in self.columns:
-            if column.name not in given.columns:
-                continue
-            values, before = typed[column.name], given[column.name]
-            unreadable = values.is_null() & before.is_not_null()
-            yield from _problems_at(
-                unreadable,
-                before,
-                source,
-                column,
-                f"is not {'a number' if column.dtype.is_numeric() else 'readable'}.",
-            )
-            if column.is_required:
-                yield from _problems_at(
-                    before.is_null(), before, source, column, "is empty; every row needs a value."
-                )
-            if column.dtype.is_float():
-                yield from _problems_at(
-                    ~values.is_finite(), before, source, column, "is not a finite number."
-                )
-            if column.allowed:
-                yield from _problems_at(
-                    values.is_not_null() & ~values.is_in(column.allowed),
-                    before,
-                    source,
-                    column,
-                    f"is not one of: {', '.join(column.allowed)}.",
-                )
-            if column.minimum is not None:
-                yield from _problems_at(
-                    values < column.minimum,
-                    before,
-                    source,
-                    column,
-                    f"is below {column.minimum:g}.",
-                )
-            if column.maximum is not None:
-                yield from _problems_at(
-                    values > column.maximum,
-                    before,
-                    source,
-                    column,
-                    f"is above {column.maximum:g}.",
-                )
+            if column.name in given.columns:
+                values, before = typed[column.name], given[column.name]
+                for is_bad, complaint in _complaints(column, values, before):
+                    yield from places.problems(is_bad, before, column.name, complaint)
 
-    def _key_problems(self, typed: pl.DataFrame, source: str) -> Iterator[Problem]:
+    def _key_problems(self, typed: pl.DataFrame, places: "_Places") -> Iterator[Problem]:
         keys = typed.select(self.key)
-        repeated = ~keys.select(pl.struct(self.key).is_first_distinct()).to_series()
-        for row in repeated.arg_true().head(MOST_ROWS_NAMED).to_list():
+        is_repeated = ~keys.select(pl.struct(self.key).is_first_distinct()).to_series()
+        repeated = is_repeated.arg_true()
+        for row in repeated.head(MOST_ROWS_NAMED).to_list():
             named = ", ".join(f"{name} '{keys[name][row]}'" for name in self.key)
             yield Problem(
-                f"{source} row {row + 1}",
+                places.name(row),
                 f"{named} was given before.",
                 f"{' and '.join(self.key)} must be unique; remove or renumber the row.",
             )
+        if len(repeated) > MOST_ROWS_NAMED:
+            yield Problem(
+                places.source, f"{len(repeated) - MOST_ROWS_NAMED} more rows were given before."
+            )
 
 
-def _problems_at(
-    is_bad: pl.Series, given: pl.Series, source: str, column: Column, complaint: str
-) -> Iterator[Problem]:
-    """One problem for each of the first bad rows, and one that counts the rest."""
-    bad = is_bad.fill_null(False).arg_true()
-    for row in bad.head(MOST_ROWS_NAMED).to_list():
-        value = "" if given[row] is None else f" '{given[row]}'"
-        yield Problem(f"{source} row {row + 1}", f"{column.name}{value} {complaint}")
-    if len(bad) > MOST_ROWS_NAMED:
-        yield Problem(
-            source, f"{len(bad) - MOST_ROWS_NAMED} more rows whose {column.name} {complaint}"
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """How messages name a row: by its line in the file where that is known."""
+
+    source: str
+    lines: pl.Series | None
+
+    def name(self, row: int) -> str:
+        if self.lines is None:
+            return f"{self.source} row {row + 1}"
+        return f"{self.source} line {self.lines[row]}"
+
+    def problems(
+        self, is_bad: pl.Series, given: pl.Series, column: str, complaint: str
+    ) -> Iterator[Problem]:
+        """One problem for each of the first bad rows, and one that counts the rest."""
+        bad = is_bad.fill_null(False).arg_true()
+        for row in bad.head(MOST_ROWS_NAMED).to_list():
+            yield Problem(self.name(row), f"{column}{_shown(given[row])} {complaint}")
+        if len(bad) > MOST_ROWS_NAMED:
+            more = len(bad) - MOST_ROWS_NAMED
+            yield Problem(self.source, f"{more} more rows whose {column} {complaint}")
+
+
+def _shown(value: object) -> str:
+    """A value as a message quotes it: on one line, and not too long."""
+    if value is None:
+        return ""
+    text = " ".join(str(value).split())
+    return f" '{text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + '...'}'"
+
+
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def _typed(column: Column, given: pl.DataType) -> pl.Expr:
+    """A column in the schema's type; what does not fit is null."""
+    values = pl.col(column.name)
+    if column.dtype == pl.Boolean and given == pl.String:
+        return values.str.to_lowercase().replace_strict(
+            _TRUTHS, default=None, return_dtype=pl.Boolean
         )
+    if given.is_nested() or (column.dtype == pl.Boolean and given != pl.Boolean):
+        return pl.lit(None, dtype=column.dtype()).alias(column.name)
+    if column.dtype.is_integer() and given == pl.String:
+        values = values.str.strip_chars().cast(pl.Float64, strict=False)
+    elif column.dtype.is_numeric() and given == pl.String:
+        values = values.str.strip_chars()
+    if column.dtype.is_integer() and (given == pl.String or given.is_float()):
+        values = pl.when(values == values.round()).then(values)
+    return values.cast(column.dtype, strict=False)
+
+
+def _complaints(
+    column: Column, values: pl.Series, before: pl.Series
+) -> Iterator[tuple[pl.Series, str]]:
+    """What can be wrong with the values of a column: which rows, and in which words."""
+    kind = "readable"
+    if column.dtype.is_numeric():
+        kind = "a whole number" if column.dtype.is_integer() else "a number"
+    yield values.is_null() & before.is_not_null(), f"is not {kind}."
+    if column.is_required:
+        yield before.is_null(), "is empty; every row needs a value."
+    if column.dtype.is_float():
+        yield ~values.is_finite(), "is not a finite number."
+    if column.allowed:
+        is_other = values.is_not_null() & ~values.is_in(column.allowed)
+        yield is_other, f"is not one of: {', '.join(column.allowed)}."
+    if column.minimum is not None:
+        yield values < column.minimum, f"is below {column.minimum:g}."
+    if column.maximum is not None:
+        yield values > column.maximum, f"is above {column.maximum:g}."

@@ -1,0 +1,40 @@
+"""Format: what an outside format holds, how it is told from others, how it is read and written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.formats.glimpse import Glimpse
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.tables import Reference, Submission
+
+Refuse = Callable[[Glimpse], str]
+"""Why a file is not of a format, from a glimpse at it; empty: it may well be."""
+ReadMarks = Callable[[Path, pl.DataFrame | None], Submission]
+ReadReference = Callable[[Path, pl.DataFrame | None], Reference]
+WriteMarks = Callable[[Submission, Path, pl.DataFrame | None], None]
+WriteReference = Callable[[Reference, Path], None]
+WriteCohorts = Callable[[Sequence[LabelledCohort], Path], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One outside format. What it cannot do is None.
+
+    Readers and writers of marks are also given CASES, where the caller has them: formats in
+    voxels need the geometry of the cases, and a case without marks is known from there only.
+    """
+
+    name: str
+    meaning: str
+    suffixes: tuple[str, ...]
+    """Endings of its file names; "/" stands for a folder."""
+    refuse_marks: Refuse | None = None
+    refuse_reference: Refuse | None = None
+    read_marks: ReadMarks | None = None
+    read_reference: ReadReference | None = None
+    write_marks: WriteMarks | None = None
+    write_reference: WriteReference | None = None
+    write_cohorts: WriteCohorts | None = None

@@ -1,0 +1,62 @@
+"""A path -> what it looks like from outside: enough to tell formats apart without reading all."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_text import open_bytes, read_header
+from nodulebench.formats.json_text import read_json
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a file or folder looks like from outside."""
+
+    path: Path
+    kind: Literal["folder", "csv", "json", "pickle", "parquet"]
+    names: frozenset[str]
+    """Files of a folder, columns of a CSV file, or keys of a JSON object."""
+    document: Any = field(default=None, repr=False)
+    """The value that a JSON file holds."""
+
+    def lacks(self, *names: str) -> str:
+        """What of these is not among the names, in words; empty: nothing."""
+        missing = [f"'{name}'" for name in names if name not in self.names]
+        kinds = {"folder": "file", "json": "key"}
+        return f"no {kinds.get(self.kind, 'column')} {', '.join(missing)}" if missing else ""
+
+    def is_not(self, *kinds: str) -> str:
+        """In words that the path is none of these kinds; empty: it is one."""
+        words = {"csv": "comma-separated text", "json": "JSON", "folder": "a folder"}
+        wanted = " or ".join(words.get(kind, kind) for kind in kinds)
+        return "" if self.kind in kinds else f"not {wanted}"
+
+
+def glimpse(path: Path) -> Glimpse:
+    """Look at a path.
+
+    Raises:
+        InputError: if it is not there, or is no kind of file that any format has.
+    """
+    if path.is_dir():
+        return Glimpse(path, "folder", frozenset(item.name for item in path.iterdir()))
+    with open_bytes(path) as file:
+        start = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"PAR1"):
+        return Glimpse(path, "parquet", frozenset())
+    if start.startswith(b"\x80"):
+        return Glimpse(path, "pickle", frozenset())
+    if start.startswith((b"{", b"[")):
+        document = read_json(path)
+        return Glimpse(path, "json", _keys(document), document)
+    if path.name.lower().endswith((".json", ".json.gz")):
+        raise InputError(Problem(str(path), "is not JSON: it starts with neither '{' nor '['."))
+    return Glimpse(path, "csv", frozenset(read_header(path)))
+
+
+def _keys(document: Any) -> frozenset[str]:
+    """The keys of an object, or of the first object in a list."""
+    if isinstance(document, list) and document:
+        document = document[0]
+    return frozenset(document) if isinstance(document, dict) else frozenset()

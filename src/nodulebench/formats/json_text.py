@@ -1,0 +1,109 @@
+"""JSON text -> Python values of the expected shape, with a clear word when they are not."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_text import open_bytes
+from nodulebench.formats.folder import staged_file
+
+_MOST_BYTES = 1 << 30
+
+
+class _ConstantError(ValueError):
+    """NaN or Infinity, which JSON does not have."""
+
+
+def read_json(path: Path) -> Any:
+    """The value that a JSON file holds (also gzipped).
+
+    Raises:
+        InputError: if it is no JSON, holds NaN or Infinity, is nested too deeply or too large.
+    """
+    with open_bytes(path) as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise InputError(
+            Problem(str(path), f"is larger than {_MOST_BYTES >> 30} GB.", "Write a file per case.")
+        )
+    if not content.strip():
+        raise InputError(Problem(str(path), "is empty."))
+    try:
+        return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise InputError(Problem(str(path), "is not UTF-8 text.")) from error
+    except RecursionError as error:
+        raise InputError(Problem(str(path), "is nested too deeply to be read.")) from error
+    except json.JSONDecodeError as error:
+        raise InputError(
+            Problem(
+                f"{path.name} line {error.lineno} column {error.colno}",
+                f"is not valid JSON: {error.msg}.",
+            )
+        ) from error
+    except ValueError as error:
+        raise InputError(Problem(str(path), f"is not valid JSON: {error}.")) from error
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write a value as JSON text, whole or not at all."""
+    with staged_file(path) as stage:
+        stage.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def entries(
+    value: Any, where: str, problems: list[Problem]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a JSON list with their places; what is none becomes a problem."""
+    if not isinstance(value, list):
+        problems.append(Problem(where, f"is {kind_of(value)}, not a list."))
+        return
+    for number, item in enumerate(value):
+        place = f"{where}[{number}]"
+        if isinstance(item, dict):
+            yield place, item
+        else:
+            problems.append(Problem(place, f"is {kind_of(item)}, not an object."))
+
+
+def numbers(value: Any, count: int, where: str, problems: list[Problem]) -> list[float] | None:
+    """A JSON list of so many finite numbers; anything else becomes a problem."""
+    if not isinstance(value, list) or len(value) != count:
+        found = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
+        problems.append(Problem(where, f"{found}; expected a list of {count} numbers."))
+        return None
+    found_numbers = [
+        number(item, f"{where}[{place}]", problems) for place, item in enumerate(value)
+    ]
+    kept = [item for item in found_numbers if item is not None]
+    return kept if len(kept) == count else None
+
+
+def number(value: Any, where: str, problems: list[Problem]) -> float | None:
+    """A finite JSON number; anything else becomes a problem."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        problems.append(Problem(where, f"is {kind_of(value)}, not a number."))
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        problems.append(Problem(where, "is not a finite number."))
+        return None
+    return found
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in JSON's own words."""
+    if isinstance(value, str):
+        return f"the text '{value[:40]}'"
+    kinds = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _ConstantError(f"{name} is not a JSON number")

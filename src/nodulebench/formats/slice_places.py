@@ -1,0 +1,75 @@
+"""Slice numbers and heights of boxes: one is found from the other, a contradiction is refused."""
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import BoolArray
+from nodulebench.model.geometry import Geometry
+
+_LARGEST_DIFFERENCE = 0.5
+"""Slices that slice_index and z_mm may be apart, so that rounded heights pass."""
+_MOST_NAMED = 5
+
+
+def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.DataFrame:
+    """Fill slice_index from z_mm, and z_mm from slice_index, where one of them is empty.
+
+    Args:
+        boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and the line of
+            the file each box stands on.
+        known: where the voxels of each case are.
+        name: the file's name, for messages.
+
+    Raises:
+        InputError: with one problem per box whose place is unknown, or said in two ways that
+            do not agree.
+    """
+    number = boxes["slice_index"].cast(pl.Float64).to_numpy(writable=True)
+    height = boxes["z_mm"].cast(pl.Float64).to_numpy(writable=True)
+    xy_mm = boxes.select("center_x_mm", "center_y_mm").to_numpy()
+    is_contradictory = np.zeros(boxes.height, dtype=np.bool_)
+    groups = boxes.with_row_index("_row").group_by("case_id", maintain_order=True)
+    for (case_id,), part in groups:
+        if case_id not in known:
+            continue
+        grid, rows = known[str(case_id)], part["_row"].to_numpy()
+        has_number, has_height = ~np.isnan(number[rows]), ~np.isnan(height[rows])
+        both = rows[has_number & has_height]
+        at = grid.slice_of(np.column_stack([xy_mm[both], height[both]]))
+        is_contradictory[both] = np.abs(at - number[both]) > _LARGEST_DIFFERENCE
+        lost = rows[~has_number & has_height]
+        number[lost] = np.round(grid.slice_of(np.column_stack([xy_mm[lost], height[lost]])))
+        lost = rows[has_number & ~has_height]
+        height[lost] = grid.height_on(number[lost], xy_mm[lost])
+    problems = [
+        *_told(
+            boxes,
+            np.isnan(number) | np.isnan(height),
+            name,
+            "slice_index and z_mm are not both known.",
+            "Give both, or one of them and the geometry of the case (spacing, origin, size).",
+        ),
+        *_told(
+            boxes,
+            is_contradictory,
+            name,
+            "slice_index and z_mm do not agree with the geometry of the case.",
+            "Count slices from 0 at the feet, and give z_mm in LPS.",
+        ),
+    ]
+    if problems:
+        raise InputError(problems)
+    return boxes.with_columns(slice_index=pl.Series(number).cast(pl.Int64), z_mm=pl.Series(height))
+
+
+def _told(
+    boxes: pl.DataFrame, is_bad: BoolArray, name: str, what: str, remedy: str
+) -> list[Problem]:
+    bad = boxes.filter(pl.Series(is_bad, dtype=pl.Boolean))
+    problems = [
+        Problem(f"{name} line {line}", what, remedy) for line in bad["line"].head(_MOST_NAMED)
+    ]
+    if bad.height > _MOST_NAMED:
+        problems.append(Problem(name, f"{bad.height - _MOST_NAMED} more rows like this."))
+    return problems

@@ -1,0 +1,69 @@
+"""One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
+
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_text import read_header, refuse_flood, require_columns, write_csv
+from nodulebench.formats.folder import staged_file
+from nodulebench.model.schema import TableSchema
+from nodulebench.model.tables import CASES
+
+TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
+
+
+def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
+    """A table as its schema wants it.
+
+    Raises:
+        InputError: if the file is damaged, or with every problem of its content.
+    """
+    if path.suffix == ".parquet":
+        return schema.conform(_read_parquet(path), path.name)
+    require_columns(
+        path, read_header(path), [column.name for column in schema.columns if column.is_required]
+    )
+    refuse_flood(path)
+    try:
+        raw = pl.read_csv(path, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(Problem(str(path), f"is not comma-separated text: {reason}.")) from error
+    rows = raw.with_row_index("_line", offset=2).filter(
+        ~pl.all_horizontal(pl.col(raw.columns).is_null())
+    )
+    listed = {column.name for column in schema.columns}
+    further = [name for name in raw.columns if name not in listed]
+    table = rows.drop("_line").with_columns(_as_number(rows[name]) for name in further)
+    return schema.conform(table, path.name, rows["_line"])
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet or CSV, as the name says, whole or not at all."""
+    if path.suffix != ".parquet":
+        write_csv(table, path)
+        return
+    with staged_file(path) as stage:
+        table.write_parquet(stage)
+
+
+def read_cases(path: Path) -> pl.DataFrame:
+    """CASES from a Parquet or CSV file, with any further columns as strata."""
+    return read_table(path, CASES)
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            Problem(str(path), f"is not a readable Parquet file: {reason}.", "Write it anew.")
+        ) from error
+
+
+def _as_number(values: pl.Series) -> pl.Series:
+    """A column of text as numbers, if all of it are."""
+    numbers = values.str.strip_chars().cast(pl.Float64, strict=False)
+    return values if numbers.null_count() > values.null_count() else numbers

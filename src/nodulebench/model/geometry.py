@@ -1,0 +1,217 @@
+"""Where voxels are in the patient: voxel index <-> millimetres (LPS), boxes, slices."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+
+GEOMETRY_COLUMNS = (
+    "spacing_x_mm",
+    "spacing_y_mm",
+    "spacing_z_mm",
+    "origin_x_mm",
+    "origin_y_mm",
+    "origin_z_mm",
+)
+ORTHONORMAL_TOLERANCE = 1e-3
+"""How far direction cosines may be from orthonormal: headers round them."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The grid of one image. A voxel's index is that of its centre, as in ITK and DICOM.
+
+    World coordinates are LPS millimetres: x to the patient's left, y to the back, z to the head.
+    """
+
+    spacing_mm: FloatArray
+    """Voxel size along the three image axes."""
+    origin_mm: FloatArray
+    """Centre of the voxel (0, 0, 0)."""
+    direction: FloatArray
+    """Column j is the direction of image axis j in the patient."""
+    size: IntArray | None = None
+    """Voxels along the three image axes, where known."""
+
+    @cached_property
+    def _step(self) -> FloatArray:
+        return self.direction * self.spacing_mm
+
+    @cached_property
+    def _axis(self) -> IntArray:
+        """For each image axis the patient axis that it runs along most."""
+        along = np.abs(self.direction)
+        best = max(permutations(range(3)), key=lambda axes: along[list(axes), range(3)].sum())
+        return np.array(best, dtype=np.int64)
+
+    def to_world(self, index: FloatArray) -> FloatArray:
+        """Millimetres of (fractional) voxel indices; both arrays are n x 3, columns i, j, k."""
+        moved: FloatArray = index @ self._step.T + self.origin_mm
+        return moved
+
+    def to_index(self, point_mm: FloatArray) -> FloatArray:
+        """(Fractional) voxel indices of points in millimetres."""
+        moved: FloatArray = (point_mm - self.origin_mm) @ np.linalg.inv(self._step).T
+        return moved
+
+    def extent_to_world(self, voxels: FloatArray) -> FloatArray:
+        """Extents of boxes along the image axes -> millimetres along x, y, z.
+
+        In an oblique image a box keeps its extents: each goes to the patient axis that its image
+        axis runs along most, so that the conversion can be undone.
+        """
+        extent = np.empty_like(voxels, dtype=np.float64)
+        extent[:, self._axis] = voxels * self.spacing_mm
+        return extent
+
+    def extent_to_voxels(self, extent_mm: FloatArray) -> FloatArray:
+        """Extents in millimetres along x, y, z -> voxels along the image axes."""
+        voxels: FloatArray = extent_mm[:, self._axis] / self.spacing_mm
+        return voxels
+
+    @property
+    def is_head_first(self) -> bool:
+        """Whether the image's slice 0 is the one nearest the head."""
+        return bool(self.direction[2, 2] < 0)
+
+    def slice_number(self, k: FloatArray) -> FloatArray:
+        """Image index along the third axis <-> slice number from the feet (its own inverse).
+
+        Raises:
+            InputError: if the slices are counted from the head and their number is unknown.
+        """
+        if not self.is_head_first:
+            return k
+        if self.size is None:
+            raise InputError(
+                Problem(
+                    "cases",
+                    "the slices of an image run from head to feet, and size_z is not given.",
+                    "Give size_z, so that slices can be counted from the feet.",
+                )
+            )
+        turned: FloatArray = self.size[2] - 1.0 - k
+        return turned
+
+    def slice_of(self, point_mm: FloatArray) -> FloatArray:
+        """The (fractional) slice number from the feet at points in millimetres."""
+        return self.slice_number(self.to_index(point_mm)[:, 2])
+
+    def height_on(self, slice_index: FloatArray, xy_mm: FloatArray) -> FloatArray:
+        """The z of points at x, y on slices that are numbered from the feet."""
+        at_zero = np.column_stack([xy_mm, np.zeros(len(xy_mm))])
+        k_per_mm = np.linalg.inv(self._step)[2, 2]
+        height: FloatArray = (
+            self.slice_number(slice_index) - self.to_index(at_zero)[:, 2]
+        ) / k_per_mm
+        return height
+
+    def contains(self, point_mm: FloatArray) -> BoolArray:
+        """Whether points lie in the image; everywhere true where its size is unknown."""
+        if self.size is None:
+            return np.ones(len(point_mm), dtype=np.bool_)
+        index = self.to_index(point_mm)
+        is_inside: BoolArray = np.all((index >= -0.5) & (index <= self.size - 0.5), axis=1)
+        return is_inside
+
+
+def voxel_box_mm(
+    geometry: Geometry, first: FloatArray, last: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Boxes of voxels ``first`` to ``last``, both included -> centre and extent in mm.
+
+    A box of the voxels i0..i1 spans (i1 - i0 + 1) * spacing: half a voxel more than the centres
+    of its outermost voxels on either side.
+    """
+    return geometry.to_world((first + last) / 2), geometry.extent_to_world(last - first + 1.0)
+
+
+def slices_through(
+    geometry: Geometry, center_mm: FloatArray, extent_mm: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """The slices that 3-D boxes lie on.
+
+    A box lies on every slice whose plane it contains, and on the nearest one if it contains none.
+    Slices outside the image do not count.
+
+    Returns:
+        For each box and slice: which box, the slice number from the feet, and the centre of the
+        box on that slice in mm.
+    """
+    center = geometry.to_index(center_mm)
+    half = geometry.extent_to_voxels(extent_mm)[:, 2] / 2
+    middle = center[:, 2]
+    # edges that meet a plane but for rounding count as meeting it
+    first = np.ceil(np.round(middle - half, 6))
+    last = np.floor(np.round(middle + half, 6))
+    nearest = np.round(middle)
+    is_between = first > last
+    first, last = np.where(is_between, nearest, first), np.where(is_between, nearest, last)
+    if geometry.size is not None:
+        first = np.clip(first, 0, geometry.size[2] - 1)
+        last = np.clip(last, 0, geometry.size[2] - 1)
+    count = (last - first + 1).astype(np.int64)
+    box = np.repeat(np.arange(len(center_mm)), count)
+    place_in_box = np.arange(len(box)) - np.repeat(np.cumsum(count) - count, count)
+    k: FloatArray = first[box] + place_in_box
+    on_slice = center[box]
+    on_slice[:, 2] = k
+    number = geometry.slice_number(k).astype(np.int64)
+    return box, number, geometry.to_world(on_slice)
+
+
+def lps_to_ras(point_mm: FloatArray) -> FloatArray:
+    """LPS <-> RAS: x and y change their signs; the same function leads back."""
+    turned: FloatArray = point_mm * np.array([-1.0, -1.0, 1.0])
+    return turned
+
+
+def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, Geometry]:
+    """The geometry of every case whose spacing and origin are given.
+
+    Raises:
+        InputError: with one problem per spacing that is not positive and per direction that is
+            not nine orthonormal cosines.
+    """
+    if cases is None or not set(GEOMETRY_COLUMNS) <= set(cases.columns):
+        return {}
+    found: dict[str, Geometry] = {}
+    problems: list[Problem] = []
+    for row in cases.drop_nulls(GEOMETRY_COLUMNS).iter_rows(named=True):
+        where = f"{source} case '{row['case_id']}'"
+        values = np.array([row[name] for name in GEOMETRY_COLUMNS], dtype=np.float64)
+        sizes = [row.get(name) for name in ("size_x", "size_y", "size_z")]
+        direction = _direction(row.get("direction"))
+        if not np.all(values[:3] > 0):
+            problems.append(Problem(where, "has a voxel size that is not positive."))
+        elif direction is None:
+            problems.append(
+                Problem(
+                    where,
+                    f"direction '{row['direction']}' is not nine orthonormal cosines.",
+                    "Give them row by row, separated by spaces; leave it empty for an axial image.",
+                )
+            )
+        else:
+            size = None if None in sizes else np.array(sizes, dtype=np.int64)
+            found[row["case_id"]] = Geometry(values[:3], values[3:], direction, size)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _direction(text: str | None) -> FloatArray | None:
+    """Nine cosines as a matrix; None where they are not."""
+    if not text:
+        return np.eye(3)
+    try:
+        matrix = np.array(text.replace(",", " ").split(), dtype=np.float64).reshape(3, 3)
+    except ValueError:
+        return None
+    is_right = np.allclose(matrix @ matrix.T, np.eye(3), atol=ORTHONORMAL_TOLERANCE)
+    return matrix if is_right else None
