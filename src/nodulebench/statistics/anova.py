@@ -1,0 +1,192 @@
+"""Values of algorithms (rows) under conditions such as rules (columns) -> significance.
+
+The unpaired tests are those of the NIFDC paper (one-way analysis of variance and t-tests with
+pooled variance), which treat the same algorithms under three rules as three independent groups.
+The paired tests are the sound ones for such data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.model.arrays import FloatArray
+from nodulebench.statistics.significance import Significance
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """Mean ± SD of a group, as papers print it."""
+
+    mean: float
+    sd: float
+    """Sample standard deviation (n - 1)."""
+    count: int
+
+
+def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
+    """The group's mean, sample standard deviation and size.
+
+    Raises:
+        UndefinedError: with fewer than two values, whose deviation is undefined.
+    """
+    group = np.asarray(values, dtype=np.float64)
+    if len(group) < 2:
+        raise UndefinedError("a standard deviation needs at least two values")
+    return GroupSummary(float(group.mean()), float(group.std(ddof=1)), len(group))
+
+
+def one_way_anova(groups: Sequence[GroupSummary]) -> Significance:
+    """One-way analysis of variance of independent groups, from their summaries."""
+    from scipy import stats
+
+    if len(groups) < 2:
+        raise UndefinedError("an analysis of variance needs at least two groups")
+    mean = np.array([group.mean for group in groups])
+    count = np.array([group.count for group in groups])
+    within = np.array([(group.count - 1) * group.sd**2 for group in groups]).sum()
+    between = (count * (mean - np.average(mean, weights=count)) ** 2).sum()
+    degrees = (float(len(groups) - 1), float(count.sum() - len(groups)))
+    if not within > 0:
+        raise UndefinedError("the groups do not vary inside, so F is undefined")
+    statistic = (between / degrees[0]) / (within / degrees[1])
+    return Significance(
+        method="one-way analysis of variance (independent groups)",
+        statistic=float(statistic),
+        p_value=float(stats.f.sf(statistic, *degrees)),
+        degrees_of_freedom=degrees,
+    )
+
+
+def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
+    """Student's t-test of two independent groups with pooled variance, two-sided."""
+    from scipy import stats
+
+    if not (first.sd > 0 or second.sd > 0):
+        raise UndefinedError("neither group varies, so t is undefined")
+    result = stats.ttest_ind_from_stats(
+        first.mean, first.sd, first.count, second.mean, second.sd, second.count, equal_var=True
+    )
+    return Significance(
+        method="unpaired t-test (pooled variance)",
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+        degrees_of_freedom=(float(first.count + second.count - 2),),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedMeasures:
+    """Repeated-measures analysis of variance, with its correction for lack of sphericity."""
+
+    uncorrected: Significance
+    corrected: Significance
+    """Degrees of freedom times the Greenhouse-Geisser epsilon."""
+    epsilon: float
+    """1: spherical; 1 / (conditions - 1): as far from it as can be."""
+
+
+def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:
+    """Analysis of variance of the same units (rows) under several conditions (columns)."""
+    from scipy import stats
+
+    table = _paired_table(values)
+    units, conditions = table.shape
+    residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    between = units * ((table.mean(axis=0) - table.mean()) ** 2).sum()
+    error = (residual**2).sum()
+    _require_variation(error, table)
+    degrees = (float(conditions - 1), float((units - 1) * (conditions - 1)))
+    statistic = float((between / degrees[0]) / (error / degrees[1]))
+    epsilon = _greenhouse_geisser(residual)
+
+    def answer(method: str, shrink: float) -> Significance:
+        shrunk = (shrink * degrees[0], shrink * degrees[1])
+        p_value = float(stats.f.sf(statistic, *shrunk))
+        return Significance(method, statistic, p_value, shrunk)
+
+    return RepeatedMeasures(
+        uncorrected=answer("repeated-measures analysis of variance", 1.0),
+        corrected=answer(
+            "repeated-measures analysis of variance (Greenhouse-Geisser corrected)", epsilon
+        ),
+        epsilon=epsilon,
+    )
+
+
+def friedman(values: FloatArray) -> Significance:
+    """Friedman's rank test of the same units (rows) under three or more conditions (columns)."""
+    from scipy import stats
+
+    table = _paired_table(values)
+    if table.shape[1] < 3:
+        raise UndefinedError("Friedman's test needs at least three conditions")
+    if not (table != table[:, :1]).any():
+        raise UndefinedError("the conditions never differ, so the rank test is undefined")
+    result = stats.friedmanchisquare(*table.T)
+    return Significance(
+        method="Friedman test",
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+        degrees_of_freedom=(float(table.shape[1] - 1),),
+    )
+
+
+def paired_t(first: FloatArray, second: FloatArray) -> Significance:
+    """Student's t-test of the differences between paired values, two-sided."""
+    from scipy import stats
+
+    difference = _differences(first, second)
+    _require_variation(((difference - difference.mean()) ** 2).sum(), difference)
+    result: Any = stats.ttest_1samp(difference, 0.0)
+    return Significance(
+        method="paired t-test",
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+        degrees_of_freedom=(float(len(difference) - 1),),
+    )
+
+
+def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
+    """Wilcoxon's signed-rank test of paired values, two-sided; equal pairs are left out."""
+    from scipy import stats
+
+    difference = _differences(first, second)
+    difference = difference[difference != 0]
+    if not len(difference):
+        raise UndefinedError("the pairs never differ, so the rank test is undefined")
+    has_ties = len(np.unique(np.abs(difference))) < len(difference)
+    is_exact = not has_ties and len(difference) <= 50
+    result: Any = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
+    return Significance(
+        method=f"Wilcoxon signed-rank test ({'exact' if is_exact else 'normal approximation'})",
+        statistic=float(result.statistic),
+        p_value=float(result.pvalue),
+    )
+
+
+def _greenhouse_geisser(residual: FloatArray) -> float:
+    """Epsilon from the covariance of the doubly centred values (Greenhouse and Geisser 1959)."""
+    covariance = residual.T @ residual
+    conditions = len(covariance)
+    return float(np.trace(covariance) ** 2 / ((conditions - 1) * (covariance**2).sum()))
+
+
+def _paired_table(values: FloatArray) -> FloatArray:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
+        raise UndefinedError("a paired test needs at least two units and two conditions")
+    return table
+
+
+def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
+    table = _paired_table(np.stack([first, second], axis=-1))
+    return table[:, 0] - table[:, 1]
+
+
+def _require_variation(error: float, values: FloatArray) -> None:
+    """Refuse a residual that is nothing but rounding."""
+    if not error > 1e-24 * max(float(np.square(values).sum()), 1e-300):
+        raise UndefinedError("the differences do not vary between units, so the test is undefined")

@@ -1,0 +1,75 @@
+"""P values of one family -> adjusted P values, in the order they were given."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import FloatArray
+from nodulebench.registry import Registry
+
+Adjustment = Callable[[Sequence[float] | FloatArray], FloatArray]
+
+
+def bonferroni(p_values: Sequence[float] | FloatArray) -> FloatArray:
+    """Each P value times their number: the family-wise error holds under any dependence."""
+    p = _checked(p_values)
+    return np.minimum(p * len(p), 1.0)
+
+
+def holm(p_values: Sequence[float] | FloatArray) -> FloatArray:
+    """Holm 1979: the i-th smallest of m P values times m - i + 1, as a running maximum.
+
+    Controls the family-wise error under any dependence and never rejects less than Bonferroni.
+    """
+    p = _checked(p_values)
+    ascending = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[ascending] * np.arange(len(p), 0, -1))
+    return _back_in_order(np.minimum(stepped, 1.0), ascending)
+
+
+def benjamini_hochberg(p_values: Sequence[float] | FloatArray) -> FloatArray:
+    """Benjamini and Hochberg 1995: the false discovery rate, for independent or positive tests."""
+    p = _checked(p_values)
+    descending = np.argsort(-p, kind="stable")
+    stepped = np.minimum.accumulate(p[descending] * len(p) / np.arange(len(p), 0, -1))
+    return _back_in_order(np.minimum(stepped, 1.0), descending)
+
+
+def fixed_sequence(p_values: Sequence[float] | FloatArray) -> FloatArray:
+    """Gatekeeping in the order given: a test counts only if all before it were significant.
+
+    Controls the family-wise error where the order was fixed before the data were seen.
+    """
+    return np.maximum.accumulate(_checked(p_values))
+
+
+ADJUSTMENTS: Registry[Adjustment] = Registry(
+    "adjustment for multiple tests",
+    "adjustments",
+    (holm, bonferroni, benjamini_hochberg, fixed_sequence),
+)
+
+
+def _back_in_order(
+    values: FloatArray, order: np.ndarray[tuple[int], np.dtype[np.intp]]
+) -> FloatArray:
+    placed = np.empty_like(values)
+    placed[order] = values
+    return placed
+
+
+def _checked(p_values: Sequence[float] | FloatArray) -> FloatArray:
+    p = np.asarray(p_values, dtype=np.float64)
+    wrong = [
+        Problem(
+            f"P value {number}",
+            f"{value} is not between 0 and 1.",
+            "Leave undefined tests out of the family before adjusting.",
+        )
+        for number, value in enumerate(p.ravel().tolist(), start=1)
+        if not 0 <= value <= 1
+    ]
+    if wrong:
+        raise InputError(wrong)
+    return p

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.statistics.multiplicity import (
+    ADJUSTMENTS,
+    benjamini_hochberg,
+    bonferroni,
+    fixed_sequence,
+    holm,
+)
+
+FAMILIES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+def test_holm_multiplies_the_ith_smallest_by_those_left_and_keeps_the_running_maximum() -> None:
+    # sorted .01 .02 .03 .04: times 4 3 2 1 = .04 .06 .06 .04, running maximum .04 .06 .06 .06
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_bonferroni_multiplies_by_the_number_of_tests() -> None:
+    assert bonferroni([0.01, 0.4, 0.02]) == pytest.approx([0.03, 1.0, 0.06])
+
+
+def test_benjamini_hochberg_multiplies_by_number_over_rank_from_the_largest_down() -> None:
+    # sorted .01 .02 .03 .9: times 4/1 4/2 4/3 4/4 = .04 .04 .04 .9
+    assert benjamini_hochberg([0.9, 0.02, 0.01, 0.03]) == pytest.approx([0.9, 0.04, 0.04, 0.04])
+
+
+def test_in_a_fixed_sequence_a_failed_test_bars_those_after_it() -> None:
+    assert fixed_sequence([0.01, 0.2, 0.001]) == pytest.approx([0.01, 0.2, 0.2])
+
+
+def test_adjusted_values_stay_at_most_one() -> None:
+    for adjust in ADJUSTMENTS.values():
+        assert max(adjust([0.9, 0.8, 0.7])) <= 1
+
+
+def test_a_p_value_outside_0_and_1_is_named_with_its_place() -> None:
+    with pytest.raises(InputError) as error:
+        holm([0.5, float("nan"), 1.5])
+    assert str(error.value) == (
+        "P value 2: nan is not between 0 and 1. "
+        "Leave undefined tests out of the family before adjusting.\n"
+        "P value 3: 1.5 is not between 0 and 1. "
+        "Leave undefined tests out of the family before adjusting."
+    )
+
+
+def test_an_unknown_adjustment_suggests_a_known_one() -> None:
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'holm'\?"):
+        ADJUSTMENTS["hulm"]
+
+
+def test_a_family_of_none_stays_empty() -> None:
+    for adjust in ADJUSTMENTS.values():
+        assert len(adjust([])) == 0
+
+
+@given(FAMILIES)
+def test_holm_lies_between_the_plain_and_the_bonferroni_values(family: list[float]) -> None:
+    assert (holm(family) >= np.array(family)).all()
+    assert (holm(family) <= bonferroni(family)).all()
+
+
+@given(FAMILIES)
+def test_benjamini_hochberg_never_exceeds_holm(family: list[float]) -> None:
+    assert (benjamini_hochberg(family) <= holm(family) + 1e-15).all()
+
+
+@given(FAMILIES, st.randoms())
+def test_the_order_of_tests_is_free(family: list[float], random: object) -> None:
+    order = list(range(len(family)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    for adjust in (holm, bonferroni, benjamini_hochberg):
+        shuffled = adjust([family[place] for place in order])
+        assert shuffled == pytest.approx(adjust(family)[order])
