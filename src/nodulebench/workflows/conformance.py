@@ -39,6 +39,8 @@ OFFICIAL_NAMES = {
     "Ignored candidates which were double detections on a nodule": "duplicate",
     "Ignored candidates on excluded nodules": "ignored",
 }
+NEEDED_COUNTS = ("hit", "missed", "false_positive")
+"""Counts that every scorer must give; the others are compared where it gives them."""
 RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 
 
@@ -121,7 +123,7 @@ def _judge_points(
     wrong_counts = [
         f"{name} {score.counts.get(name)} instead of {count}"
         for name, count in wanted["counts"].items()
-        if score.counts.get(name) != count
+        if score.counts.get(name, None if name in NEEDED_COUNTS else count) != count
     ]
     if wrong_counts:
         return outcome(False, "; ".join(wrong_counts))
