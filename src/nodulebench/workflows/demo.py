@@ -12,7 +12,7 @@ from nodulebench.workflows.made_up import Skill, made_up_reference, made_up_subm
 SKILLS = (
     Skill("careful", detection=0.82, shift_mm=0.7, box_scale=1.0, fp_per_case=3.0),
     Skill("eager", detection=0.90, shift_mm=1.1, box_scale=1.25, fp_per_case=9.0),
-    Skill("small boxes", detection=0.80, shift_mm=0.6, box_scale=0.62, fp_per_case=4.0),
+    Skill("small boxes", detection=0.80, shift_mm=0.6, box_scale=0.74, fp_per_case=4.0),
 )
 
 

@@ -26,6 +26,7 @@ SIZE_SHARES = (0.6991, 0.1963, 0.0728, 0.0318)
 """Shares of the size bins in the NIFDC 2022 test set."""
 
 SLICE_SPACING_MM = 1.0
+OUTLINE_POINTS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def made_up_reference(case_count: int, nodule_count: int, seed: int) -> Referenc
         "made-up test set",
         CASES.conform(cases, "cases"),
         NODULES.conform(nodules, "nodules"),
-        NODULE_SLICES.conform(_ball_slices(nodules, "nodule_id"), "slices"),
+        NODULE_SLICES.conform(_with_outlines(_ball_slices(nodules, "nodule_id")), "slices"),
     )
 
 
@@ -178,3 +179,16 @@ def _ball_slices(table: pl.DataFrame, key: str) -> pl.DataFrame:
         long_mm=pl.col("long_mm") * pl.Series(share),
         short_mm=pl.col("short_mm") * pl.Series(share),
     )
+
+
+def _with_outlines(slices: pl.DataFrame) -> pl.DataFrame:
+    """Add the ellipse that fills each box, as readers outline what they see."""
+    points = [
+        pl.format(
+            "{} {}",
+            (pl.col("center_x_mm") + pl.col("length_mm") / 2 * np.cos(angle)).round(2),
+            (pl.col("center_y_mm") + pl.col("width_mm") / 2 * np.sin(angle)).round(2),
+        )
+        for angle in np.linspace(0, 2 * np.pi, OUTLINE_POINTS, endpoint=False)
+    ]
+    return slices.with_columns(contour=pl.concat_str(points, separator=";"))
