@@ -1,0 +1,271 @@
+"""Replicate values of algorithms on the same resamples -> paired differences, P values, margins.
+
+A figure is evaluated once per algorithm and replicate; everything between algorithms is then
+arithmetic on those rows. Because each replicate draws the same units for every algorithm, a
+difference of two rows is a paired difference.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.results import Estimate
+from nodulebench.statistics.intervals import percentile_interval
+from nodulebench.statistics.multiplicity import ADJUSTMENTS
+from nodulebench.statistics.resample import Bootstrap
+
+FigureOfMerit = Callable[[LabelledCohort, WeightArray], FloatArray]
+"""One value per row of case weights."""
+
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replicates:
+    """One figure of several algorithms on the same resamples of the same units."""
+
+    names: tuple[str, ...]
+    value: FloatArray
+    """The figure of each algorithm on the whole cohort."""
+    replicate: FloatArray
+    """One row per algorithm, one column per replicate; NaN where undefined."""
+
+    def row(self, name: str) -> int:
+        """The row of an algorithm."""
+        if name not in self.names:
+            raise UnknownNameError(
+                f"there is no algorithm '{name}'. Known: {', '.join(self.names)}."
+            )
+        return self.names.index(name)
+
+
+def replicate_figure(
+    figure: FigureOfMerit, cohorts: Mapping[str, LabelledCohort], bootstrap: Bootstrap
+) -> Replicates:
+    """Evaluate a figure for every algorithm on the same rows of case weights."""
+    whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
+    for name, cohort in cohorts.items():
+        if cohort.case_count != len(bootstrap.unit_of_case):
+            raise InputError(
+                Problem(
+                    f"algorithm '{name}'",
+                    f"was labelled on {cohort.case_count} cases, the resamples have "
+                    f"{len(bootstrap.unit_of_case)}.",
+                    "Compare algorithms on the same cases.",
+                )
+            )
+    blocks = [
+        np.stack([figure(cohort, block) for cohort in cohorts.values()])
+        for block in bootstrap.blocks()
+    ]
+    return Replicates(
+        names=tuple(cohorts),
+        value=np.array([float(figure(cohort, whole)[0]) for cohort in cohorts.values()]),
+        replicate=np.concatenate(blocks, axis=1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MarginTest:
+    """Whether a difference keeps within a margin that was fixed before the test."""
+
+    margin: float
+    is_non_inferior: bool
+    """The whole interval lies on the good side of the margin."""
+    is_equivalent: bool
+    """The whole interval lies between minus and plus the margin."""
+    is_superior: bool
+    """The whole interval lies on the good side of zero."""
+    non_inferiority_p: float
+    """One-sided P value by the bootstrap."""
+    non_inferiority_normal_p: float
+    """One-sided P value by the normal approximation."""
+    equivalence_p: float
+    """The larger of two one-sided P values by the bootstrap."""
+    equivalence_normal_p: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Algorithm minus baseline in one figure."""
+
+    algorithm: str
+    baseline: str
+    difference: Estimate
+    standard_error: float
+    """Standard deviation of the replicates of the difference."""
+    p_value: float
+    """Two-sided, by inverting the percentile interval."""
+    normal_p_value: float
+    """Two-sided, difference / standard error as a normal deviate."""
+    replicates: int
+    undefined_replicates: int
+    """Replicates left out because the figure is undefined in them for either algorithm."""
+    margin: MarginTest | None
+    adjusted_p_value: float
+    adjustment: str
+    """How the P value was adjusted over a family of comparisons, or ``none``."""
+
+
+def paired_difference(
+    replicates: Replicates,
+    algorithm: str,
+    baseline: str,
+    *,
+    level: float = 0.95,
+    margin: float | None = None,
+    better: Better = "higher",
+) -> Comparison:
+    """The difference of two algorithms with its interval, P values and, given a margin, its tests.
+
+    Args:
+        replicates: the figure on common resamples.
+        algorithm: the algorithm of interest.
+        baseline: what it is compared with.
+        level: confidence level of the two-sided interval; margins are judged by this interval, so
+            at 0.95 non-inferiority is tested one-sided at 0.025, equivalence at 0.025 twice.
+        margin: the largest loss that does not matter, positive.
+        better: whether higher or lower values of the figure are better.
+
+    Raises:
+        UndefinedError: where no difference or no replicate of it is defined.
+    """
+    first, second = replicates.row(algorithm), replicates.row(baseline)
+    value = float(replicates.value[first] - replicates.value[second])
+    rows = replicates.replicate[first] - replicates.replicate[second]
+    drawn = rows[np.isfinite(rows)]
+    if not np.isfinite(value) or len(drawn) < 2:
+        raise UndefinedError("the difference, or nearly every replicate of it, is undefined")
+    low, high = percentile_interval(drawn, level)
+    standard_error = float(drawn.std(ddof=1))
+    p_value = min(1.0, 2 * min(_share_at_most(drawn, 0.0), _share_at_least(drawn, 0.0)))
+    return Comparison(
+        algorithm=algorithm,
+        baseline=baseline,
+        difference=Estimate(
+            value=value,
+            low=low,
+            high=high,
+            level=level,
+            method="paired bootstrap, percentile",
+            mean=float(drawn.mean()),
+        ),
+        standard_error=standard_error,
+        p_value=p_value,
+        normal_p_value=min(1.0, 2 * _upper_tail(abs(value), standard_error)),
+        replicates=len(drawn),
+        undefined_replicates=len(rows) - len(drawn),
+        margin=None
+        if margin is None
+        else _margin_test(value, drawn, (low, high), level, margin, better),
+        adjusted_p_value=p_value,
+        adjustment="none",
+    )
+
+
+def compare_with_baseline(
+    replicates: Replicates,
+    baseline: str,
+    *,
+    level: float = 0.95,
+    margin: float | None = None,
+    better: Better = "higher",
+    adjustment: str = "holm",
+) -> tuple[Comparison, ...]:
+    """Every other algorithm against the baseline, P values adjusted over these comparisons."""
+    replicates.row(baseline)
+    pairs = [(name, baseline) for name in replicates.names if name != baseline]
+    return _compare(replicates, pairs, level, margin, better, adjustment)
+
+
+def compare_all(
+    replicates: Replicates,
+    *,
+    level: float = 0.95,
+    margin: float | None = None,
+    better: Better = "higher",
+    adjustment: str = "holm",
+) -> tuple[Comparison, ...]:
+    """Every pair of algorithms, P values adjusted over all pairs."""
+    pairs = list(combinations(replicates.names, 2))
+    return _compare(replicates, pairs, level, margin, better, adjustment)
+
+
+def _compare(
+    replicates: Replicates,
+    pairs: list[tuple[str, str]],
+    level: float,
+    margin: float | None,
+    better: Better,
+    adjustment: str,
+) -> tuple[Comparison, ...]:
+    found = [
+        paired_difference(replicates, *pair, level=level, margin=margin, better=better)
+        for pair in pairs
+    ]
+    adjusted = ADJUSTMENTS[adjustment]([comparison.p_value for comparison in found])
+    return tuple(
+        replace(comparison, adjusted_p_value=float(p), adjustment=adjustment)
+        for comparison, p in zip(found, adjusted, strict=True)
+    )
+
+
+def _margin_test(
+    value: float,
+    drawn: FloatArray,
+    bounds: tuple[float, float],
+    level: float,
+    margin: float,
+    better: Better,
+) -> MarginTest:
+    if not margin > 0:
+        raise InputError(
+            Problem("margin", f"{margin:g} is not positive.", "Give the largest loss allowed.")
+        )
+    # turned so that positive differences are good
+    low, high = bounds if better == "higher" else (-bounds[1], -bounds[0])
+    gain, gains = (value, drawn) if better == "higher" else (-value, -drawn)
+    standard_error = float(drawn.std(ddof=1))
+    too_low, too_low_normal = (
+        _share_at_most(gains, -margin),
+        _upper_tail(gain + margin, standard_error),
+    )
+    too_high, too_high_normal = (
+        _share_at_least(gains, margin),
+        _upper_tail(margin - gain, standard_error),
+    )
+    return MarginTest(
+        margin=margin,
+        is_non_inferior=low > -margin,
+        is_equivalent=low > -margin and high < margin,
+        is_superior=low > 0,
+        non_inferiority_p=too_low,
+        non_inferiority_normal_p=too_low_normal,
+        equivalence_p=max(too_low, too_high),
+        equivalence_normal_p=max(too_low_normal, too_high_normal),
+        method=f"{level:.0%} two-sided percentile interval against the margin, {better} is better",
+    )
+
+
+def _share_at_most(drawn: FloatArray, bound: float) -> float:
+    """Share of replicates at or below a bound; never 0, for the data themselves count as one."""
+    return float((1 + np.count_nonzero(drawn <= bound)) / (1 + len(drawn)))
+
+
+def _share_at_least(drawn: FloatArray, bound: float) -> float:
+    return float((1 + np.count_nonzero(drawn >= bound)) / (1 + len(drawn)))
+
+
+def _upper_tail(distance: float, standard_error: float) -> float:
+    """P(normal deviate > distance / standard error); a difference that never varies is certain."""
+    if standard_error > 0:
+        return 1 - NormalDist().cdf(distance / standard_error)
+    return 0.5 if distance == 0 else float(distance < 0)

@@ -1,0 +1,222 @@
+"""Two cohorts on the same cases -> permutation test of any figure's difference.
+
+Under the hypothesis that the two algorithms are interchangeable, swapping their marks on any set of
+units (patients) changes nothing. Both cohorts are laid side by side as one of 2 n cases; a swap is
+then a row of case weights, and any figure of merit can be tested, also pooled ones such as the CPM.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.tables import Reference, Submission
+
+_BLOCK_ELEMENTS = 8_000_000
+_SAME = 1e-12
+"""Differences closer than this are ties: the same counts divided in another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """The difference first - second, and how often swapping labels makes one as large."""
+
+    difference: float
+    p_value: float
+    """Two-sided."""
+    swaps: int
+    is_exact: bool
+    """Every possible swap was tried; otherwise swaps were drawn at random."""
+    method: str
+
+
+def permutation_test(
+    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    first: LabelledCohort,
+    second: LabelledCohort,
+    *,
+    unit_of_case: IntArray,
+    permutations: int,
+    seed: int,
+    is_on_common_scale: bool = True,
+) -> Permutation:
+    """Test whether two algorithms differ in a figure, by swapping their marks unit by unit.
+
+    Args:
+        figure: the figure of merit; it must count cases by their weights.
+        first: one algorithm on the test set.
+        second: another on the same test set.
+        unit_of_case: the unit (patient) of each case; a unit is swapped as a whole.
+        permutations: how many swaps to draw; all of them where there are no more.
+        seed: of the random draw.
+        is_on_common_scale: replace each algorithm's scores by the number of its own false positives
+            above them, so that marks of two algorithms can be pooled though their scores mean
+            different things (the rank idea of Venkatraman and Begg 1996).
+
+    Raises:
+        InputError: where the cohorts have different cases, or the figure does not count cases by
+            their weights.
+        UndefinedError: where the figure is undefined for either algorithm.
+    """
+    if first.case_count != second.case_count or first.case_count != len(unit_of_case):
+        raise InputError(
+            Problem(
+                "permutation test",
+                f"the algorithms were labelled on {first.case_count} and {second.case_count} "
+                f"cases, units are given for {len(unit_of_case)}.",
+                "Compare algorithms on the same cases.",
+            )
+        )
+    joined = side_by_side(first, second, is_on_common_scale=is_on_common_scale)
+    unswapped = np.zeros((1, first.case_count), dtype=np.bool_)
+    observed = float(_difference(figure, joined, unswapped)[0])
+    _require_weighted_counting(figure, first, second, observed)
+    units = int(unit_of_case.max(initial=-1)) + 1
+    is_exact = units < 63 and 2**units <= permutations
+    as_large, tried = 0, 0
+    for is_swapped in _swaps(units, permutations, seed, is_exact):
+        drawn = _difference(figure, joined, is_swapped[:, unit_of_case])
+        drawn = drawn[np.isfinite(drawn)]
+        as_large += int(np.count_nonzero(np.abs(drawn) >= abs(observed) - _SAME))
+        tried += len(drawn)
+    p_value = as_large / tried if is_exact else (1 + as_large) / (1 + tried)
+    kind = "all" if is_exact else f"{tried} random"
+    return Permutation(
+        difference=observed,
+        p_value=p_value,
+        swaps=tried,
+        is_exact=is_exact,
+        method=f"permutation test, {kind} swaps of algorithm labels by unit",
+    )
+
+
+def side_by_side(
+    first: LabelledCohort, second: LabelledCohort, *, is_on_common_scale: bool
+) -> LabelledCohort:
+    """Both cohorts as one: cases 0..n-1 with the first's marks, n..2n-1 with the second's."""
+    left, right = (
+        _on_false_positive_scale(one) if is_on_common_scale else one for one in (first, second)
+    )
+    shift, rows = left.case_count, left.reference.nodules.height
+    marks = left.submission.marks.height
+    return LabelledCohort(
+        case_count=left.case_count + right.case_count,
+        nodule_case=np.concatenate([left.nodule_case, right.nodule_case + shift]),
+        is_hit=np.concatenate([left.is_hit, right.is_hit]),
+        hit_score=np.concatenate([left.hit_score, right.hit_score]),
+        false_case=np.concatenate([left.false_case, right.false_case + shift]),
+        false_score=np.concatenate([left.false_score, right.false_score]),
+        has_scores=left.has_scores and right.has_scores,
+        nodule_row=np.concatenate([left.nodule_row, right.nodule_row + rows]),
+        hit_mark=np.concatenate(
+            [left.hit_mark, np.where(right.hit_mark >= 0, right.hit_mark + marks, -1)]
+        ),
+        reference=_stacked_reference(left.reference, right.reference),
+        submission=_stacked_submission(left.submission, right.submission),
+    )
+
+
+def _on_false_positive_scale(cohort: LabelledCohort) -> LabelledCohort:
+    """The same cohort with each score replaced by minus the false positives above it.
+
+    Marks keep their order and their ties: hits that lie between the same two false positives are
+    set apart by less than half a false positive.
+    """
+    if not cohort.has_scores:
+        return cohort
+    hit_score, falses = cohort.hit_score[cohort.is_hit], np.sort(cohort.false_score)
+    above, through = _count_above(falses, hit_score)
+    hits_above, _ = _count_above(np.sort(hit_score), hit_score)
+    is_tied = through > above
+    apart = np.where(is_tied, 0.0, hits_above / (2 * len(hit_score) + 1))
+    depth = np.full(cohort.nodule_count, np.nan)
+    depth[cohort.is_hit] = (above + through) / 2 + apart
+    false_above, false_through = _count_above(falses, cohort.false_score)
+    return replace(cohort, hit_score=-depth, false_score=-(false_above + false_through) / 2)
+
+
+def _count_above(ascending: FloatArray, score: FloatArray) -> tuple[IntArray, IntArray]:
+    """How many of the sorted scores lie above each score, and how many at or above it."""
+    above = len(ascending) - np.searchsorted(ascending, score, "right")
+    through = len(ascending) - np.searchsorted(ascending, score, "left")
+    return above, through
+
+
+def _difference(
+    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    joined: LabelledCohort,
+    is_swapped: BoolArray,
+) -> FloatArray:
+    swapped = is_swapped.astype(np.int32)
+    kept = 1 - swapped
+    one = figure(joined, np.concatenate([kept, swapped], axis=1))
+    other = figure(joined, np.concatenate([swapped, kept], axis=1))
+    return one - other
+
+
+def _require_weighted_counting(
+    figure: Callable[[LabelledCohort, WeightArray], FloatArray],
+    first: LabelledCohort,
+    second: LabelledCohort,
+    observed: float,
+) -> None:
+    """Refuse a figure whose value changes when cases of weight 0 are added."""
+    once = np.ones((1, first.case_count), dtype=np.int32)
+    direct = float(figure(first, once)[0] - figure(second, once)[0])
+    if not np.isfinite(direct):
+        raise UndefinedError("the figure is undefined for one of the algorithms")
+    if not abs(direct - observed) <= 1e-9 * max(1.0, abs(direct)):
+        raise InputError(
+            Problem(
+                "permutation test",
+                f"the figure gives a difference of {direct:.6g} on the cases themselves and "
+                f"{observed:.6g} with cases of weight 0 beside them.",
+                "Use a figure that counts cases by their weights and compares scores only "
+                "between hits and false positives.",
+            )
+        )
+
+
+def _swaps(units: int, permutations: int, seed: int, is_exact: bool) -> Iterator[BoolArray]:
+    """Rows that say which units are swapped, in blocks; all of them or a random draw."""
+    rows = max(1, _BLOCK_ELEMENTS // max(4 * units, 1))
+    count = 2**units if is_exact else permutations
+    random = np.random.default_rng(seed)
+    for start in range(0, count, rows):
+        size = min(rows, count - start)
+        if is_exact:
+            numbers = np.arange(start, start + size)[:, np.newaxis]
+            yield ((numbers >> np.arange(units)) & 1).astype(np.bool_)
+        else:
+            yield random.integers(0, 2, (size, units), dtype=np.int8).astype(np.bool_)
+
+
+def _stacked_reference(left: Reference, right: Reference) -> Reference:
+    return replace(
+        left,
+        cases=_stacked(left.cases, right.cases),
+        nodules=_stacked(left.nodules, right.nodules),
+        slices=_stacked_if_both(left.slices, right.slices),
+    )
+
+
+def _stacked_submission(left: Submission, right: Submission) -> Submission:
+    return replace(
+        left,
+        marks=_stacked(left.marks, right.marks),
+        slices=_stacked_if_both(left.slices, right.slices),
+        runs=_stacked_if_both(left.runs, right.runs),
+    )
+
+
+def _stacked(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    renamed = right.with_columns(pl.col("case_id") + " (second algorithm)")
+    return pl.concat([left, renamed], how="diagonal")
+
+
+def _stacked_if_both(left: pl.DataFrame | None, right: pl.DataFrame | None) -> pl.DataFrame | None:
+    return None if left is None or right is None else _stacked(left, right)

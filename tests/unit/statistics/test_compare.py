@@ -1,0 +1,213 @@
+import numpy as np
+import pytest
+
+from builders import case, cohort, false_mark, mark, nodule
+from nodulebench.errors import InputError, UndefinedError, UnknownNameError
+from nodulebench.metrics.froc import cpm
+from nodulebench.metrics.operating_point import precision, recall
+from nodulebench.model.arrays import FloatArray
+from nodulebench.statistics.compare import (
+    Comparison,
+    MarginTest,
+    Replicates,
+    compare_all,
+    compare_with_baseline,
+    paired_difference,
+    replicate_figure,
+)
+from nodulebench.statistics.multiplicity import bonferroni, holm
+from nodulebench.statistics.resample import Bootstrap
+
+
+def replicates(value: list[float], *rows: list[float] | FloatArray) -> Replicates:
+    names = ("new", "old", "older")[: len(value)]
+    return Replicates(names, np.array(value), np.array(rows))
+
+
+def margin_of(comparison: Comparison) -> MarginTest:
+    assert comparison.margin is not None
+    return comparison.margin
+
+
+FIVE = replicates([0.8, 0.7], [0.70, 0.80, 0.82, 0.90, 0.84], [0.72, 0.72, 0.70, 0.75, 0.70])
+"""Differences -.02 .08 .12 .15 .14, observed .1."""
+
+
+def test_difference_is_algorithm_minus_baseline_replicate_by_replicate() -> None:
+    found = paired_difference(FIVE, "new", "old")
+    assert found.difference.value == pytest.approx(0.1)
+    assert found.difference.mean == pytest.approx(0.094)
+    assert found.standard_error == pytest.approx(np.std([-0.02, 0.08, 0.12, 0.15, 0.14], ddof=1))
+
+
+def test_interval_is_the_central_share_of_the_differences() -> None:
+    found = paired_difference(FIVE, "new", "old", level=0.5)
+    assert (found.difference.low, found.difference.high) == pytest.approx((0.08, 0.14))
+
+
+def test_p_value_counts_the_replicates_beyond_zero_and_the_data_themselves() -> None:
+    # one of five replicates at or below 0: 2 * (1 + 1) / (1 + 5)
+    assert paired_difference(FIVE, "new", "old").p_value == pytest.approx(4 / 6)
+
+
+def test_normal_p_value_divides_by_the_standard_error() -> None:
+    found = paired_difference(FIVE, "new", "old")
+    from scipy import stats
+
+    assert found.normal_p_value == pytest.approx(2 * stats.norm.sf(0.1 / found.standard_error))
+
+
+def test_swapping_the_two_turns_the_signs() -> None:
+    there, back = paired_difference(FIVE, "new", "old"), paired_difference(FIVE, "old", "new")
+    assert back.difference.value == pytest.approx(-0.1)
+    assert there.difference.high is not None
+    assert back.difference.low == pytest.approx(-there.difference.high)
+    assert back.p_value == there.p_value
+
+
+def test_an_algorithm_does_not_differ_from_itself() -> None:
+    same = paired_difference(FIVE, "new", "new")
+    assert same.difference.value == 0
+    assert same.p_value == 1
+    assert same.normal_p_value == 1
+
+
+def test_undefined_replicates_are_left_out_and_counted() -> None:
+    holes = replicates([0.8, 0.7], [0.8, np.nan, 0.9], [0.7, 0.7, np.nan])
+    with pytest.raises(UndefinedError, match="nearly every replicate of it"):
+        paired_difference(holes, "new", "old")
+    more = replicates([0.8, 0.7], [0.8, np.nan, 0.9], [0.7, 0.7, 0.6])
+    found = paired_difference(more, "new", "old")
+    assert (found.replicates, found.undefined_replicates) == (2, 1)
+
+
+def test_an_undefined_figure_has_no_difference() -> None:
+    with pytest.raises(UndefinedError):
+        paired_difference(replicates([np.nan, 0.7], [0.8, 0.9], [0.7, 0.7]), "new", "old")
+
+
+def spread(centre: float, half: float) -> Replicates:
+    """Differences evenly spread around the observed one."""
+    drawn = centre + np.linspace(-half, half, 201)
+    return replicates([0.5 + centre, 0.5], 0.5 + drawn, np.full(201, 0.5))
+
+
+def test_not_inferior_where_the_lower_bound_lies_above_minus_the_margin() -> None:
+    inside = margin_of(paired_difference(spread(-0.01, 0.03), "new", "old", margin=0.05))
+    assert (inside.is_non_inferior, inside.is_equivalent, inside.is_superior) == (True, True, False)
+    outside = margin_of(paired_difference(spread(-0.03, 0.03), "new", "old", margin=0.05))
+    assert (outside.is_non_inferior, outside.is_equivalent) == (False, False)
+
+
+def test_better_by_more_than_the_margin_is_superior_and_not_equivalent() -> None:
+    found = margin_of(paired_difference(spread(0.08, 0.02), "new", "old", margin=0.05))
+    assert (found.is_non_inferior, found.is_equivalent, found.is_superior) == (True, False, True)
+    assert found.non_inferiority_p == pytest.approx(1 / 202)
+    assert found.equivalence_p == 1.0
+
+
+def test_the_one_sided_p_value_counts_replicates_at_or_below_minus_the_margin() -> None:
+    # differences -.02 .08 .12 .15 .14: one at or below -.01
+    found = margin_of(paired_difference(FIVE, "new", "old", margin=0.01))
+    assert found.non_inferiority_p == pytest.approx(2 / 6)
+    assert found.equivalence_p == pytest.approx(5 / 6)  # four at or above .01
+
+
+def test_where_lower_is_better_the_loss_is_a_rise() -> None:
+    fewer = spread(-0.08, 0.02)  # false positives fall by .08
+    found = margin_of(paired_difference(fewer, "new", "old", margin=0.05, better="lower"))
+    assert (found.is_non_inferior, found.is_superior) == (True, True)
+    assert not margin_of(paired_difference(fewer, "new", "old", margin=0.05)).is_non_inferior
+
+
+def test_a_margin_must_be_positive() -> None:
+    with pytest.raises(InputError, match=r"margin: 0 is not positive\. Give the largest loss"):
+        paired_difference(FIVE, "new", "old", margin=0.0)
+
+
+THREE = replicates(
+    [0.8, 0.7, 0.6],
+    [0.80, 0.81, 0.79, 0.82],
+    [0.70, 0.80, 0.80, 0.72],
+    [0.60, 0.61, 0.59, 0.62],
+)
+
+
+def test_all_pairs_are_adjusted_as_one_family() -> None:
+    found = compare_all(THREE)
+    assert [(one.algorithm, one.baseline) for one in found] == [
+        ("new", "old"),
+        ("new", "older"),
+        ("old", "older"),
+    ]
+    plain = [one.p_value for one in found]
+    assert [one.adjusted_p_value for one in found] == pytest.approx(list(holm(plain)))
+    assert {one.adjustment for one in found} == {"holm"}
+
+
+def test_comparisons_with_a_baseline_are_a_smaller_family() -> None:
+    found = compare_with_baseline(THREE, "old", adjustment="bonferroni")
+    assert [(one.algorithm, one.baseline) for one in found] == [("new", "old"), ("older", "old")]
+    plain = [one.p_value for one in found]
+    assert [one.adjusted_p_value for one in found] == pytest.approx(list(bonferroni(plain)))
+
+
+def test_an_unknown_baseline_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"no algorithm 'best'. Known: new, old, older\."):
+        compare_with_baseline(THREE, "best")
+
+
+NEW = cohort(
+    case("a", nodule(), mark(0.9)), case("b", nodule(), mark(0.8)), case("c", false_mark(0.5))
+)
+OLD = cohort(case("a", nodule(), mark(0.9)), case("b", nodule(), false_mark(0.7)), case("c"))
+
+
+def test_all_algorithms_are_evaluated_on_the_same_weights() -> None:
+    bootstrap = Bootstrap(np.arange(3), replicates=50, seed=3)
+    found = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    weights = np.concatenate(list(bootstrap.blocks()))
+    assert found.names == ("new", "old")
+    assert found.value == pytest.approx([1.0, 0.5])
+    np.testing.assert_array_equal(found.replicate[0], recall(NEW, weights))
+    np.testing.assert_array_equal(found.replicate[1], recall(OLD, weights))
+
+
+def test_patients_are_resampled_whole() -> None:
+    # both nodules belong to one patient, found by the new algorithm alone: no difference in doubt
+    bootstrap = Bootstrap(np.array([0, 0, 1]), replicates=200, seed=1)
+    found = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    drawn = found.replicate[:, np.isfinite(found.replicate[0])]
+    assert set(drawn[0] - drawn[1]) == {0.5}
+
+
+def test_any_figure_can_be_compared() -> None:
+    bootstrap = Bootstrap(np.arange(3), replicates=20, seed=3)
+    for figure in (precision, cpm):
+        found = replicate_figure(figure, {"new": NEW, "old": OLD}, bootstrap)
+        assert found.replicate.shape == (2, 20)
+
+
+def test_algorithms_must_share_the_cases() -> None:
+    with pytest.raises(InputError) as error:
+        replicate_figure(recall, {"new": NEW}, Bootstrap(np.arange(2), 5, 0))
+    assert str(error.value) == (
+        "algorithm 'new': was labelled on 3 cases, the resamples have 2. "
+        "Compare algorithms on the same cases."
+    )
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    # paired binary outcomes, discordant .2 and .1: true difference .1
+    random = np.random.default_rng(11)
+    covered = 0
+    for trial in range(200):
+        kind = random.choice(3, p=[0.2, 0.1, 0.7], size=150)
+        gain = np.select([kind == 0, kind == 1], [1.0, -1.0], 0.0)
+        rows = np.concatenate(list(Bootstrap(np.arange(150), 400, trial).blocks())) @ gain / 150
+        drawn = replicates([gain.mean(), 0.0], rows, np.zeros(400))
+        estimate = paired_difference(drawn, "new", "old").difference
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= 0.1 <= estimate.high
+    assert 0.90 <= covered / 200 <= 0.99

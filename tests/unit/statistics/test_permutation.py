@@ -1,0 +1,209 @@
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from builders import Case, case, cohort, false_mark, mark, nodule, with_score
+from nodulebench.errors import InputError, UndefinedError
+from nodulebench.metrics.froc import cpm
+from nodulebench.metrics.operating_point import precision, recall
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.statistics.permutation import permutation_test
+from random_cohorts import random_cases
+
+EACH = np.arange(3)
+FINDER = (
+    case("a", nodule(), mark(0.9)),
+    case("b", nodule(), mark(0.8)),
+    case("c", nodule(), mark(0.7)),
+)
+BLIND = (case("a", nodule()), case("b", nodule()), case("c", nodule()))
+
+
+def once(figure: Callable[..., FloatArray], of: LabelledCohort) -> float:
+    return float(figure(of, np.ones((1, of.case_count), dtype=np.int32))[0])
+
+
+def test_only_no_swap_and_the_full_swap_give_as_large_a_difference() -> None:
+    found = permutation_test(
+        recall, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=100, seed=0
+    )
+    assert found.difference == 1.0
+    assert found.p_value == 2 / 8
+    assert (found.swaps, found.is_exact) == (8, True)
+    assert found.method == "permutation test, all swaps of algorithm labels by unit"
+
+
+def test_a_patient_is_swapped_as_a_whole() -> None:
+    found = permutation_test(
+        recall,
+        cohort(*FINDER),
+        cohort(*BLIND),
+        unit_of_case=np.array([0, 0, 1]),
+        permutations=100,
+        seed=0,
+    )
+    assert found.p_value == 2 / 4
+
+
+def test_an_algorithm_against_itself_has_p_one() -> None:
+    found = permutation_test(
+        recall, cohort(*FINDER), cohort(*FINDER), unit_of_case=EACH, permutations=100, seed=0
+    )
+    assert (found.difference, found.p_value) == (0.0, 1.0)
+
+
+def exchanged(
+    first: tuple[Case, ...], second: tuple[Case, ...], swap: tuple[bool, ...]
+) -> tuple[Case, ...]:
+    """The first algorithm's cases with the second's marks where swapped."""
+    return tuple(
+        replace(one, marks=other.marks) if is_swapped else one
+        for one, other, is_swapped in zip(first, second, swap, strict=True)
+    )
+
+
+@cache
+def all_exchanges() -> tuple[tuple[LabelledCohort, LabelledCohort], ...]:
+    """Both algorithms under every swap of five cases, built from the tables."""
+    first = random_cases(5, abnormal=3, normal=2)
+    second = exchanged(first, random_cases(6, abnormal=3, normal=2), (True,) * 5)
+    return tuple(
+        (cohort(*exchanged(first, second, swap)), cohort(*exchanged(second, first, swap)))
+        for swap in product((False, True), repeat=5)
+    )
+
+
+@pytest.mark.parametrize("figure", [recall, precision, cpm], ids=["recall", "precision", "cpm"])
+def test_swapped_weights_equal_cohorts_built_anew(figure: Callable[..., FloatArray]) -> None:
+    differences = [once(figure, one) - once(figure, other) for one, other in all_exchanges()]
+    as_large = np.abs(differences) >= abs(differences[0]) - 1e-12
+    found = permutation_test(
+        figure,
+        *all_exchanges()[0],
+        unit_of_case=np.arange(5),
+        permutations=32,
+        seed=0,
+        is_on_common_scale=False,
+    )
+    assert found.difference == pytest.approx(differences[0])
+    assert found.p_value == pytest.approx(as_large.mean())
+    assert 2 / 32 < found.p_value < 1
+
+
+def test_on_the_common_scale_scores_of_different_range_may_be_pooled() -> None:
+    first = random_cases(5, abnormal=4, normal=2)
+    second = exchanged(first, random_cases(6, abnormal=4, normal=2), (True,) * 6)
+    stretched = tuple(
+        replace(
+            one,
+            marks=tuple(
+                with_score(item, 1000 * item.score - 5000)
+                for item in one.marks
+                if item.score is not None
+            ),
+        )
+        for one in second
+    )
+    answers = [
+        permutation_test(
+            cpm,
+            cohort(*first),
+            cohort(*cases),
+            unit_of_case=np.arange(6),
+            permutations=64,
+            seed=0,
+        )
+        for cases in (second, stretched)
+    ]
+    assert answers[0].p_value == answers[1].p_value
+    assert answers[0].difference == pytest.approx(answers[1].difference)
+
+
+def test_random_swaps_approach_all_swaps_and_repeat_with_the_seed() -> None:
+    first = random_cases(5, abnormal=8, normal=4)
+    second = exchanged(first, random_cases(6, abnormal=8, normal=4), (True,) * 12)
+    cohorts = cohort(*first), cohort(*second)
+    units = np.arange(12)
+    exact = permutation_test(recall, *cohorts, unit_of_case=units, permutations=4096, seed=0)
+    drawn = permutation_test(recall, *cohorts, unit_of_case=units, permutations=3000, seed=0)
+    again = permutation_test(recall, *cohorts, unit_of_case=units, permutations=3000, seed=0)
+    assert exact.is_exact
+    assert not drawn.is_exact
+    assert drawn == again
+    assert drawn.p_value == pytest.approx(exact.p_value, abs=0.04)
+    assert drawn.method == "permutation test, 3000 random swaps of algorithm labels by unit"
+
+
+def test_a_random_test_never_says_p_zero() -> None:
+    many = tuple(case(f"{number}", nodule(), mark(0.5)) for number in range(20))
+    none = tuple(replace(one, marks=()) for one in many)
+    found = permutation_test(
+        recall, cohort(*many), cohort(*none), unit_of_case=np.arange(20), permutations=99, seed=4
+    )
+    assert found.p_value == 1 / 100
+
+
+def test_a_figure_that_counts_cases_without_their_weights_is_refused() -> None:
+    def falses_per_listed_case(of: LabelledCohort, weight: WeightArray) -> FloatArray:
+        return weight[:, of.false_case].sum(axis=1) / of.case_count
+
+    noisy = cohort(case("a", nodule(), false_mark(0.5)), case("b"))
+    with pytest.raises(InputError) as error:
+        permutation_test(
+            falses_per_listed_case,
+            noisy,
+            cohort(case("a", nodule()), case("b")),
+            unit_of_case=np.arange(2),
+            permutations=10,
+            seed=0,
+        )
+    assert str(error.value) == (
+        "permutation test: the figure gives a difference of 0.5 on the cases themselves and 0.25 "
+        "with cases of weight 0 beside them. Use a figure that counts cases by their weights and "
+        "compares scores only between hits and false positives."
+    )
+
+
+def test_the_cases_must_be_the_same() -> None:
+    with pytest.raises(InputError, match="labelled on 3 and 2 cases, units are given for 3"):
+        permutation_test(
+            recall,
+            cohort(*FINDER),
+            cohort(*BLIND[:2]),
+            unit_of_case=EACH,
+            permutations=10,
+            seed=0,
+        )
+
+
+def test_a_figure_undefined_for_one_algorithm_is_undefined() -> None:
+    with pytest.raises(UndefinedError):
+        permutation_test(
+            precision,
+            cohort(*FINDER),
+            cohort(*BLIND),
+            unit_of_case=EACH,
+            permutations=10,
+            seed=0,
+        )
+
+
+def test_p_values_of_equal_algorithms_are_even() -> None:
+    random = np.random.default_rng(2)
+    everything = cohort(*(case(f"{number}", nodule(), mark(0.5)) for number in range(12)))
+    small = 0
+    for trial in range(200):
+        first, second = (
+            replace(everything, is_hit=row, hit_mark=np.where(row, everything.hit_mark, -1))
+            for row in random.random((2, 12)) < 0.6
+        )
+        found = permutation_test(
+            recall, first, second, unit_of_case=np.arange(12), permutations=200, seed=trial
+        )
+        small += found.p_value <= 0.1
+    assert small / 200 <= 0.15
