@@ -6,7 +6,17 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats import luna16_csv, nifdc_csv
+from nodulebench.formats import (
+    bundle,
+    coco3d_json,
+    grand_challenge_json,
+    jafroc_xlsx,
+    luna16_csv,
+    monai_json,
+    nifdc_csv,
+    nndetection,
+    submission_folder,
+)
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse, glimpse
 from nodulebench.formats.plausibility import place_notices
@@ -19,7 +29,17 @@ __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read
 FORMATS: Registry[Format] = Registry(
     "format",
     "formats",
-    (luna16_csv.FORMAT, nifdc_csv.FORMAT),
+    (
+        luna16_csv.FORMAT,
+        nifdc_csv.FORMAT,
+        bundle.FORMAT,
+        submission_folder.FORMAT,
+        grand_challenge_json.FORMAT,
+        monai_json.FORMAT,
+        coco3d_json.FORMAT,
+        nndetection.FORMAT,
+        jafroc_xlsx.FORMAT,
+    ),
     name_of=lambda form: form.name,
 )
 

@@ -16,8 +16,8 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
     """Fill slice_index from z_mm, and z_mm from slice_index, where one of them is empty.
 
     Args:
-        boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and the line of
-            the file each box stands on.
+        boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and ``place``,
+            where in the file each box stands.
         known: where the voxels of each case are.
         name: the file's name, for messages.
 
@@ -68,8 +68,8 @@ def _told(
 ) -> list[Problem]:
     bad = boxes.filter(pl.Series(is_bad, dtype=pl.Boolean))
     problems = [
-        Problem(f"{name} line {line}", what, remedy) for line in bad["line"].head(_MOST_NAMED)
+        Problem(f"{name} {place}", what, remedy) for place in bad["place"].head(_MOST_NAMED)
     ]
     if bad.height > _MOST_NAMED:
-        problems.append(Problem(name, f"{bad.height - _MOST_NAMED} more rows like this."))
+        problems.append(Problem(name, f"{bad.height - _MOST_NAMED} more boxes like this."))
     return problems

@@ -1,0 +1,141 @@
+"""A pickle file of nothing but numbers, text, containers and numpy arrays -> its value.
+
+A pickle is a program: reading one as Python does lets the file run anything. This reader makes
+arrays by itself from what the file says of them, and refuses a file that asks for anything else.
+"""
+
+import pickle
+import re
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_text import open_bytes
+
+_MOST_BYTES = 1 << 28
+_NUMBER_TYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")
+_DAMAGED = (
+    pickle.UnpicklingError,
+    EOFError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    UnicodeError,
+    ValueError,
+)
+
+
+class _RefusedError(Exception):
+    """The file wants something made that is no data."""
+
+
+def read_pickle(path: Path) -> Any:
+    """The value in a pickle file, if it is nothing but data; arrays answer to ``np.asarray``.
+
+    Raises:
+        InputError: if the file is damaged, too large, or would make anything but numbers, text,
+            containers and numpy arrays of numbers.
+    """
+    with open_bytes(path) as file:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(Problem(str(path), f"is larger than {_MOST_BYTES >> 20} MB."))
+        try:
+            return _Reader(file).load()
+        except _RefusedError as error:
+            raise InputError(
+                Problem(
+                    str(path),
+                    f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
+                    "text, containers and numpy arrays of numbers are read.",
+                    "Save boxes and scores as numpy arrays.",
+                )
+            ) from error
+        except _DAMAGED as error:
+            reason = str(error) or type(error).__name__
+            raise InputError(Problem(str(path), f"is a damaged pickle file ({reason}).")) from error
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """What stands in for a class or function that the file names."""
+        stands_in = _STANDS_IN.get((module.replace("numpy._core", "numpy.core"), name))
+        if stands_in is None:
+            raise _RefusedError(f"{module}.{name}")
+        return stands_in
+
+
+class _NumberType:
+    """Stands in for numpy.dtype."""
+
+    def __init__(self, text: Any, *_: Any) -> None:
+        if not isinstance(text, str) or not _NUMBER_TYPE.fullmatch(text):
+            raise _RefusedError(f"an array of {text}")
+        self.text = text.lstrip("<>|=")
+        self.order = "="
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.order = state[1] if state[1] in ("<", ">", "|") else "="
+
+    def array(self, data: Any, shape: Any, order: Any = "C") -> npt.NDArray[Any]:
+        """The array that these bytes are."""
+        raw = data.encode("latin1") if isinstance(data, str) else bytes(data)
+        flat = np.frombuffer(raw, dtype=np.dtype(self.order.replace("|", "=") + self.text))
+        return flat.reshape(shape, order="F" if order == "F" else "C")
+
+
+class _Array:
+    """Stands in for numpy.ndarray."""
+
+    def __init__(self, *_: Any) -> None:
+        self.values: npt.NDArray[Any] = np.empty(0)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, number_type, is_fortran, data = state
+        self.values = number_type.array(data, shape, "F" if is_fortran else "C")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy is not False)
+
+
+def _new_array(*_: Any) -> _Array:
+    return _Array()
+
+
+def _array_of_buffer(data: Any, number_type: Any, shape: Any, order: Any, *_: Any) -> Any:
+    return number_type.array(data, shape, order)
+
+
+def _scalar(number_type: Any, data: Any) -> Any:
+    return number_type.array(data, ()).item()
+
+
+def _latin_bytes(text: str, encoding: str) -> bytes:
+    """Old pickles write bytes as Latin-1 text."""
+    if encoding != "latin1":
+        raise _RefusedError(f"text in {encoding}")
+    return text.encode("latin1")
+
+
+def _no_bytes() -> bytes:
+    """Old pickles write the bytes of an empty array as a call without arguments."""
+    return b""
+
+
+_STANDS_IN = {
+    ("numpy", "dtype"): _NumberType,
+    ("numpy", "ndarray"): _Array,
+    ("numpy.core.multiarray", "_reconstruct"): _new_array,
+    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy.core.numeric", "_frombuffer"): _array_of_buffer,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("_codecs", "encode"): _latin_bytes,
+    ("__builtin__", "bytes"): _no_bytes,
+}

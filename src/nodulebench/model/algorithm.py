@@ -1,0 +1,67 @@
+"""AlgorithmManifest: what a developer declares about an algorithm, as written in algorithm.toml."""
+
+import json
+import tomllib
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from nodulebench.errors import InputError, Problem
+
+NoduleType = Literal[
+    "solid", "part_solid", "pure_ground_glass", "calcified", "pleural", "pleural_calcified"
+]
+
+
+class AlgorithmManifest(BaseModel):
+    """What is declared before the test; a field nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(min_length=1)]
+    version: str = ""
+    developer: str = ""
+    kind: Literal["2-D", "3-D", ""] = ""
+    """Whether it detects on single slices or in the volume."""
+    intended_types: tuple[NoduleType, ...] = ()
+    """The nodule types it is meant to find; empty: all."""
+    threshold: float | None = None
+    """The score from which a mark is shown to the user, fixed before the test."""
+    description: str = ""
+    training_data: str = ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is declared beside name and types, as text."""
+        declared = self.model_dump(exclude={"name", "intended_types"}, exclude_none=True)
+        return {field: str(value) for field, value in declared.items() if value != ""}
+
+    def to_toml(self) -> str:
+        """The manifest as the text of an algorithm.toml."""
+        declared = self.model_dump(mode="json", exclude_defaults=True)
+        return "".join(f"{field} = {_toml(value)}\n" for field, value in declared.items())
+
+
+def _toml(value: object) -> str:
+    # TOML writes strings, numbers and lists as JSON does, once control characters are escaped
+    return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
+def parse_manifest(text: str, source: str) -> AlgorithmManifest:
+    """The manifest that a TOML text describes.
+
+    Raises:
+        InputError: with one problem per wrong field.
+    """
+    try:
+        return AlgorithmManifest.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
+    except ValidationError as error:
+        raise InputError(
+            Problem(
+                f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
+                f"{item['msg']}, got {item['input']!r}.",
+            )
+            for item in error.errors(include_url=False)
+        ) from error

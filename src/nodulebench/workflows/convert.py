@@ -1,0 +1,181 @@
+"""Marks or a reference in one format -> the same in another, and what was lost on the way."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats import FORMATS, fitting, read_cases, read_reference, read_submission
+from nodulebench.formats.format import Format
+from nodulebench.formats.glimpse import glimpse
+from nodulebench.model.tables import Reference, Submission
+
+What = Literal["marks", "reference"]
+LARGEST_CHANGE = 1e-4
+"""Numbers that are this close count as the same: formats in voxels round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What was converted, and what the new file does not hold any more."""
+
+    what: What
+    from_format: str
+    to_format: str
+    cases: int
+    """Cases with marks, or of the test set."""
+    items: int
+    """Marks, or nodules and ignored findings."""
+    losses: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def convert(
+    source: Path,
+    target: Path,
+    *,
+    to_format: str,
+    from_format: str | None = None,
+    what: What | None = None,
+    cases: pl.DataFrame | Path | None = None,
+) -> Conversion:
+    """Read a file or folder in one format and write it in another.
+
+    What was written is read again and compared, so that every loss is told: columns that the
+    format has no place for, slices, places that moved.
+
+    Args:
+        source: the file or folder to convert.
+        target: where to write.
+        to_format: the name of the format to write.
+        from_format: the name of the format to read; None: it is recognised.
+        what: whether the source holds marks or a reference; None: what it looks like. Where it
+            could be both, it is marks if they have scores, else a reference.
+        cases: CASES or a file of them, for formats that need the geometry of the cases.
+
+    Raises:
+        InputError: if the formats cannot be converted, or with every problem of the source.
+    """
+    known = read_cases(cases) if isinstance(cases, Path) else cases
+    writer = FORMATS[to_format]
+    reader = FORMATS[from_format] if from_format else None
+    chosen = what or _what(source, reader, writer, known)
+    if chosen == "marks":
+        return _convert_marks(source, target, reader, writer, known)
+    return _convert_reference(source, target, reader, writer, known)
+
+
+def _convert_marks(
+    source: Path, target: Path, reader: Format | None, writer: Format, cases: pl.DataFrame | None
+) -> Conversion:
+    reader = reader or fitting(source, "marks")
+    before = read_submission(source, cases, reader.name)
+    if writer.write_marks is None:
+        raise InputError(_cannot_write(writer, "marks"))
+    writer.write_marks(before, target, cases)
+    after = read_submission(target, cases, writer.name)
+    return Conversion(
+        what="marks",
+        from_format=reader.name,
+        to_format=writer.name,
+        cases=before.marks["case_id"].n_unique(),
+        items=before.marks.height,
+        losses=tuple(_losses(_tables(before), _tables(after), before.marks, after.marks)),
+        notices=before.notices,
+    )
+
+
+def _convert_reference(
+    source: Path, target: Path, reader: Format | None, writer: Format, cases: pl.DataFrame | None
+) -> Conversion:
+    reader = reader or fitting(source, "reference")
+    before = read_reference(source, cases, reader.name)
+    if writer.write_reference is None:
+        raise InputError(_cannot_write(writer, "a reference"))
+    writer.write_reference(before, target)
+    after = read_reference(target, None, writer.name)
+    return Conversion(
+        what="reference",
+        from_format=reader.name,
+        to_format=writer.name,
+        cases=before.cases.height,
+        items=before.nodules.height,
+        losses=tuple(_losses(_tables(before), _tables(after), before.nodules, after.nodules)),
+        notices=before.notices,
+    )
+
+
+def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFrame | None) -> What:
+    """Whether to convert marks or a reference."""
+    seen = glimpse(source)
+    possible: set[What] = set()
+    for form in FORMATS.values() if reader is None else (reader,):
+        if form.refuse_marks and writer.write_marks and not form.refuse_marks(seen):
+            possible.add("marks")
+        if form.refuse_reference and writer.write_reference and not form.refuse_reference(seen):
+            possible.add("reference")
+    if not possible:
+        raise InputError(
+            Problem(
+                str(source),
+                f"cannot be converted to {writer.name}: it holds nothing that the format can.",
+                "Name the format it is in, or choose another one to write.",
+            )
+        )
+    if len(possible) == 1:
+        return possible.pop()
+    marks = read_submission(source, cases, reader.name if reader else None).marks
+    return "marks" if marks["score"].null_count() < marks.height else "reference"
+
+
+def _cannot_write(writer: Format, what: str) -> Problem:
+    return Problem(f"format '{writer.name}'", f"cannot hold {what}.", "Choose another to write.")
+
+
+def _tables(held: Submission | Reference) -> dict[str, pl.DataFrame]:
+    """The tables of a submission or reference by their names."""
+    tables = {"slices": held.slices}
+    if isinstance(held, Submission):
+        tables |= {"marks": held.marks, "runs": held.runs}
+    else:
+        tables |= {"cases": held.cases, "nodules": held.nodules}
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+def _losses(
+    before: dict[str, pl.DataFrame],
+    after: dict[str, pl.DataFrame],
+    places: pl.DataFrame,
+    new_places: pl.DataFrame,
+) -> list[str]:
+    """What was in the tables before and is not in them now."""
+    if new_places.height != places.height:
+        return [f"{places.height} rows became {new_places.height}."]
+    losses = []
+    for name, table in before.items():
+        if name not in after:
+            losses.append(f"{name}: all {table.height} rows are lost.")
+            continue
+        for column in table.columns:
+            held = table.height - table[column].null_count()
+            kept = after[name]
+            left = kept.height - kept[column].null_count() if column in kept.columns else 0
+            if left < held:
+                losses.append(f"{name}: {held - left} of {held} values of {column} are lost.")
+    return [*losses, *_changes(places, new_places)]
+
+
+def _changes(places: pl.DataFrame, new_places: pl.DataFrame) -> list[str]:
+    """What the same rows say differently now; formats keep the order within a case."""
+    old, new = (table.sort("case_id", maintain_order=True) for table in (places, new_places))
+    name = old.columns[1]
+    changes = [] if old[name].equals(new[name]) else [f"{name}: the names are not kept."]
+    for column, dtype in old.schema.items():
+        if not dtype.is_float() or column not in new.columns:
+            continue
+        change = (old[column] - new[column]).abs().max()
+        if isinstance(change, float) and change > LARGEST_CHANGE:
+            changes.append(f"{column}: values changed by up to {change:.3g}.")
+    return changes
