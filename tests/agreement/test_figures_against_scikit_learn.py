@@ -1,0 +1,156 @@
+"""Figures against scikit-learn and scipy on random data, weights as sample weights."""
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    cohen_kappa_score,
+    f1_score,
+    fbeta_score,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+    roc_curve,
+)
+
+from builders import cohort
+from nodulebench.metrics import FIGURES
+from nodulebench.metrics.agreement import Penalty, kappa
+from nodulebench.metrics.classes import density_pairs
+from nodulebench.metrics.malignancy import judged_nodules
+from nodulebench.metrics.ratings import highest_false, highest_hit, is_abnormal
+from nodulebench.metrics.roc import malignancy_roc_curve
+from nodulebench.model.cohort import LabelledCohort
+from random_cohorts import random_cases
+
+SEEDS = (11, 12, 13)
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def many(request: pytest.FixtureRequest) -> LabelledCohort:
+    return cohort(*random_cases(request.param, abnormal=30, normal=20))
+
+
+def weights_of(of: LabelledCohort) -> np.ndarray:
+    """All cases once, and one bootstrap replicate."""
+    drawn = np.random.default_rng(7).multinomial(
+        of.case_count, np.full(of.case_count, 1 / of.case_count)
+    )
+    return np.stack([np.ones_like(drawn), drawn])
+
+
+def test_malignancy_auc_is_roc_auc_score(many: LabelledCohort) -> None:
+    judged, weights = judged_nodules(many), weights_of(many)
+    expected = [
+        roc_auc_score(judged.is_malignant, judged.said, sample_weight=row[judged.case])
+        for row in weights
+    ]
+    np.testing.assert_allclose(FIGURES["malignancy_auc"](many, weights), expected, rtol=1e-12)
+
+
+def test_malignancy_auc_is_mann_whitney(many: LabelledCohort) -> None:
+    judged = judged_nodules(many)
+    malignant, benign = judged.said[judged.is_malignant], judged.said[~judged.is_malignant]
+    statistic = mannwhitneyu(malignant, benign).statistic
+    found = FIGURES["malignancy_auc"](many, np.ones((1, many.case_count)))
+    assert found[0] == pytest.approx(statistic / (len(malignant) * len(benign)), rel=1e-12)
+
+
+def test_malignancy_roc_curve_is_roc_curve(many: LabelledCohort) -> None:
+    judged, curve = judged_nodules(many), malignancy_roc_curve(many)
+    x, y, threshold = roc_curve(judged.is_malignant, judged.said, drop_intermediate=False)
+    np.testing.assert_allclose(curve.x, x, rtol=1e-12)
+    np.testing.assert_allclose(curve.y, y, rtol=1e-12)
+    np.testing.assert_array_equal(curve.threshold, threshold)
+
+
+def test_case_roc_area_is_roc_auc_score_of_the_highest_marks(many: LabelledCohort) -> None:
+    highest = np.maximum(highest_false(many), highest_hit(many))
+    rating = np.where(np.isfinite(highest), highest, -1e9)  # scikit-learn knows no infinity
+    weights = weights_of(many)
+    expected = [roc_auc_score(is_abnormal(many), rating, sample_weight=row) for row in weights]
+    np.testing.assert_allclose(FIGURES["case_roc_area"](many, weights), expected, rtol=1e-12)
+
+
+def test_afroc_area_is_mann_whitney_of_nodules_and_normal_cases(many: LabelledCohort) -> None:
+    noise = highest_false(many)[~is_abnormal(many)]
+    signal = np.where(many.is_hit, many.hit_score, -np.inf)
+    statistic = mannwhitneyu(signal, noise).statistic
+    found = FIGURES["afroc_area"](many, np.ones((1, many.case_count)))
+    assert found[0] == pytest.approx(statistic / (len(noise) * len(signal)), rel=1e-12)
+
+
+def test_average_precision_is_that_of_the_marks_times_recall(many: LabelledCohort) -> None:
+    case = np.concatenate([many.nodule_case[many.is_hit], many.false_case])
+    score = np.concatenate([many.hit_score[many.is_hit], many.false_score])
+    is_hit = np.arange(len(case)) < np.count_nonzero(many.is_hit)
+    for row in weights_of(many):
+        recall = FIGURES["recall"](many, row[np.newaxis])[0]
+        expected = recall * average_precision_score(is_hit, score, sample_weight=row[case])
+        found = FIGURES["average_precision"](many, row[np.newaxis])[0]
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_brier_score_is_brier_score_loss(many: LabelledCohort) -> None:
+    judged, weights = judged_nodules(many), weights_of(many)
+    expected = [
+        brier_score_loss(judged.is_malignant, judged.said, sample_weight=row[judged.case])
+        for row in weights
+    ]
+    np.testing.assert_allclose(FIGURES["brier_score"](many, weights), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.6])
+def test_malignancy_at_a_threshold_is_that_of_scikit_learn(
+    many: LabelledCohort, threshold: float
+) -> None:
+    judged, weights = judged_nodules(many), weights_of(many)
+    called = judged.said >= threshold
+    for row in weights:
+        weight = {"sample_weight": row[judged.case]}
+        expected = {
+            "malignancy_sensitivity": recall_score(judged.is_malignant, called, **weight),
+            "malignancy_specificity": recall_score(~judged.is_malignant, ~called, **weight),
+            "malignancy_precision": precision_score(judged.is_malignant, called, **weight),
+            "malignancy_f_beta": f1_score(judged.is_malignant, called, **weight),
+            "malignancy_accuracy": np.average(
+                called == judged.is_malignant, weights=row[judged.case]
+            ),
+        }
+        for name, number in expected.items():
+            found = FIGURES[name](many, row[np.newaxis], malignancy_threshold=threshold)[0]
+            assert found == pytest.approx(number, rel=1e-12), name
+
+
+def test_malignancy_f_beta_follows_beta(many: LabelledCohort) -> None:
+    judged = judged_nodules(many)
+    expected = fbeta_score(judged.is_malignant, judged.said >= 0.5, beta=2)
+    found = FIGURES["malignancy_f_beta"](many, np.ones((1, many.case_count)), beta=2.0)
+    assert found[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_density_kappa_is_cohen_kappa_score(many: LabelledCohort) -> None:
+    pairs, weights = density_pairs(many), weights_of(many)
+    used = pairs.is_paired
+    expected = [
+        cohen_kappa_score(
+            pairs.truth[used], pairs.said[used], sample_weight=row[many.nodule_case[used]]
+        )
+        for row in weights
+    ]
+    np.testing.assert_allclose(FIGURES["density_kappa"](many, weights), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "weights"), [("plain", None), ("linear", "linear"), ("quadratic", "quadratic")]
+)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kappa_is_cohen_kappa_score(penalty: Penalty, weights: str | None, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    one, other = random.integers(0, 5, (2, 60))
+    counts = np.zeros((5, 5))
+    np.add.at(counts, (one, other), 1)
+    expected = cohen_kappa_score(one, other, labels=range(5), weights=weights)
+    assert kappa(counts, penalty=penalty) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,267 @@
+"""What every registered figure of merit keeps to, whatever it measures."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from builders import Case, case, cohort, false_mark, mark, nodule
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics import FACTS, FIGURES, meaning_of, name_of
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.cohort import LabelledCohort
+from random_cohorts import SCORES, duplicated, random_cases, with_scores
+
+SEEDS = (1, 2)
+
+every_figure = pytest.mark.parametrize("name", list(FIGURES))
+every_seed = pytest.mark.parametrize("seed", SEEDS)
+
+
+@cache
+def some_cases(seed: int) -> tuple[Case, ...]:
+    return random_cases(seed)
+
+
+@cache
+def some_cohort(seed: int) -> LabelledCohort:
+    return cohort(*some_cases(seed))
+
+
+def value(name: str, of: LabelledCohort) -> FloatArray:
+    """The figure on all cases, NaN where it is undefined."""
+    try:
+        return FIGURES[name](of, np.ones((1, of.case_count), dtype=np.int32))[0]
+    except UndefinedError:
+        return np.array(np.nan)
+
+
+@every_figure
+def test_it_is_defined_on_cases_that_say_everything(name: str) -> None:
+    assert np.isfinite(value(name, some_cohort(1))).all()
+
+
+@cache
+def reordered_cohort(seed: int) -> LabelledCohort:
+    return cohort(
+        *(
+            replace(one, marks=one.marks[::-1], nodules=one.nodules[::-1])
+            for one in reversed(some_cases(seed))
+        )
+    )
+
+
+@every_figure
+@every_seed
+def test_the_order_of_cases_nodules_and_marks_is_free(name: str, seed: int) -> None:
+    np.testing.assert_allclose(
+        value(name, reordered_cohort(seed)), value(name, some_cohort(seed)), rtol=1e-12
+    )
+
+
+@cache
+def repeated_cohort(seed: int) -> tuple[np.ndarray, LabelledCohort]:
+    times = np.random.default_rng(seed).integers(0, 4, len(some_cases(seed)))
+    return times, cohort(*duplicated(some_cases(seed), times.tolist()))
+
+
+@every_figure
+@every_seed
+def test_a_weight_is_as_good_as_repeated_cases(name: str, seed: int) -> None:
+    times, repeated = repeated_cohort(seed)
+    weights = np.stack([np.ones_like(times), times]).astype(np.int32)
+    weighted = FIGURES[name](some_cohort(seed), weights)
+    np.testing.assert_allclose(weighted[0], value(name, some_cohort(seed)), rtol=1e-12)
+    np.testing.assert_allclose(weighted[1], value(name, repeated), rtol=1e-12)
+
+
+@every_figure
+def test_halving_all_weights_changes_nothing(name: str) -> None:
+    whole = np.random.default_rng(5).integers(0, 4, (3, some_cohort(1).case_count))
+    np.testing.assert_allclose(
+        FIGURES[name](some_cohort(1), whole / 2), FIGURES[name](some_cohort(1), whole), rtol=1e-12
+    )
+
+
+@cache
+def rescored_cohort(seed: int) -> LabelledCohort:
+    stretched = {score: float(np.exp(5 * score) - 40) for score in SCORES}
+    return cohort(*with_scores(some_cases(seed), stretched))
+
+
+@every_figure
+@every_seed
+def test_only_the_order_of_scores_matters(name: str, seed: int) -> None:
+    np.testing.assert_allclose(
+        value(name, rescored_cohort(seed)), value(name, some_cohort(seed)), rtol=1e-12
+    )
+
+
+@every_figure
+def test_a_replicate_without_cases_is_undefined(name: str) -> None:
+    weights = np.zeros((2, some_cohort(1).case_count), dtype=np.int32)
+    weights[1] = 1
+    answer = FIGURES[name](some_cohort(1), weights)
+    assert np.isnan(answer[0]).all()
+    assert np.isfinite(answer[1]).all()
+
+
+@every_figure
+def test_many_replicates_give_the_same_as_one_by_one(name: str) -> None:
+    weights = np.random.default_rng(3).integers(0, 3, (6, some_cohort(2).case_count))
+    together = FIGURES[name](some_cohort(2), weights)
+    alone = np.concatenate([FIGURES[name](some_cohort(2), row[np.newaxis]) for row in weights])
+    assert len(together) == 6
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
+WITHOUT_NODULES = {
+    "precision": 0.0,  # every mark is wrong
+    "f_beta": 0.0,
+    "fp_per_case": 1.5,
+    "fp_per_normal_case": 1.5,
+    "marks_per_case": 1.5,
+    "case_specificity": 0.0,
+}
+
+
+@every_figure
+def test_without_nodules_only_false_positives_can_be_told(name: str) -> None:
+    empty = cohort(case("a", false_mark(0.5), false_mark(0.5, 1)), case("b", false_mark(0.2)))
+    if name in WITHOUT_NODULES:
+        assert value(name, empty) == WITHOUT_NODULES[name]
+    else:
+        assert _reason(name, empty)
+
+
+WITHOUT_ANYTHING = {
+    "fp_per_case": 0.0,
+    "fp_per_normal_case": 0.0,
+    "marks_per_case": 0.0,
+    "case_specificity": 1.0,
+}
+
+
+@every_figure
+def test_without_nodules_and_marks_nothing_else_is_zero(name: str) -> None:
+    empty = cohort(case("a"), case("b"))
+    if name in WITHOUT_ANYTHING:
+        assert value(name, empty) == WITHOUT_ANYTHING[name]
+    else:
+        assert _reason(name, empty)
+
+
+WITH_ALL_MISSED = {
+    "recall": 0.0,
+    "miss_rate": 1.0,
+    "precision": 0.0,
+    "f_beta": 0.0,
+    "fp_per_case": 0.5,
+    "fp_per_normal_case": 1.0,
+    "marks_per_case": 0.5,
+    "case_sensitivity": 0.0,
+    "case_specificity": 0.0,
+    "cpm": 0.0,
+    "cpm_exact": 0.0,
+    "average_precision": 0.0,
+    "afroc_area": 0.0,
+    "wafroc_area": 0.0,
+    "afroc1_area": 0.25,  # a missed nodule ties with the false positives of its own empty case
+    "wafroc1_area": 0.25,
+    "efroc_area": 0.0,
+    "case_roc_area": 0.0,
+    "lroc_area": 0.0,
+}
+
+
+@every_figure
+def test_a_missed_nodule_is_never_a_score(name: str) -> None:
+    missed = cohort(case("a", nodule()), case("b", false_mark(-5.0)))
+    if name in WITH_ALL_MISSED:
+        assert value(name, missed) == WITH_ALL_MISSED[name]
+    elif FACTS[name].columns:
+        np.testing.assert_array_equal(value(name, missed), 0.0)
+    else:
+        assert _reason(name, missed)
+
+
+WITH_ALL_TIED = {
+    "sensitivity_at_fp_rate": (0.1875, 0.375, 0.75, 1.0, 1.0, 1.0, 1.0),  # a line to (2/3, 1)
+    "cpm": 5.3125 / 7,
+    "cpm_exact": 5.3125 / 7,
+    "average_precision": 1 / 3,
+    "afroc_area": 0.5,
+    "wafroc_area": 0.5,
+    "afroc1_area": 2 / 3,  # the nodule's own case has no false positive
+    "wafroc1_area": 2 / 3,
+    "efroc_area": (1 + np.exp(-2 / 3)) / 2,
+    "case_roc_area": 0.5,
+    "lroc_area": 0.5,
+    "pcl_at_fpf": (0.05, 0.2),
+}
+
+
+@pytest.mark.parametrize("name", WITH_ALL_TIED)
+def test_equal_scores_are_one_straight_step(name: str) -> None:
+    tied = cohort(
+        case("a", nodule(), mark(0.5)), case("b", false_mark(0.5)), case("c", false_mark(0.5))
+    )
+    np.testing.assert_allclose(value(name, tied), WITH_ALL_TIED[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", WITH_ALL_TIED)
+def test_marks_without_scores_have_no_curve(name: str) -> None:
+    unscored = cohort(case("a", nodule(), mark(None)), case("b", mark(None, (500, 0, 0))))
+    assert "no scores" in _reason(name, unscored)
+    assert value("recall", unscored) == 1.0
+    assert value("precision", unscored) == 0.5
+
+
+@pytest.mark.parametrize("name", ["sensitivity_at_fp_rate", "cpm"])
+def test_the_official_program_is_asked_under_luna16(name: str) -> None:
+    missed = cohort(case("a", nodule()), case("b", false_mark(0.5)))
+    weight = np.ones((1, 2), dtype=np.int32)
+    assert np.all(FIGURES[name](missed, weight) == 0)
+    with pytest.raises(UndefinedError, match="official program gives NaN"):
+        FIGURES[name](missed, weight, interpolation="luna16")
+
+
+def test_every_figure_has_facts_and_a_meaning() -> None:
+    assert set(FACTS) == set(FIGURES)
+    for name, figure in FIGURES.items():
+        assert name_of(figure) == name
+        assert 10 < len(meaning_of(figure)) <= 100
+        assert not meaning_of(figure).endswith(".")
+
+
+@every_figure
+def test_columns_are_named_by_a_setting(name: str) -> None:
+    answer = FIGURES[name](some_cohort(1), np.ones((1, some_cohort(1).case_count)))
+    columns = FACTS[name].columns
+    assert answer.ndim == (2 if columns else 1)
+    if columns:
+        points = (0.25, 0.5, 1.0)
+        weight = np.ones((2, some_cohort(1).case_count))
+        assert FIGURES[name](some_cohort(1), weight, **{columns: points}).shape == (2, 3)
+
+
+def test_importing_the_figures_imports_no_heavy_package() -> None:
+    heavy = ("scipy", "sklearn", "pandas", "matplotlib")
+    program = (
+        "import sys, nodulebench.metrics; "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "[]"
+
+
+def _reason(name: str, of: LabelledCohort) -> str:
+    """Why the figure is undefined; fails where it is not."""
+    with pytest.raises(UndefinedError) as refusal:
+        FIGURES[name](of, np.ones((1, of.case_count), dtype=np.int32))
+    return str(refusal.value)

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from builders import case, cohort, mark, nodule
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics import FIGURES
+from nodulebench.metrics.agreement import kappa
+from nodulebench.metrics.classes import density_pairs
+from nodulebench.model.cohort import LabelledCohort
+
+
+def value(name: str, of: LabelledCohort) -> float:
+    return float(FIGURES[name](of, np.ones((1, of.case_count)))[0])
+
+
+def classed(column: str, *pairs: tuple[str | None, str | None]) -> LabelledCohort:
+    """One case per pair (class in the reference, class said)."""
+    return cohort(
+        *(
+            case(f"c{number}", nodule(**{column: truth}), mark(0.5, **{column: said}))
+            for number, (truth, said) in enumerate(pairs)
+        )
+    )
+
+
+def test_kappa_is_agreement_beyond_chance() -> None:
+    # 6 of 10 agree, 5.2 of 10 expected from the margins (6, 4) and (6, 4)
+    counts = np.array([[4.0, 2.0], [2.0, 2.0]])
+    assert kappa(counts) == pytest.approx((0.6 - 0.52) / (1 - 0.52))
+
+
+def test_a_penalty_makes_far_classes_worse() -> None:
+    near = np.array([[4.0, 1, 0], [0, 4, 0], [0, 0, 4]])
+    far = np.array([[4.0, 0, 1], [0, 4, 0], [0, 0, 4]])
+    assert kappa(near, penalty="linear") > kappa(far, penalty="linear")
+    assert kappa(far, penalty="linear") > kappa(far, penalty="quadratic")
+
+
+def test_kappa_of_one_class_is_undefined() -> None:
+    assert np.isnan(kappa(np.array([[5.0, 0], [0, 0]])))
+
+
+def test_many_tables_at_once() -> None:
+    tables = np.array([[[4.0, 2], [2, 2]], [[5, 0], [0, 5]], [[0, 5], [5, 0]]])
+    np.testing.assert_allclose(kappa(tables), [1 / 6, 1, -1])
+
+
+def test_density_kappa_leaves_out_what_was_missed_or_not_said() -> None:
+    pairs = (("solid", "solid"), ("solid", "part_solid"), ("part_solid", "part_solid"))
+    alone = classed("density", *pairs)
+    with_gaps = classed("density", *pairs, ("solid", None), (None, "solid"))
+    expected = (2 / 3 - 4 / 9) / (1 - 4 / 9)  # margins (2, 1) and (1, 2)
+    assert value("density_kappa", alone) == pytest.approx(expected)
+    assert value("density_kappa", with_gaps) == pytest.approx(expected)
+
+
+def test_a_type_implies_the_density_where_none_is_given() -> None:
+    implied = cohort(
+        case("a", nodule(type="pleural_calcified"), mark(0.5, type="calcified")),
+        case("b", nodule(type="pleural"), mark(0.5, density="part_solid")),
+        case("c", nodule(type="solid", density="ground_glass"), mark(0.5, density="solid")),
+    )
+    pairs = density_pairs(implied)
+    assert [pairs.names[number] for number in pairs.truth] == ["calcified", "solid", "ground_glass"]
+    assert [pairs.names[number] for number in pairs.said] == ["calcified", "part_solid", "solid"]
+
+
+def test_type_kappa_tells_six_types_apart() -> None:
+    types = (("solid", "solid"), ("pleural", "solid"), ("calcified", "calcified"))
+    expected = (2 / 3 - 3 / 9) / (1 - 3 / 9)
+    assert value("type_kappa", classed("type", *types)) == pytest.approx(expected)
+
+
+GRADES = (("2", "2"), ("2", "3"), ("3", "3"), ("4B", "3"))
+
+
+def test_category_figures_follow_the_grades() -> None:
+    graded = classed("category", *GRADES)
+    # costs of (2,3) and (4B,3) against the margins 2: 2,1  3: 1,3  4B: 1,0
+    assert value("category_agreement", graded) == 0.5
+    assert value("category_kappa", graded) == pytest.approx(1 - (2 * 4) / (16 - (2 * 1 + 1 * 3)))
+    linear = 2 * 3 * 1 + 1 * 1 * 1 + 1 * 1 * 3 + 1 * 3 * 2
+    assert value("category_kappa_linear", graded) == pytest.approx(1 - (1 + 2) * 4 / linear)
+    quadratic = 2 * 3 * 1 + 1 * 1 * 1 + 1 * 1 * 9 + 1 * 3 * 4
+    assert value("category_kappa_quadratic", graded) == pytest.approx(1 - (1 + 4) * 4 / quadratic)
+
+
+def test_the_reason_says_why_kappa_is_undefined() -> None:
+    with pytest.raises(
+        UndefinedError, match="no found nodule has a density in both the reference and the mark"
+    ):
+        value("density_kappa", classed("density", ("solid", None)))
+    with pytest.raises(
+        UndefinedError, match="every found nodule has the density 'solid' on both sides"
+    ):
+        value("density_kappa", classed("density", ("solid", "solid"), ("solid", "solid")))

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from builders import case, cohort, mark, nodule
+from nodulebench.metrics.calibration import (
+    brier_score,
+    expected_calibration_error,
+    reliability_table,
+)
+from nodulebench.model.cohort import LabelledCohort
+
+
+def judged(*pairs: tuple[float, float]) -> LabelledCohort:
+    """One case per pair (malignancy in the reference, probability said)."""
+    return cohort(
+        *(
+            case(f"c{number}", nodule(malignancy=truth), mark(0.5, malignancy=said))
+            for number, (truth, said) in enumerate(pairs)
+        )
+    )
+
+
+FIVE = ((0.0, 0.05), (1.0, 0.15), (1.0, 0.95), (1.0, 0.85), (0.0, 0.82))
+EVERYONE = np.ones((1, 5))
+
+
+def test_the_brier_score_is_the_mean_squared_error() -> None:
+    expected = (0.05**2 + 0.85**2 + 0.05**2 + 0.15**2 + 0.82**2) / 5
+    assert brier_score(judged(*FIVE), EVERYONE)[0] == pytest.approx(expected)
+
+
+def test_errors_cancel_within_a_bin_but_not_between() -> None:
+    expected = (0.05 + 0.85 + 0.05 + abs(0.85 + 0.82 - 1)) / 5
+    assert expected_calibration_error(judged(*FIVE), EVERYONE)[0] == pytest.approx(expected)
+
+
+def test_one_bin_compares_the_means() -> None:
+    found = expected_calibration_error(judged(*FIVE), EVERYONE, calibration_bins=1)
+    assert found[0] == pytest.approx(abs(0.05 + 0.15 + 0.95 + 0.85 + 0.82 - 3) / 5)
+
+
+def test_the_reliability_table_shows_every_bin() -> None:
+    table = reliability_table(judged(*FIVE), calibration_bins=5)
+    assert table.rows() == [
+        (0.0, 0.2, 2, pytest.approx(0.1), 0.5),
+        (0.2, 0.4, 0, None, None),
+        (0.4, 0.6, 0, None, None),
+        (0.6, 0.8, 0, None, None),
+        (0.8, 1.0, 3, pytest.approx((0.95 + 0.85 + 0.82) / 3), pytest.approx(2 / 3)),
+    ]
+
+
+def test_an_edge_belongs_to_the_upper_bin_and_one_to_the_last() -> None:
+    edges = judged((0.0, 0.3), (0.0, 0.7), (1.0, 1.0), (0.0, 0.0))
+    counts = reliability_table(edges)["nodules"].to_list()
+    assert counts == [1, 0, 0, 1, 0, 0, 0, 1, 0, 1]
+    fine = reliability_table(judged((0.0, 0.29)), calibration_bins=100)
+    assert fine["nodules"].arg_max() == 29

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import case, cohort, false_mark, mark, nodule
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics import ratings
+from nodulebench.metrics.ratings import (
+    Ratings,
+    concordance,
+    highest_false,
+    highest_hit,
+    rated,
+    rating_curve,
+    require_cases,
+    wins,
+)
+
+CASES = 4
+LEVELS = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0])
+RATED = st.lists(
+    st.tuples(st.integers(0, CASES - 1), LEVELS, st.sampled_from([0.25, 1.0, 2.0])), max_size=8
+)
+
+
+def some(entries: list[tuple[int, float, float]]) -> Ratings:
+    case_number, rating, share = (np.array(part) for part in zip(*entries, strict=True))
+    return Ratings(case_number, rating, share)
+
+
+def nothing() -> Ratings:
+    return rated(np.empty(0, dtype=np.int64), np.empty(0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    noise=RATED,
+    signal=RATED,
+    weights=st.lists(st.lists(st.integers(0, 3), min_size=CASES, max_size=CASES), min_size=1),
+)
+def test_wins_are_the_sum_over_all_pairs(
+    noise: list[tuple[int, float, float]],
+    signal: list[tuple[int, float, float]],
+    weights: list[list[int]],
+) -> None:
+    expected = [
+        sum(
+            row[one] * row[other] * share * other_share * ((y > x) + (y == x) / 2)
+            for one, x, share in noise
+            for other, y, other_share in signal
+        )
+        for row in weights
+    ]
+    found = wins(
+        some(noise) if noise else nothing(),
+        some(signal) if signal else nothing(),
+        np.array(weights, dtype=np.int32),
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_blocks_of_replicates_join_seamlessly(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    noise = rated(random.integers(0, 9, 20), random.random(20))
+    signal = rated(random.integers(0, 9, 30), random.random(30))
+    weights = random.integers(0, 3, (23, 9))
+    whole = wins(noise, signal, weights)
+    monkeypatch.setattr(ratings, "_BLOCK_ELEMENTS", 200)  # four replicates at a time
+    np.testing.assert_array_equal(wins(noise, signal, weights), whole)
+
+
+def test_concordance_is_undefined_without_noise_or_signal() -> None:
+    noise, signal = rated(np.array([0]), np.array([0.1])), rated(np.array([1]), np.array([0.9]))
+    weights = np.array([[1, 1], [0, 1], [1, 0]])
+    np.testing.assert_array_equal(concordance(noise, signal, weights), [1.0, np.nan, np.nan])
+
+
+def test_the_highest_mark_of_a_case_counts() -> None:
+    marked = cohort(
+        case("a", nodule(), mark(0.4), false_mark(0.2), false_mark(0.3, 1)),
+        case("b", nodule()),
+        case("c", false_mark(-2.0)),
+    )
+    np.testing.assert_array_equal(highest_false(marked), [0.3, -np.inf, -2.0])
+    np.testing.assert_array_equal(highest_hit(marked), [0.4, -np.inf, -np.inf])
+
+
+def test_the_missing_kind_of_case_is_named() -> None:
+    with pytest.raises(UndefinedError, match=r"^there are no nodules to find$"):
+        require_cases(cohort(case("a")), "the LROC")
+    with pytest.raises(
+        UndefinedError,
+        match=r"^there is no case without nodules, which AFROC needs; AFROC1 needs none$",
+    ):
+        require_cases(cohort(case("a", nodule())), "AFROC", "AFROC1")
+
+
+def test_the_curve_counts_what_reaches_each_threshold() -> None:
+    noise = rated(np.arange(2), np.array([0.2, -np.inf]))
+    signal = rated(np.arange(3), np.array([0.9, 0.2, -np.inf]))
+    curve = rating_curve(noise, signal, 3, name="n", x_name="x", y_name="y")
+    np.testing.assert_array_equal(curve.threshold, [np.inf, 0.9, 0.2, -np.inf])
+    np.testing.assert_allclose(curve.x, [0, 0, 1 / 2, 1])
+    np.testing.assert_allclose(curve.y, [0, 1 / 3, 2 / 3, 1])

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+from builders import Case, case, cohort, mark, nodule
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics import FIGURES
+from nodulebench.metrics.malignancy import malignancy_counts
+from nodulebench.metrics.roc import malignancy_auc, malignancy_roc_curve
+from nodulebench.model.cohort import LabelledCohort
+
+
+def judged(*pairs: tuple[float | None, float | None]) -> LabelledCohort:
+    """One case per pair (malignancy in the reference, probability said)."""
+    return cohort(
+        *(
+            case(f"c{number}", nodule(malignancy=truth), mark(0.5, malignancy=said))
+            for number, (truth, said) in enumerate(pairs)
+        )
+    )
+
+
+def value(name: str, of: LabelledCohort, **settings: float) -> float:
+    return float(FIGURES[name](of, np.ones((1, of.case_count)), **settings)[0])
+
+
+FIVE = ((0.0, 0.1), (0.0, 0.4), (0.0, 0.4), (1.0, 0.4), (1.0, 0.8))
+
+
+def test_the_area_counts_pairs_and_halves_ties() -> None:
+    assert value("malignancy_auc", judged(*FIVE)) == pytest.approx((1 + 0.5 + 0.5 + 3) / 6)
+
+
+def test_the_curve_is_drawn_from_the_highest_probability_down() -> None:
+    curve = malignancy_roc_curve(judged(*FIVE))
+    np.testing.assert_allclose(curve.x, [0, 0, 2 / 3, 1])
+    np.testing.assert_allclose(curve.y, [0, 1 / 2, 1, 1])
+    np.testing.assert_array_equal(curve.threshold, [np.inf, 0.8, 0.4, 0.1])
+
+
+def test_the_area_is_the_trapezoids_under_the_curve() -> None:
+    curve = malignancy_roc_curve(judged(*FIVE))
+    x, y = curve.x, curve.y
+    trapezoids = sum((x[i + 1] - x[i]) * (y[i] + y[i + 1]) for i in range(len(x) - 1)) / 2
+    assert value("malignancy_auc", judged(*FIVE)) == pytest.approx(trapezoids)
+
+
+def test_a_probability_at_the_threshold_calls_malignant() -> None:
+    called = {"malignancy_threshold": 0.4}
+    assert value("malignancy_sensitivity", judged(*FIVE), **called) == 1.0
+    assert value("malignancy_specificity", judged(*FIVE), **called) == pytest.approx(1 / 3)
+    assert value("malignancy_accuracy", judged(*FIVE), **called) == pytest.approx(3 / 5)
+    assert value("malignancy_precision", judged(*FIVE), **called) == pytest.approx(2 / 4)
+    assert value("malignancy_f_beta", judged(*FIVE), **called) == pytest.approx(4 / 6)
+
+
+def test_the_usual_threshold_is_one_half() -> None:
+    assert value("malignancy_sensitivity", judged(*FIVE)) == 0.5
+    assert value("malignancy_specificity", judged(*FIVE)) == 1.0
+    assert value("malignancy_accuracy", judged(*FIVE)) == pytest.approx(4 / 5)
+
+
+def with_gaps() -> LabelledCohort:
+    """Two nodules judged; one missed, one found without a probability, two of unknown truth."""
+    cases: list[Case] = [
+        case("a", nodule(malignancy=1.0), mark(0.5, malignancy=0.9)),
+        case("b", nodule(malignancy=0.0), mark(0.5, malignancy=0.3)),
+        case("c", nodule(malignancy=1.0)),
+        case("d", nodule(malignancy=1.0), mark(0.5)),
+        case("e", nodule(), mark(0.5, malignancy=0.7)),
+        case("f", nodule(malignancy=0.5), mark(0.5, malignancy=0.7)),
+    ]
+    return cohort(*cases)
+
+
+def test_nodules_without_truth_or_probability_are_left_out_and_counted() -> None:
+    assert value("malignancy_auc", with_gaps()) == 1.0
+    assert value("malignancy_accuracy", with_gaps()) == 1.0
+    assert malignancy_counts(with_gaps()) == {
+        "malignant": 1,
+        "benign": 1,
+        "missed": 1,
+        "not_said": 1,
+        "truth_unknown": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("cases", "reason"),
+    [
+        (judged((None, 0.5)), "the reference calls no nodule benign (0) or malignant (1)"),
+        (judged((1.0, None)), "no mark says a probability of malignancy"),
+        (
+            cohort(
+                case("a", nodule(malignancy=1.0)),
+                case("b", mark(0.5, (500, 0, 0), malignancy=0.5)),
+            ),
+            "no nodule of known malignancy was found with a probability",
+        ),
+        (judged((1.0, 0.5)), "all nodules judged are malignant; a ROC needs both kinds"),
+        (judged((0.0, 0.5)), "all nodules judged are benign; a ROC needs both kinds"),
+    ],
+)
+def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> None:
+    with pytest.raises(UndefinedError) as refusal:
+        malignancy_auc(cases, np.ones((1, cases.case_count)))
+    assert str(refusal.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "reason"),
+    [
+        ("malignancy_sensitivity", (0.0, 0.9), "no malignant nodule was judged"),
+        ("malignancy_specificity", (1.0, 0.9), "no benign nodule was judged"),
+        ("malignancy_precision", (1.0, 0.1), "no nodule was called malignant"),
+        ("malignancy_f_beta", (0.0, 0.1), "no nodule is malignant and none was called so"),
+    ],
+)
+def test_a_share_of_nothing_is_undefined(name: str, pair: tuple[float, float], reason: str) -> None:
+    with pytest.raises(UndefinedError) as refusal:
+        value(name, judged(pair))
+    assert str(refusal.value) == reason

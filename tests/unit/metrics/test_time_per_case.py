@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import Run, case, cohort, nodule, run
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics import FIGURES
+from nodulebench.model.cohort import LabelledCohort
+
+
+def timed(*runs: Run) -> LabelledCohort:
+    return cohort(*(case(f"c{number}", nodule(), one) for number, one in enumerate(runs)))
+
+
+def value(name: str, of: LabelledCohort) -> float:
+    return float(FIGURES[name](of, np.ones((1, of.case_count)))[0])
+
+
+FIVE = timed(run(4.0), run(1.0), run(2.0), run(60.0, "timed_out"), run(9.0))
+
+
+def test_only_runs_that_ended_well_are_timed() -> None:
+    assert value("median_seconds_per_case", FIVE) == 3.0  # of 1, 2, 4, 9
+    assert value("mean_seconds_per_case", FIVE) == 4.0
+    assert value("max_seconds_per_case", FIVE) == 9.0
+
+
+def test_failed_runs_are_counted_over_all_runs() -> None:
+    assert value("failed_run_rate", FIVE) == pytest.approx(1 / 5)
+
+
+def test_a_case_without_a_run_is_no_run() -> None:
+    partly = cohort(case("a", nodule(), run(3.0)), case("b", nodule()))
+    assert value("failed_run_rate", partly) == 0.0
+    assert value("median_seconds_per_case", partly) == 3.0
+
+
+SECONDS = np.array([4.0, 1.0, 2.0, 2.0, 9.0])
+WELL = timed(*(run(float(seconds)) for seconds in SECONDS))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=5, max_size=5).filter(any))
+def test_weighted_times_are_those_of_repeated_cases(weights: list[int]) -> None:
+    repeated = np.repeat(SECONDS, weights)
+    row = np.array([weights])
+    assert FIGURES["median_seconds_per_case"](WELL, row)[0] == np.median(repeated)
+    assert FIGURES["max_seconds_per_case"](WELL, row)[0] == np.max(repeated)
+    assert FIGURES["mean_seconds_per_case"](WELL, row)[0] == pytest.approx(np.mean(repeated))
+
+
+@pytest.mark.parametrize("name", ["median_seconds_per_case", "mean_seconds_per_case"])
+def test_without_times_there_is_none(name: str) -> None:
+    with pytest.raises(UndefinedError, match="no run ended well with a time"):
+        value(name, timed(run(5.0, "failed"), run(None)))
+    with pytest.raises(UndefinedError, match="the submission has no table of runs"):
+        value(name, cohort(case("a", nodule())))
