@@ -1,0 +1,253 @@
+"""Figures of readers under treatments (with and without CAD) -> multi-reader multi-case tests.
+
+Obuchowski and Rockette 1995 with the degrees of freedom of Hillis 2007. A treatment is a way of
+reading; readers and cases are crossed with it.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.results import Estimate
+from nodulebench.statistics.reader_figures import ReaderFigures
+from nodulebench.statistics.significance import Significance
+
+_ROUNDING = 1e-20
+"""Mean squares of figures below this are rounding errors of equal values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """The parts of the Obuchowski-Rockette model."""
+
+    variance: float
+    covariance_1: float
+    """Same reader, other treatment."""
+    covariance_2: float
+    """Same treatment, other reader."""
+    covariance_3: float
+    """Other reader, other treatment."""
+    treatment_square: float
+    """Mean square of treatments."""
+    treatment_reader_square: float
+    """Mean square of the interaction of treatments and readers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreatmentTest:
+    """One of the three analyses: is there any difference between treatments, and which?"""
+
+    significance: Significance
+    differences: dict[tuple[int, int], Estimate]
+    """Treatment minus treatment, by their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObserverStudy:
+    """An Obuchowski-Rockette analysis."""
+
+    components: Components
+    treatment_means: tuple[Estimate, ...]
+    """Mean over readers, for the populations of readers and cases."""
+    random_readers_random_cases: TreatmentTest
+    fixed_readers: TreatmentTest
+    """Speaks of these readers only, on all cases."""
+    fixed_cases: TreatmentTest
+    """Speaks of these cases only, for all readers."""
+
+
+def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> ObserverStudy:
+    """Compare treatments read by the same readers on the same cases.
+
+    Raises:
+        UndefinedError: with fewer than two treatments or two readers.
+    """
+    from scipy import stats
+
+    treatments, readers = figures.value.shape
+    if treatments < 2 or readers < 2:
+        raise UndefinedError("the analysis needs two treatments and two readers")
+    part = components(figures)
+    extra = max(readers * (part.covariance_2 - part.covariance_3), 0.0)
+    ahead = float(treatments - 1)
+    interaction = ahead * (readers - 1)
+    name = f"Obuchowski-Rockette, {figures.method} covariance"
+
+    def analysis(kind: str, error: float, behind: float) -> TreatmentTest:
+        """F test of MS_T against an error whose degrees of freedom are ``behind``."""
+        if not error > 0:
+            raise UndefinedError(f"the error of the analysis for {kind} is not positive")
+        f = part.treatment_square / error
+        is_normal = behind == np.inf
+        p_value = float(
+            stats.chi2.sf(ahead * f, ahead) if is_normal else stats.f.sf(f, ahead, behind)
+        )
+        test = Significance(f"{name}, {kind}", f, p_value, (ahead, behind))
+        half = float(stats.t.ppf((1 + level) / 2, behind)) * np.sqrt(2 * error / readers)
+        return TreatmentTest(test, _differences(figures.value, half, level, test.method))
+
+    if not part.treatment_reader_square > _ROUNDING:
+        raise UndefinedError("all readers change alike between treatments, so F is undefined")
+    error = part.treatment_reader_square + extra
+    return ObserverStudy(
+        components=part,
+        treatment_means=_treatment_means(figures, level),
+        random_readers_random_cases=analysis(
+            "random readers and random cases",
+            error,
+            error**2 / (part.treatment_reader_square**2 / interaction),
+        ),
+        fixed_readers=analysis(
+            "fixed readers and random cases",
+            part.variance - part.covariance_1 + (readers - 1) * extra / readers,
+            np.inf,
+        ),
+        fixed_cases=analysis(
+            "random readers and fixed cases", part.treatment_reader_square, interaction
+        ),
+    )
+
+
+def components(figures: ReaderFigures) -> Components:
+    """Average the covariances over readers and treatments, and form the mean squares."""
+    treatments, readers = figures.value.shape
+    value = figures.value
+    treatment, reader = np.indices(value.shape)
+    is_same_treatment = np.equal.outer(treatment, treatment)
+    is_same_reader = np.equal.outer(reader, reader)
+
+    def mean(where: BoolArray) -> float:
+        return float(figures.covariance[where].mean())
+
+    of_treatment = value.mean(axis=1, keepdims=True)
+    residual = value - of_treatment - value.mean(axis=0) + value.mean()
+    return Components(
+        variance=mean(is_same_treatment & is_same_reader),
+        covariance_1=mean(~is_same_treatment & is_same_reader),
+        covariance_2=mean(is_same_treatment & ~is_same_reader),
+        covariance_3=mean(~is_same_treatment & ~is_same_reader),
+        treatment_square=float(
+            readers * ((of_treatment - value.mean()) ** 2).sum() / (treatments - 1)
+        ),
+        treatment_reader_square=float((residual**2).sum() / ((treatments - 1) * (readers - 1))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadersAgainstAlgorithm:
+    """Mean of the readers minus the algorithm, on the same cases."""
+
+    difference: Estimate
+    significance: Significance
+    fixed_cases: Significance
+
+
+def readers_against_algorithm(
+    readers_and_algorithm: ReaderFigures, *, level: float = 0.95
+) -> ReadersAgainstAlgorithm:
+    """Compare an algorithm read alone with a group of readers (1T-RRRC).
+
+    The readers' differences from the algorithm are analysed as one treatment with random readers
+    and random cases (Hillis, Obuchowski and Berbaum 2005; Chakraborty).
+
+    Args:
+        readers_and_algorithm: one treatment; its last reader is the algorithm.
+        level: confidence level.
+    """
+    value = readers_and_algorithm.value[0]
+    matrix = readers_and_algorithm.covariance[0, :, 0, :]
+    readers = len(value) - 1
+    contrast = np.concatenate([np.eye(readers), -np.ones((readers, 1))], axis=1)
+    return one_treatment(
+        contrast @ value,
+        contrast @ matrix @ contrast.T,
+        readers_and_algorithm.method,
+        level=level,
+    )
+
+
+def one_treatment(
+    difference: FloatArray, covariance: FloatArray, method: str, *, level: float = 0.95
+) -> ReadersAgainstAlgorithm:
+    """Test whether readers' differences are 0 on average, for random readers and random cases.
+
+    Args:
+        difference: one value per reader.
+        covariance: readers x readers, from the sampling of cases.
+        method: how the covariance was estimated.
+        level: confidence level.
+    """
+    mean, error, behind = _mean_of_readers(difference, covariance)
+    readers = len(difference)
+    between = float(difference.var(ddof=1)) / readers
+    name = f"Obuchowski-Rockette, {method} covariance"
+    half = _t_quantile(level, behind) * error
+    significance = _t_test(f"{name}, one treatment", mean, error, behind)
+    return ReadersAgainstAlgorithm(
+        difference=Estimate(mean, mean - half, mean + half, level, significance.method),
+        significance=significance,
+        fixed_cases=_t_test(
+            f"{name}, one treatment, fixed cases", mean, float(np.sqrt(between)), readers - 1.0
+        ),
+    )
+
+
+def _mean_of_readers(value: FloatArray, covariance: FloatArray) -> tuple[float, float, float]:
+    """Mean over readers, its standard error for random readers and cases, degrees of freedom."""
+    readers = len(value)
+    if readers < 2:
+        raise UndefinedError("the analysis needs two readers")
+    between = float(value.var(ddof=1))
+    shared = float(covariance[~np.eye(readers, dtype=np.bool_)].mean())
+    total = between + max(readers * shared, 0.0)
+    if not between > _ROUNDING:
+        raise UndefinedError("the readers do not differ, so the test is undefined")
+    behind = total**2 / (between**2 / (readers - 1))
+    return float(value.mean()), float(np.sqrt(total / readers)), behind
+
+
+def _treatment_means(figures: ReaderFigures, level: float) -> tuple[Estimate, ...]:
+    estimates = []
+    for number, value in enumerate(figures.value):
+        try:
+            mean, error, behind = _mean_of_readers(value, figures.covariance[number, :, number, :])
+        except UndefinedError as reason:
+            estimates.append(Estimate(float(value.mean()), reason=str(reason)))
+            continue
+        half = _t_quantile(level, behind) * error
+        method = f"Obuchowski-Rockette, {figures.method} covariance, one treatment"
+        estimates.append(Estimate(mean, mean - half, mean + half, level, method))
+    return tuple(estimates)
+
+
+def _differences(
+    value: FloatArray, half: float, level: float, method: str
+) -> dict[tuple[int, int], Estimate]:
+    mean = value.mean(axis=1)
+    return {
+        (left, right): Estimate(
+            float(mean[left] - mean[right]),
+            float(mean[left] - mean[right] - half),
+            float(mean[left] - mean[right] + half),
+            level,
+            method,
+        )
+        for left, right in combinations(range(len(mean)), 2)
+    }
+
+
+def _t_quantile(level: float, behind: float) -> float:
+    from scipy import stats
+
+    return float(stats.t.ppf((1 + level) / 2, behind))
+
+
+def _t_test(method: str, mean: float, error: float, behind: float) -> Significance:
+    from scipy import stats
+
+    statistic = mean / error
+    p_value = float(2 * stats.t.sf(abs(statistic), behind))
+    return Significance(method, statistic, p_value, (behind,))

@@ -1,0 +1,137 @@
+"""Expected areas under ROC curves -> positives and negatives for a precision or a comparison."""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Literal
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.statistics.auc import hanley_mcneil_standard_error
+from nodulebench.statistics.sample_size.plan import (
+    Plan,
+    check_between,
+    check_range,
+    curve_around,
+    smallest_size,
+)
+
+Variance = Literal["hanley_mcneil", "obuchowski"]
+
+
+def size_for_auc(
+    *,
+    auc: float,
+    half_width: float,
+    negatives_per_positive: float = 1.0,
+    variance: Variance = "hanley_mcneil",
+    level: float = 0.95,
+) -> Plan:
+    """Positives needed to know an area within ± ``half_width``."""
+    check_between("auc", auc, 0.5, 1)
+    check_between("half-width", half_width)
+    check_between("negatives per positive", negatives_per_positive, 0, math.inf)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    error = _error_of(variance, negatives_per_positive)
+    answer = smallest_size(lambda positives: z * error(auc, positives) <= half_width)
+    return Plan(
+        question=f"How many positives give an area of {auc:g} to ± {half_width:g}?",
+        answer=answer,
+        unit="positives",
+        assumptions=(
+            f"The area is near {auc:g}.",
+            f"There are {negatives_per_positive:g} negatives for each positive, all independent.",
+            _variance_in_words(variance),
+            f"The interval is normal at level {level:g}.",
+        ),
+        method=f"normal interval, {_NAMES[variance]} variance",
+        curve_name="half-width",
+        curve=curve_around(answer, lambda positives: z * error(auc, positives)),
+        details={"negatives": _negatives(answer, negatives_per_positive)},
+    )
+
+
+def size_for_auc_difference(
+    *,
+    baseline: float,
+    expected: float,
+    correlation: float,
+    negatives_per_positive: float = 1.0,
+    variance: Variance = "hanley_mcneil",
+    alpha: float = 0.05,
+    power: float = 0.8,
+    is_one_sided: bool = False,
+) -> Plan:
+    """Positives needed to tell two areas apart.
+
+    Args:
+        baseline: area of the one algorithm, and of both if they do not differ.
+        expected: area of the other.
+        correlation: between the two estimates; 0 for different cases, positive for the same ones.
+        negatives_per_positive: ratio of the two groups.
+        variance: formula for the variance of an area.
+        alpha: significance level.
+        power: probability of success wanted.
+        is_one_sided: whether only a larger expected area counts.
+    """
+    check_between("baseline area", baseline, 0.5, 1)
+    check_between("expected area", expected, 0.5, 1)
+    check_range("correlation", correlation, 0, 0.999)
+    check_between("negatives per positive", negatives_per_positive, 0, math.inf)
+    check_between("alpha", alpha)
+    check_between("power", power)
+    if baseline == expected:
+        raise InputError(Problem("expected area", "equals the baseline.", "Give a difference."))
+    critical = NormalDist().inv_cdf(1 - alpha / (1 if is_one_sided else 2))
+    error = _error_of(variance, negatives_per_positive)
+
+    def power_at(positives: int) -> float:
+        one, other = error(baseline, positives), error(expected, positives)
+        if_null = one * math.sqrt(2 * (1 - correlation))
+        if_true = math.sqrt(one**2 + other**2 - 2 * correlation * one * other)
+        return NormalDist().cdf((abs(expected - baseline) - critical * if_null) / if_true)
+
+    answer = smallest_size(lambda positives: power_at(positives) >= power)
+    return Plan(
+        question=f"How many positives tell areas of {baseline:g} and {expected:g} apart?",
+        answer=answer,
+        unit="positives",
+        assumptions=(
+            f"The areas are {baseline:g} and {expected:g}; their estimates correlate with "
+            f"{correlation:g}.",
+            f"There are {negatives_per_positive:g} negatives for each positive, all independent.",
+            _variance_in_words(variance),
+            f"The test is {'one' if is_one_sided else 'two'}-sided at {alpha:g}.",
+        ),
+        method=f"normal test of two areas, {_NAMES[variance]} variance",
+        curve_name="power",
+        curve=curve_around(answer, power_at),
+        details={"negatives": _negatives(answer, negatives_per_positive)},
+    )
+
+
+_NAMES = {"hanley_mcneil": "Hanley-McNeil 1982", "obuchowski": "Obuchowski 1994"}
+
+
+def _variance_in_words(variance: Variance) -> str:
+    if variance == "hanley_mcneil":
+        return "Scores are exponential in both groups (Hanley and McNeil)."
+    return "Scores are normal with equal spread in both groups (Obuchowski)."
+
+
+def _negatives(positives: int, ratio: float) -> int:
+    return math.ceil(positives * ratio - 1e-9)
+
+
+def _error_of(variance: Variance, ratio: float) -> Callable[[float, int], float]:
+    """Standard error of an area, given the area and the number of positives."""
+    if variance == "hanley_mcneil":
+        return lambda auc, positives: hanley_mcneil_standard_error(
+            auc, positives, _negatives(positives, ratio)
+        )
+
+    def obuchowski(auc: float, positives: int) -> float:
+        a = math.sqrt(2) * NormalDist().inv_cdf(auc)
+        factor = 0.0099 * math.exp(-(a**2) / 2) * ((5 * a**2 + 8) + (a**2 + 8) / ratio)
+        return math.sqrt(factor / positives)
+
+    return obuchowski

@@ -1,0 +1,129 @@
+"""Expected false positives per case -> cases for a precision, or for an acceptance test."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.statistics.sample_size.acceptance import (
+    Distribution,
+    largest_limit,
+    smallest_test,
+)
+from nodulebench.statistics.sample_size.plan import Plan, check_between, check_range, curve_around
+
+
+def size_for_false_positives(
+    *, rate: float, half_width: float, dispersion: float = 0.0, level: float = 0.95
+) -> Plan:
+    """Cases needed to know the false positives per case within ± ``half_width``.
+
+    The count of a case has the variance rate + dispersion x rate^2 (negative binomial; Poisson for
+    dispersion 0).
+    """
+    check_between("rate", rate, 0, math.inf)
+    check_between("half-width", half_width, 0, math.inf)
+    check_range("dispersion", dispersion, 0, math.inf)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    variance = rate + dispersion * rate**2
+    answer = math.ceil(z**2 * variance / half_width**2 - 1e-9)
+    return Plan(
+        question=f"How many cases give {rate:g} false positives per case to ± {half_width:g}?",
+        answer=answer,
+        unit="cases",
+        assumptions=(
+            f"There are about {rate:g} false positives per case.",
+            _spread_in_words(dispersion),
+            f"Cases are independent; the interval is normal at level {level:g}.",
+        ),
+        method=f"normal interval of a {_family(dispersion)} mean",
+        curve_name="half-width",
+        curve=curve_around(answer, lambda cases: z * math.sqrt(variance / cases), smallest=1),
+    )
+
+
+def size_for_false_positive_limit(
+    *,
+    unacceptable: float,
+    expected: float,
+    dispersion: float = 0.0,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> Plan:
+    """Smallest acceptance test of a false-positive rate: n cases with at most c false positives.
+
+    Exact for Poisson counts, and for negative binomial counts of known dispersion.
+    """
+    check_between("unacceptable rate", unacceptable, 0, math.inf)
+    check_between("expected rate", expected, 0, math.inf)
+    check_between("alpha", alpha)
+    check_between("power", power)
+    check_range("dispersion", dispersion, 0, math.inf)
+    if not expected < unacceptable:
+        raise InputError(
+            Problem(
+                "expected rate",
+                f"{expected:g} is not below the unacceptable {unacceptable:g}.",
+                "An acceptance test needs a gap between the two.",
+            )
+        )
+    too_many, hoped = _total(unacceptable, dispersion), _total(expected, dispersion)
+
+    def guess(sizes: IntArray) -> FloatArray:
+        return _quantile(alpha, sizes, unacceptable, dispersion)
+
+    def power_at(cases: int) -> float:
+        sizes = np.array([cases])
+        return float(hoped(largest_limit(guess(sizes), sizes, too_many, alpha), sizes)[0])
+
+    size, limit = smallest_test(guess, too_many, hoped, alpha, power)
+    one, count = np.array([size]), np.array([limit])
+    return Plan(
+        question=f"What test shows fewer than {unacceptable:g} false positives per case?",
+        answer=size,
+        unit="cases",
+        assumptions=(
+            f"A device with {unacceptable:g} per case may pass with probability {alpha:g} at most.",
+            f"A device with {expected:g} per case shall pass with probability {power:g} at least.",
+            _spread_in_words(dispersion),
+            "Cases are independent.",
+        ),
+        method=f"exact {_family(dispersion)} acceptance test",
+        curve_name="power",
+        curve=curve_around(size, power_at, smallest=1),
+        details={
+            "allowed_false_positives": limit,
+            "power": float(hoped(count, one)[0]),
+            "alpha": float(too_many(count, one)[0]),
+        },
+    )
+
+
+def _total(rate: float, dispersion: float) -> Distribution:
+    """Distribution of the sum of false positives over independent cases."""
+    from scipy import stats
+
+    if dispersion == 0:
+        return lambda count, cases: np.asarray(stats.poisson.cdf(count, rate * cases))
+    chance = 1 / (1 + dispersion * rate)
+    return lambda count, cases: np.asarray(stats.nbinom.cdf(count, cases / dispersion, chance))
+
+
+def _quantile(share: float, cases: IntArray, rate: float, dispersion: float) -> FloatArray:
+    from scipy import stats
+
+    if dispersion == 0:
+        return np.asarray(stats.poisson.ppf(share, rate * cases))
+    return np.asarray(stats.nbinom.ppf(share, cases / dispersion, 1 / (1 + dispersion * rate)))
+
+
+def _family(dispersion: float) -> str:
+    return "negative binomial" if dispersion > 0 else "Poisson"
+
+
+def _spread_in_words(dispersion: float) -> str:
+    if dispersion == 0:
+        return "Counts per case vary as Poisson counts; real ones often vary more."
+    return f"Counts per case are negative binomial with variance rate + {dispersion:g} rate^2."

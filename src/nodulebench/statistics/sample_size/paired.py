@@ -1,0 +1,100 @@
+"""Expected discordance of two algorithms on the same nodules -> nodules for a paired test."""
+
+import math
+from statistics import NormalDist
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.statistics.sample_size.plan import (
+    Plan,
+    check_between,
+    curve_around,
+    design_effect,
+    smallest_size,
+)
+
+
+def size_for_paired_detection(
+    *,
+    difference: float,
+    discordance: float,
+    margin: float | None = None,
+    nodules_per_patient: float = 1.0,
+    correlation: float = 0.0,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> Plan:
+    """Nodules needed to tell two algorithms apart, or to show that one is not inferior.
+
+    Without a margin: McNemar's test, two-sided at ``alpha`` (Connor 1987). With a margin: the lower
+    bound of the difference's interval lies above minus the margin, one-sided at ``alpha`` / 2 (Liu
+    et al. 2002).
+
+    Args:
+        difference: expected sensitivity of the new algorithm minus the other.
+        discordance: share of nodules that exactly one of the two finds.
+        margin: the largest loss that does not matter.
+        nodules_per_patient: mean number of nodules in a patient.
+        correlation: within patients, of the difference in being found.
+        alpha: two-sided significance level.
+        power: probability of success wanted.
+    """
+    check_between("discordance", discordance)
+    check_between("alpha", alpha)
+    check_between("power", power)
+    effect = design_effect(nodules_per_patient, correlation)
+    aim = _checked_aim(difference, discordance, margin)
+    critical = NormalDist().inv_cdf(1 - alpha / 2)
+    if_true = math.sqrt(discordance - difference**2)
+    if_null = math.sqrt(discordance) if margin is None else if_true
+
+    def power_at(nodules: int) -> float:
+        reach = aim * math.sqrt(nodules / effect) - critical * if_null
+        return NormalDist().cdf(reach / if_true) if if_true > 0 else float(reach > 0)
+
+    answer = smallest_size(lambda nodules: power_at(nodules) >= power)
+    what = "differ" if margin is None else f"differ by no more than a loss of {margin:g}"
+    return Plan(
+        question=f"How many nodules show that two algorithms {what}?",
+        answer=answer,
+        unit="nodules",
+        assumptions=(
+            f"The sensitivities differ by {difference:g}.",
+            f"A share of {discordance:g} of the nodules is found by exactly one algorithm.",
+            f"A patient has {nodules_per_patient:g} nodules on average, correlated with "
+            f"{correlation:g} (design effect {effect:.4g}).",
+            f"The test is two-sided at {alpha:g}."
+            if margin is None
+            else f"The test is one-sided at {alpha / 2:g}.",
+        ),
+        method="McNemar test, normal approximation (Connor 1987)"
+        if margin is None
+        else "non-inferiority of paired proportions, normal approximation (Liu 2002)",
+        curve_name="power",
+        curve=curve_around(answer, power_at),
+        details={
+            "design_effect": effect,
+            "patients": math.ceil(answer / nodules_per_patient - 1e-9),
+        },
+    )
+
+
+def _checked_aim(difference: float, discordance: float, margin: float | None) -> float:
+    """The distance between what is true and what is to be refuted."""
+    problems = []
+    if abs(difference) > discordance:
+        problems.append(
+            Problem(
+                "difference",
+                f"{difference:g} is larger than the discordance {discordance:g}.",
+                "The algorithms cannot differ more than they disagree.",
+            )
+        )
+    if margin is None and difference == 0:
+        problems.append(Problem("difference", "is 0.", "Give a margin, or a difference to find."))
+    if margin is not None and not difference + margin > 0:
+        problems.append(
+            Problem("margin", f"{margin:g} does not exceed the expected loss {-difference:g}.")
+        )
+    if problems:
+        raise InputError(problems)
+    return abs(difference) if margin is None else difference + margin

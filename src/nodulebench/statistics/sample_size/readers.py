@@ -1,0 +1,85 @@
+"""Components of a pilot reader study -> power of a study with more readers or cases."""
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.statistics.mrmc import Components
+from nodulebench.statistics.sample_size.plan import (
+    Plan,
+    check_between,
+    curve_around,
+    smallest_size,
+)
+
+
+def reader_study_power(
+    pilot: Components,
+    *,
+    pilot_cases: int,
+    difference: float,
+    readers: int,
+    cases: int,
+    alpha: float = 0.05,
+) -> float:
+    """Power for two treatments, random readers and cases (Hillis, Obuchowski and Berbaum 2011)."""
+    from scipy import stats
+
+    if readers < 2 or cases < 2:
+        raise InputError(Problem("reader study", "needs at least two readers and two cases."))
+    shrink = pilot_cases / cases
+    shared = max(pilot.covariance_2 - pilot.covariance_3, 0.0)
+    own = pilot.variance - pilot.covariance_1 - shared
+    # the variance of the interaction of treatments and readers without the cases' share
+    interaction = max(pilot.treatment_reader_square - own, 0.0)
+    error = interaction + shrink * (own + readers * shared)
+    behind = error**2 / ((interaction + shrink * own) ** 2 / (readers - 1))
+    away = readers * difference**2 / 2 / error
+    critical = stats.f.isf(alpha, 1, behind)
+    return float(stats.ncf.sf(critical, 1, behind, away))
+
+
+def size_for_reader_study(
+    pilot: Components,
+    *,
+    pilot_cases: int,
+    difference: float,
+    readers: int,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> Plan:
+    """Cases that a given number of readers has to read with and without CAD.
+
+    Args:
+        pilot: components of an Obuchowski-Rockette analysis of a pilot study.
+        pilot_cases: how many cases the pilot had; its share of abnormal ones is kept.
+        difference: the gain in the figure that shall be found.
+        readers: how many readers will read all cases both ways.
+        alpha: two-sided significance level.
+        power: probability of success wanted.
+    """
+    check_between("power", power)
+    check_between("alpha", alpha)
+
+    def power_at(cases: int) -> float:
+        return reader_study_power(
+            pilot,
+            pilot_cases=pilot_cases,
+            difference=difference,
+            readers=readers,
+            cases=cases,
+            alpha=alpha,
+        )
+
+    answer = smallest_size(lambda cases: power_at(cases) >= power)
+    return Plan(
+        question=f"How many cases must {readers} readers read to find a gain of {difference:g}?",
+        answer=answer,
+        unit="cases",
+        assumptions=(
+            f"Readers and cases vary as in the pilot study of {pilot_cases} cases, with the same "
+            "share of abnormal ones.",
+            f"All {readers} readers read all cases with and without the aid.",
+            f"The test is two-sided at {alpha:g}, for random readers and random cases.",
+        ),
+        method="Obuchowski-Rockette power (Hillis, Obuchowski and Berbaum 2011)",
+        curve_name="power",
+        curve=curve_around(answer, power_at),
+    )

@@ -1,0 +1,62 @@
+"""Expected sensitivity and wanted precision -> nodules and patients."""
+
+import math
+from statistics import NormalDist
+
+from nodulebench.statistics.sample_size.plan import (
+    Plan,
+    check_between,
+    curve_around,
+    design_effect,
+)
+
+
+def size_for_sensitivity(
+    *,
+    sensitivity: float,
+    half_width: float,
+    nodules_per_patient: float = 1.0,
+    correlation: float = 0.0,
+    level: float = 0.95,
+) -> Plan:
+    """Nodules needed to know a sensitivity within ± ``half_width``.
+
+    n = z^2 p (1 - p) / d^2, times the design effect 1 + (m - 1) rho.
+
+    Args:
+        sensitivity: the sensitivity expected.
+        half_width: half the width of the confidence interval.
+        nodules_per_patient: mean number of nodules in a patient.
+        correlation: within patients, of being found.
+        level: confidence level.
+    """
+    check_between("sensitivity", sensitivity)
+    check_between("half-width", half_width)
+    check_between("level", level)
+    effect = design_effect(nodules_per_patient, correlation)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    independent = z**2 * sensitivity * (1 - sensitivity) / half_width**2
+    answer = math.ceil(independent * effect - 1e-9)
+
+    def width(nodules: int) -> float:
+        return z * math.sqrt(sensitivity * (1 - sensitivity) * effect / nodules)
+
+    return Plan(
+        question=f"How many nodules give a sensitivity of {sensitivity:g} to ± {half_width:g}?",
+        answer=answer,
+        unit="nodules",
+        assumptions=(
+            f"The sensitivity is near {sensitivity:g}.",
+            f"A patient has {nodules_per_patient:g} nodules on average, whose being found "
+            f"correlates with {correlation:g} (design effect {effect:.4g}).",
+            f"The interval is normal at level {level:g}; near 0 or 1 it is too short.",
+        ),
+        method="normal interval of a proportion with design effect",
+        curve_name="half-width",
+        curve=curve_around(answer, width),
+        details={
+            "design_effect": effect,
+            "independent_nodules": math.ceil(independent - 1e-9),
+            "patients": math.ceil(answer / nodules_per_patient - 1e-9),
+        },
+    )

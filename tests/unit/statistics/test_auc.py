@@ -1,0 +1,144 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from nodulebench.errors import InputError, UndefinedError
+from nodulebench.statistics.auc import (
+    auc_covariance,
+    auc_estimate,
+    compare_auc,
+    hanley_mcneil_standard_error,
+    placements,
+)
+
+POSITIVE, NEGATIVE = np.array([3.0, 5.0, 4.0]), np.array([1.0, 4.0])
+
+
+def test_placements_count_ties_by_half() -> None:
+    placed = placements(POSITIVE, NEGATIVE)
+    assert placed.positive.tolist() == [[0.5, 1.0, 0.75]]
+    assert placed.negative == pytest.approx(np.array([[1.0, 0.5]]))
+    assert placed.auc == pytest.approx([0.75])
+
+
+def test_delong_variance_by_hand() -> None:
+    # V10 .5 1 .75: variance .0625; V01 1 .5: variance .125; .0625 / 3 + .125 / 2
+    covariance = auc_covariance(placements(POSITIVE, NEGATIVE))
+    assert covariance[0, 0] == pytest.approx(0.0625 / 3 + 0.125 / 2)
+
+
+SCORES = st.lists(st.integers(0, 5), min_size=2, max_size=12)
+
+
+@settings(max_examples=50)
+@given(SCORES, SCORES)
+def test_the_area_is_that_of_scikit_learn(positive: list[int], negative: list[int]) -> None:
+    truth = [1] * len(positive) + [0] * len(negative)
+    area = placements(np.array(positive, float), np.array(negative, float)).auc[0]
+    assert area == pytest.approx(roc_auc_score(truth, positive + negative))
+
+
+def test_covariance_by_pairwise_comparison() -> None:
+    # the definition of DeLong et al.: sample covariances of placement values
+    random = np.random.default_rng(3)
+    above, below = random.integers(2, 9, (2, 12)), random.integers(0, 6, (2, 15))
+    wins = (above[:, :, None] > below[:, None, :]) + 0.5 * (above[:, :, None] == below[:, None, :])
+    expected = np.cov(wins.mean(2)) / 12 + np.cov(wins.mean(1)) / 15
+    found = auc_covariance(placements(above.astype(float), below.astype(float)))
+    assert found == pytest.approx(expected)
+
+
+def test_single_units_make_obuchowski_equal_delong() -> None:
+    placed = placements(POSITIVE, NEGATIVE)
+    clustered = auc_covariance(
+        placed, positive_unit=np.array([7, 1, 3]), negative_unit=np.array([2, 9])
+    )
+    assert clustered == pytest.approx(auc_covariance(placed))
+
+
+def test_obuchowski_by_hand() -> None:
+    # patients: 0 has the positive 3 and the negative 1; 1 the positives 5, 4; 2 the negative 4.
+    # deviations: positives -.25 | .25 + 0; negatives .25 | -.25 (patients 0 and 2)
+    # S10 = 2/1 * (.0625 + .0625) / 3^2, S01 = 2/1 * (.0625 + .0625) / 2^2,
+    # S11 = 3/2 * (-.25 * .25) * 2 / (3 * 2)
+    found = auc_covariance(
+        placements(POSITIVE, NEGATIVE),
+        positive_unit=np.array([0, 1, 1]),
+        negative_unit=np.array([0, 2]),
+    )
+    assert found[0, 0] == pytest.approx(0.25 / 9 + 0.25 / 4 - 1.5 * 0.0625 * 2 / 6)
+
+
+def test_doubling_every_patient_s_nodules_changes_no_clustered_variance() -> None:
+    random = np.random.default_rng(8)
+    above, below = random.normal(1, 1, 20), random.normal(0, 1, 25)
+    units = np.arange(20), 20 + np.arange(25)
+    once = auc_covariance(placements(above, below), positive_unit=units[0], negative_unit=units[1])
+    twice = auc_covariance(
+        placements(np.tile(above, 2), np.tile(below, 2)),
+        positive_unit=np.tile(units[0], 2),
+        negative_unit=np.tile(units[1], 2),
+    )
+    assert twice == pytest.approx(once)
+
+
+def test_interval_is_symmetric_around_the_area() -> None:
+    found = auc_estimate(POSITIVE, NEGATIVE)
+    half = 1.959964 * np.sqrt(0.0625 / 3 + 0.125 / 2)
+    assert found.value == pytest.approx(0.75)
+    assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
+    assert found.method == "DeLong, normal"
+
+
+def test_complete_separation_has_no_interval() -> None:
+    found = auc_estimate(np.array([5.0, 6.0]), np.array([1.0, 2.0]))
+    assert (found.value, found.low) == (1.0, None)
+    assert found.reason == "the scores separate completely: no variance to estimate"
+
+
+def test_difference_uses_the_covariance() -> None:
+    random = np.random.default_rng(4)
+    case = random.normal(size=60)
+    above = case[:30] + 1.5 + random.normal(scale=0.3, size=(2, 30))
+    below = case[30:] + random.normal(scale=0.3, size=(2, 30))
+    covariance = auc_covariance(placements(above, below))
+    found = compare_auc(above, below)
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    assert found.standard_error == pytest.approx(np.sqrt(variance))
+    assert covariance[0, 1] > 0
+    assert found.significance.statistic == pytest.approx(
+        found.difference.value / found.standard_error  # type: ignore[operator]
+    )
+
+
+def test_equal_scores_leave_the_difference_undefined() -> None:
+    with pytest.raises(UndefinedError, match="the difference of the areas has no variance"):
+        compare_auc(np.stack([POSITIVE, POSITIVE]), np.stack([NEGATIVE, NEGATIVE]))
+
+
+def test_a_roc_needs_both_kinds() -> None:
+    with pytest.raises(UndefinedError, match="needs positives and negatives"):
+        placements(POSITIVE, np.empty(0))
+
+
+def test_one_positive_has_no_variance() -> None:
+    with pytest.raises(UndefinedError, match="two units with positives"):
+        auc_covariance(placements(POSITIVE[:1], NEGATIVE))
+
+
+def test_rows_are_the_same_algorithms() -> None:
+    with pytest.raises(
+        InputError, match="of positives come from 2 algorithms, of negatives from 1"
+    ):
+        placements(np.stack([POSITIVE, POSITIVE]), NEGATIVE)
+
+
+def test_hanley_mcneil_check_value() -> None:
+    assert hanley_mcneil_standard_error(0.9, 50, 50) == pytest.approx(0.032124, abs=5e-7)
+
+
+def test_hanley_mcneil_by_hand() -> None:
+    # A = .5: Q1 = Q2 = 1/3, variance (1/4 + 2/12) / 4 with 2 and 2
+    assert hanley_mcneil_standard_error(0.5, 2, 2) ** 2 == pytest.approx((1 / 4 + 2 / 12) / 4)

@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+
+from nodulebench.errors import UndefinedError
+from nodulebench.statistics.auc import auc_covariance, placements
+from nodulebench.statistics.mrmc import (
+    components,
+    obuchowski_rockette,
+    one_treatment,
+    readers_against_algorithm,
+)
+from nodulebench.statistics.reader_figures import (
+    ReaderFigures,
+    figures_from_left_out,
+    figures_from_ratings,
+)
+
+RANDOM = np.random.default_rng(12)
+IS_ABNORMAL = np.arange(40) < 18
+RATING = (
+    RANDOM.normal(size=(3, 4, 40))
+    + RANDOM.normal(size=40)
+    + 1.5 * IS_ABNORMAL
+    + np.array([0.0, 0.2, 0.5])[:, np.newaxis, np.newaxis] * IS_ABNORMAL
+)
+
+
+def slow_area(rating: np.ndarray, is_abnormal: np.ndarray) -> float:
+    above, below = rating[is_abnormal][:, np.newaxis], rating[~is_abnormal]
+    return float(((above > below) + 0.5 * (above == below)).mean())
+
+
+def test_jackknife_covariance_equals_leaving_out_one_case_after_the_other() -> None:
+    keep = ~np.eye(40, dtype=bool)
+    left_out = np.array(
+        [
+            [[slow_area(row[kept], IS_ABNORMAL[kept]) for kept in keep] for row in treatment]
+            for treatment in RATING
+        ]
+    )
+    value = np.array([[slow_area(row, IS_ABNORMAL) for row in one] for one in RATING])
+    slow = figures_from_left_out(value, left_out)
+    fast = figures_from_ratings(RATING, IS_ABNORMAL)
+    assert fast.value == pytest.approx(value)
+    assert fast.covariance == pytest.approx(slow.covariance)
+    assert fast.method == "jackknife"
+
+
+def test_delong_covariance_is_that_of_all_areas_together() -> None:
+    figures = figures_from_ratings(RATING, IS_ABNORMAL, "delong")
+    rows = RATING.reshape(12, 40)
+    matrix = auc_covariance(placements(rows[:, IS_ABNORMAL], rows[:, ~IS_ABNORMAL]))
+    assert figures.covariance.reshape(12, 12) == pytest.approx(matrix)
+
+
+def by_hand() -> ReaderFigures:
+    """Two treatments, two readers, with round covariances."""
+    covariance = np.full((2, 2, 2, 2), 0.1)  # other reader, other treatment
+    for treatment in range(2):
+        covariance[treatment, :, treatment, :] = 0.2  # same treatment
+        covariance[treatment, :, 1 - treatment, :][np.eye(2, dtype=bool)] = 0.3  # same reader
+        covariance[treatment, :, treatment, :][np.eye(2, dtype=bool)] = 0.8
+    return ReaderFigures(np.array([[0.5, 0.7], [0.8, 0.8]]), covariance, "given")
+
+
+def test_components_by_hand() -> None:
+    part = components(by_hand())
+    assert (part.variance, part.covariance_1) == pytest.approx((0.8, 0.3))
+    assert (part.covariance_2, part.covariance_3) == pytest.approx((0.2, 0.1))
+    # treatment means .6 .8: 2 * (.01 + .01); residuals ± .05: 4 * .0025
+    assert part.treatment_square == pytest.approx(0.04)
+    assert part.treatment_reader_square == pytest.approx(0.01)
+
+
+def test_three_analyses_by_hand() -> None:
+    study = obuchowski_rockette(by_hand())
+    # error .01 + 2 * (.2 - .1), degrees (.21 / .01)^2
+    both = study.random_readers_random_cases
+    assert both.significance.statistic == pytest.approx(0.04 / 0.21)
+    assert both.significance.degrees_of_freedom == pytest.approx((1.0, 441.0))
+    assert both.differences[0, 1].value == pytest.approx(-0.2)
+    # .8 - .3 + (2 - 1) * .1
+    assert study.fixed_readers.significance.statistic == pytest.approx(0.04 / 0.6)
+    assert study.fixed_cases.significance.statistic == pytest.approx(4.0)
+    assert study.fixed_cases.significance.degrees_of_freedom == (1.0, 1.0)
+
+
+def test_a_negative_difference_of_covariances_counts_as_none() -> None:
+    given = by_hand()
+    turned = given.covariance.copy()
+    turned[0, 0, 1, 1] = turned[0, 1, 1, 0] = turned[1, 0, 0, 1] = turned[1, 1, 0, 0] = 0.4
+    study = obuchowski_rockette(ReaderFigures(given.value, turned, "given"))
+    assert study.random_readers_random_cases.significance.statistic == pytest.approx(4.0)
+    assert study.fixed_readers.significance.statistic == pytest.approx(0.04 / 0.5)
+
+
+def test_with_two_treatments_the_interval_and_the_test_agree() -> None:
+    study = obuchowski_rockette(figures_from_ratings(RATING[:2], IS_ABNORMAL))
+    for analysis in (
+        study.random_readers_random_cases,
+        study.fixed_readers,
+        study.fixed_cases,
+    ):
+        level = 1 - analysis.significance.p_value
+        again = obuchowski_rockette(figures_from_ratings(RATING[:2], IS_ABNORMAL), level=level)
+        tests = (again.random_readers_random_cases, again.fixed_readers, again.fixed_cases)
+        bounds = [
+            test.differences[0, 1]
+            for test in tests
+            if test.significance.method == analysis.significance.method
+        ]
+        assert min(abs(bounds[0].low or 0), abs(bounds[0].high or 0)) == pytest.approx(0, abs=1e-9)
+
+
+def test_three_treatments_have_three_differences() -> None:
+    study = obuchowski_rockette(figures_from_ratings(RATING, IS_ABNORMAL))
+    both = study.random_readers_random_cases
+    assert list(both.differences) == [(0, 1), (0, 2), (1, 2)]
+    assert both.significance.degrees_of_freedom[0] == 2
+    assert len(study.treatment_means) == 3
+
+
+def test_one_treatment_on_reader_differences_equals_the_study_of_two_treatments() -> None:
+    figures = figures_from_ratings(RATING[:2], IS_ABNORMAL)
+    both = obuchowski_rockette(figures).random_readers_random_cases
+    matrix = figures.covariance
+    single = one_treatment(
+        figures.value[0] - figures.value[1],
+        matrix[0, :, 0] + matrix[1, :, 1] - matrix[0, :, 1] - matrix[1, :, 0],
+        "jackknife",
+    )
+    assert single.significance.statistic**2 == pytest.approx(both.significance.statistic)
+    assert single.significance.p_value == pytest.approx(both.significance.p_value)
+    assert single.difference.low == pytest.approx(both.differences[0, 1].low)
+
+
+def test_readers_against_an_algorithm_by_hand() -> None:
+    # readers .7 .9, algorithm .6: differences .1 .3, mean .2, variance .02.
+    # covariances: readers .5 with .1 between, algorithm .4 with .2 to both:
+    # of differences between readers .1 - .2 - .2 + .4 = .1
+    covariance = np.array([[0.5, 0.1, 0.2], [0.1, 0.5, 0.2], [0.2, 0.2, 0.4]])
+    figures = ReaderFigures(
+        np.array([[0.7, 0.9, 0.6]]), covariance[np.newaxis, :, np.newaxis], "given"
+    )
+    found = readers_against_algorithm(figures)
+    assert found.difference.value == pytest.approx(0.2)
+    total = 0.02 + 2 * 0.1
+    assert found.significance.statistic == pytest.approx(0.2 / np.sqrt(total / 2))
+    assert found.significance.degrees_of_freedom == pytest.approx(((total / 0.02) ** 2,))
+    assert found.fixed_cases.statistic == pytest.approx(0.2 / np.sqrt(0.02 / 2))
+    assert found.fixed_cases.degrees_of_freedom == (1.0,)
+
+
+def test_an_algorithm_equal_to_the_readers_mean_differs_by_nothing() -> None:
+    figures = figures_from_ratings(RATING[:1], IS_ABNORMAL)
+    value = figures.value.copy()
+    value[0, -1] = value[0, :-1].mean()
+    found = readers_against_algorithm(ReaderFigures(value, figures.covariance, "jackknife"))
+    assert found.difference.value == pytest.approx(0, abs=1e-12)
+    assert found.significance.p_value == pytest.approx(1)
+
+
+def test_a_study_needs_two_readers_and_two_treatments() -> None:
+    for part in (RATING[:1], RATING[:, :1]):
+        with pytest.raises(UndefinedError, match="needs two treatments and two readers"):
+            obuchowski_rockette(figures_from_ratings(part, IS_ABNORMAL))
+
+
+def test_readers_who_all_change_alike_leave_f_undefined() -> None:
+    given = by_hand()
+    alike = ReaderFigures(np.array([[0.5, 0.7], [0.6, 0.8]]), given.covariance, "given")
+    with pytest.raises(UndefinedError, match="all readers change alike"):
+        obuchowski_rockette(alike)
+
+
+def test_the_test_rejects_equal_treatments_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(1)
+    is_abnormal = np.arange(60) < 30
+    rejected = 0
+    for _ in range(200):
+        case = random.normal(size=60) + 1.2 * is_abnormal
+        reader_case = random.normal(scale=0.5, size=(1, 4, 60))
+        rating = case + reader_case + random.normal(scale=0.7, size=(2, 4, 60))
+        study = obuchowski_rockette(figures_from_ratings(rating, is_abnormal))
+        rejected += study.random_readers_random_cases.significance.p_value < 0.05
+    assert rejected / 200 < 0.09
