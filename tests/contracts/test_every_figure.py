@@ -118,6 +118,11 @@ def test_many_replicates_give_the_same_as_one_by_one(name: str) -> None:
     np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
+@cache
+def no_nodules() -> LabelledCohort:
+    return cohort(case("a", false_mark(0.5), false_mark(0.5, 1)), case("b", false_mark(0.2)))
+
+
 WITHOUT_NODULES = {
     "precision": 0.0,  # every mark is wrong
     "f_beta": 0.0,
@@ -130,11 +135,15 @@ WITHOUT_NODULES = {
 
 @every_figure
 def test_without_nodules_only_false_positives_can_be_told(name: str) -> None:
-    empty = cohort(case("a", false_mark(0.5), false_mark(0.5, 1)), case("b", false_mark(0.2)))
     if name in WITHOUT_NODULES:
-        assert value(name, empty) == WITHOUT_NODULES[name]
+        assert value(name, no_nodules()) == WITHOUT_NODULES[name]
     else:
-        assert _reason(name, empty)
+        assert _reason(name, no_nodules())
+
+
+@cache
+def nothing() -> LabelledCohort:
+    return cohort(case("a"), case("b"))
 
 
 WITHOUT_ANYTHING = {
@@ -147,11 +156,15 @@ WITHOUT_ANYTHING = {
 
 @every_figure
 def test_without_nodules_and_marks_nothing_else_is_zero(name: str) -> None:
-    empty = cohort(case("a"), case("b"))
     if name in WITHOUT_ANYTHING:
-        assert value(name, empty) == WITHOUT_ANYTHING[name]
+        assert value(name, nothing()) == WITHOUT_ANYTHING[name]
     else:
-        assert _reason(name, empty)
+        assert _reason(name, nothing())
+
+
+@cache
+def all_missed() -> LabelledCohort:
+    return cohort(case("a", nodule()), case("b", false_mark(-5.0)))
 
 
 WITH_ALL_MISSED = {
@@ -179,13 +192,12 @@ WITH_ALL_MISSED = {
 
 @every_figure
 def test_a_missed_nodule_is_never_a_score(name: str) -> None:
-    missed = cohort(case("a", nodule()), case("b", false_mark(-5.0)))
     if name in WITH_ALL_MISSED:
-        assert value(name, missed) == WITH_ALL_MISSED[name]
+        assert value(name, all_missed()) == WITH_ALL_MISSED[name]
     elif FACTS[name].columns:
-        np.testing.assert_array_equal(value(name, missed), 0.0)
+        np.testing.assert_array_equal(value(name, all_missed()), 0.0)
     else:
-        assert _reason(name, missed)
+        assert _reason(name, all_missed())
 
 
 WITH_ALL_TIED = {
