@@ -1,3 +1,92 @@
-"""NoduleBench: a test laboratory for computer-aided detection of pulmonary nodules in CT."""
+"""NoduleBench: a test laboratory for computer-aided detection of pulmonary nodules in CT.
+
+The public names are loaded from their modules when they are first asked for, so that importing
+the package does nothing else.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
+    from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
+    from nodulebench.match import label_marks
+    from nodulebench.match.rules import RULES
+    from nodulebench.metrics import FIGURES
+    from nodulebench.model.labels import Labels
+    from nodulebench.model.protocol import RuleChoice, TestProtocol
+    from nodulebench.model.results import Curve, Estimate, Evaluation
+    from nodulebench.model.tables import Reference, Submission
+    from nodulebench.protocols import load_protocol
+    from nodulebench.workflows.conformance import run_conformance
+    from nodulebench.workflows.evaluate import evaluate
+    from nodulebench.workflows.evaluate_files import evaluate_files, write_evaluation
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "FIGURES",
+    "FORMATS",
+    "RULES",
+    "Curve",
+    "Estimate",
+    "Evaluation",
+    "InputError",
+    "Labels",
+    "NoduleBenchError",
+    "Problem",
+    "Reference",
+    "RuleChoice",
+    "Submission",
+    "TestProtocol",
+    "UndefinedError",
+    "evaluate",
+    "evaluate_files",
+    "label_marks",
+    "load_protocol",
+    "read_cases",
+    "read_reference",
+    "read_submission",
+    "run_conformance",
+    "write_evaluation",
+]
+
+_HOME = {
+    "FIGURES": "metrics",
+    "FORMATS": "formats",
+    "RULES": "match.rules",
+    "Curve": "model.results",
+    "Estimate": "model.results",
+    "Evaluation": "model.results",
+    "InputError": "errors",
+    "Labels": "model.labels",
+    "NoduleBenchError": "errors",
+    "Problem": "errors",
+    "Reference": "model.tables",
+    "RuleChoice": "model.protocol",
+    "Submission": "model.tables",
+    "TestProtocol": "model.protocol",
+    "UndefinedError": "errors",
+    "evaluate": "workflows.evaluate",
+    "evaluate_files": "workflows.evaluate_files",
+    "label_marks": "match",
+    "load_protocol": "protocols",
+    "read_cases": "formats",
+    "read_reference": "formats",
+    "read_submission": "formats",
+    "run_conformance": "workflows.conformance",
+    "write_evaluation": "workflows.evaluate_files",
+}
+"""Public name -> the module it is loaded from."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
