@@ -93,3 +93,34 @@ def test_open_tables_keep_further_columns() -> None:
 def test_an_empty_table_has_every_column() -> None:
     assert NODULES.empty().height == 0
     assert NODULES.conform(NODULES.empty(), "nodules").columns == NODULES.empty().columns
+
+
+def test_lines_of_the_file_are_named_where_they_are_known() -> None:
+    with pytest.raises(InputError, match=r"marks\.csv line 9: x_mm 'left' is not a number\."):
+        MARKS.conform(mark_rows(x_mm=["0", "left"]), "marks.csv", pl.Series([7, 9]))
+
+
+def test_a_fraction_is_not_a_whole_number() -> None:
+    for values in (["5", "2.5"], [5.0, 2.5]):
+        table = pl.DataFrame({"case_id": ["a", "b"], "size_x": values})
+        with pytest.raises(InputError, match=r"row 2: size_x '2\.5' is not a whole number\."):
+            CASES.conform(table, "cases.csv")
+
+
+def test_true_and_false_are_read_from_text() -> None:
+    table = pl.DataFrame(
+        {
+            "case_id": ["a"] * 4,
+            "nodule_id": ["1", "2", "3", "4"],
+            **{name: [1.0] * 4 for name in ("x_mm", "y_mm", "z_mm", "diameter_mm")},
+            "is_ignored": ["true", "0", "FALSE", "Yes"],
+        }
+    )
+    assert NODULES.conform(table, "n.csv")["is_ignored"].to_list() == [True, False, False, True]
+    with pytest.raises(InputError, match=r"n\.csv row 1: is_ignored 'maybe' is not readable\."):
+        NODULES.conform(table.with_columns(is_ignored=pl.lit("maybe")), "n.csv")
+
+
+def test_a_list_where_a_number_belongs_is_told() -> None:
+    with pytest.raises(InputError, match=r"row 1: y_mm '.*' is not a number\."):
+        MARKS.conform(mark_rows(y_mm=[[1.0], [2.0]]), "marks.parquet")
