@@ -1,5 +1,7 @@
 """The command line, one file per command. Nothing heavy is imported before a command runs."""
 
+import gc
+import os
 import sys
 from importlib import import_module
 from typing import Any, NoReturn
@@ -8,6 +10,11 @@ import click
 
 from nodulebench import __version__
 from nodulebench.errors import NoduleBenchError
+
+# start-up makes many objects and few cycles; the matrix products are small, and threads of the
+# linear algebra library would only wait for each other
+gc.set_threshold(100_000)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 COMMANDS = {
     "conformance": "Run the golden edge cases against our scorer or any other.",

@@ -6,17 +6,6 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats import (
-    bundle,
-    coco3d_json,
-    grand_challenge_json,
-    jafroc_xlsx,
-    luna16_csv,
-    monai_json,
-    nifdc_csv,
-    nndetection,
-    submission_folder,
-)
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse, glimpse
 from nodulebench.formats.plausibility import place_notices
@@ -26,21 +15,21 @@ from nodulebench.registry import Registry
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
 
+NAMES = (
+    "luna16_csv",
+    "nifdc_csv",
+    "bundle",
+    "submission_folder",
+    "grand_challenge_json",
+    "monai_json",
+    "coco3d_json",
+    "nndetection",
+    "jafroc_xlsx",
+)
+"""The formats in the order in which a file is tried; each module of that name has a FORMAT."""
+
 FORMATS: Registry[Format] = Registry(
-    "format",
-    "formats",
-    (
-        luna16_csv.FORMAT,
-        nifdc_csv.FORMAT,
-        bundle.FORMAT,
-        submission_folder.FORMAT,
-        grand_challenge_json.FORMAT,
-        monai_json.FORMAT,
-        coco3d_json.FORMAT,
-        nndetection.FORMAT,
-        jafroc_xlsx.FORMAT,
-    ),
-    name_of=lambda form: form.name,
+    "format", "formats", {name: f"{__name__}.{name}:FORMAT" for name in NAMES}
 )
 
 

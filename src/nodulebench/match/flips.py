@@ -18,7 +18,7 @@ from nodulebench.model.labels import (
     UNCOUNTED,
     Labels,
 )
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.model.tables import Reference, Submission, case_of_marks
 
 
 def flip_list(
@@ -159,7 +159,7 @@ def _nearness(
     seen = scene(
         reference,
         submission,
-        mark_case=reference.rows_of(submission.marks["case_id"]),
+        mark_case=case_of_marks(reference, submission),
         is_judged=is_judged,
         is_target=~reference.nodules["is_ignored"].to_numpy(),
     )

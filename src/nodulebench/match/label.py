@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, get_type_hints
 
 import numpy as np
-import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from nodulebench.errors import InputError, Problem
@@ -16,7 +15,7 @@ from nodulebench.match.size_tolerance import is_large, limit_sizes, measured_siz
 from nodulebench.model.arrays import BoolArray, IntArray
 from nodulebench.model.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
 from nodulebench.model.protocol import RuleChoice, TestProtocol
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.model.tables import Reference, Submission, case_of_marks
 
 
 def targets(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
@@ -55,7 +54,7 @@ def match_marks(
     reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
 ) -> Labels:
     """What one rule says of every mark before any limit on sizes."""
-    mark_case = reference.rows_of(submission.marks["case_id"])
+    mark_case = case_of_marks(reference, submission)
     is_counted = _is_over_threshold(submission, protocol)
     is_kept = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
     seen = scene(
@@ -157,9 +156,3 @@ def _is_under_cap(
         case "file_order":
             is_kept[rows] = place < cap
     return is_kept
-
-
-def unlisted_rows(reference: Reference, submission: Submission) -> pl.DataFrame:
-    """The marks that lie in no case of the test set, with their row numbers."""
-    is_unlisted = reference.rows_of(submission.marks["case_id"]) < 0
-    return submission.marks.with_row_index("row", offset=1).filter(pl.Series(is_unlisted))

@@ -4,6 +4,7 @@ Rules that assign one to one only say which pairs qualify and how they rank.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from nodulebench.model.labels import (
     IGNORED,
     NO_NODULE,
     Labels,
+    OrderSensitivity,
 )
 
 _DECIMALS = 9  # what differs later is rounding, not rank
@@ -94,6 +96,16 @@ def one_to_one_labels(
         (ignored_mark, ignored_nodule, IGNORED),
         (false_mark, np.full(len(false_mark), NO_NODULE, dtype=np.int64), FALSE_POSITIVE),
         notices=notices,
+        order=_order_sensitivity(on_target),
+    )
+
+
+def _order_sensitivity(on_target: Candidates) -> OrderSensitivity:
+    backwards = replace(on_target, nodule=on_target.nodule.max(initial=0) - on_target.nodule)
+    return OrderSensitivity(
+        in_order=len(assign_greedily(on_target)),
+        reversed_order=len(assign_greedily(backwards)),
+        optimal=len(assign_optimally(on_target)),
     )
 
 
@@ -106,7 +118,9 @@ def _best_nodules(pairs: Candidates, is_free: BoolArray) -> tuple[IntArray, IntA
     return best.mark[by_nodule], best.nodule[by_nodule]
 
 
-def _concatenate(*parts: tuple[IntArray, IntArray, int], notices: tuple[str, ...]) -> Labels:
+def _concatenate(
+    *parts: tuple[IntArray, IntArray, int], notices: tuple[str, ...], order: OrderSensitivity
+) -> Labels:
     return Labels(
         mark=np.concatenate([mark for mark, _, _ in parts]),
         nodule=np.concatenate([nodule for _, nodule, _ in parts]),
@@ -114,6 +128,7 @@ def _concatenate(*parts: tuple[IntArray, IntArray, int], notices: tuple[str, ...
             [np.full(len(mark), label, dtype=np.int64) for mark, _, label in parts]
         ),
         notices=notices,
+        order=order,
     )
 
 

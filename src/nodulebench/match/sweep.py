@@ -1,15 +1,13 @@
 """One submission labelled again and again -> how the counts depend on a choice of the protocol."""
 
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from nodulebench.errors import UndefinedError
 from nodulebench.match.label import label_marks, match_marks, targets
-from nodulebench.match.rules import RULES
 from nodulebench.match.size_tolerance import is_large, limit_sizes
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
@@ -47,53 +45,6 @@ def sweep_parameter(
             }
         )
     return pl.DataFrame(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class OrderSensitivity:
-    """Nodules hit when they are matched in three ways."""
-
-    in_order: int
-    """One after another as the reference lists them."""
-    reversed_order: int
-    """One after another from the last to the first."""
-    optimal: int
-    """All at once, as many as possible."""
-
-    @property
-    def spread(self) -> int:
-        """How far the two orders are apart."""
-        return abs(self.in_order - self.reversed_order)
-
-    @property
-    def gain(self) -> int:
-        """How many more nodules the optimal assignment hits than the reference's order."""
-        return self.optimal - self.in_order
-
-
-def order_sensitivity(
-    reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
-) -> OrderSensitivity:
-    """How much the number of hits depends on the order in which nodules are matched.
-
-    Raises:
-        UndefinedError: for a rule that does not assign marks to nodules one to one.
-    """
-    if "assignment" not in inspect.signature(RULES[rule.name]).parameters:
-        raise UndefinedError(f"{rule.name} does not assign marks to nodules one to one")
-
-    def hits(truth: Reference, assignment: str) -> int:
-        chosen = RuleChoice(
-            name=rule.name, parameters={**rule.parameters, "assignment": assignment}
-        )
-        return label_marks(truth, submission, protocol, chosen).count(HIT)
-
-    backwards = replace(reference, nodules=reference.nodules.reverse())
-    return OrderSensitivity(
-        in_order=hits(reference, "greedy"),
-        reversed_order=hits(backwards, "greedy"),
-        optimal=hits(reference, "optimal"),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,18 @@ NO_NODULE = -1
 
 
 @dataclass(frozen=True, slots=True)
+class OrderSensitivity:
+    """Nodules hit when they are matched one to one in three ways."""
+
+    in_order: int
+    """One after another as the reference lists them."""
+    reversed_order: int
+    """One after another from the last to the first."""
+    optimal: int
+    """All at once, as many as possible."""
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """One entry per mark and nodule it touched; a mark that touched none has one entry."""
 
@@ -27,6 +39,9 @@ class Labels:
     overestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Marks that are false positives because they report a nodule below the size limit as above
     it (FP(OE) of Fotin 2008)."""
+
+    order: OrderSensitivity | None = None
+    """How much the hits depend on the matching order; None for a rule without one."""
 
     def count(self, label: int) -> int:
         """How many entries carry this label."""

@@ -1,7 +1,7 @@
 """The tables of NoduleBench, and the two things made of them: a Reference and a Submission."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
@@ -202,7 +202,7 @@ LABELS = TableSchema(
 TABLES = (CASES, NODULES, NODULE_SLICES, MARKS, MARK_SLICES, RUNS, LABELS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reference:
     """The test set: its cases in order, and what the reference standard says is in them."""
 
@@ -270,7 +270,7 @@ class Reference:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Submission:
     """What one algorithm said about the cases it was given."""
 
@@ -285,3 +285,9 @@ class Submission:
     notices: tuple[str, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """Further statements of the algorithm's manifest (version, detector kind)."""
+
+
+@lru_cache(maxsize=4)
+def case_of_marks(reference: Reference, submission: Submission) -> IntArray:
+    """For each mark its row in CASES, -1 where its case is not in the test set."""
+    return reference.rows_of(submission.marks["case_id"])

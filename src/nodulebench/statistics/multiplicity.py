@@ -47,7 +47,7 @@ def fixed_sequence(p_values: Sequence[float] | FloatArray) -> FloatArray:
 ADJUSTMENTS: Registry[Adjustment] = Registry(
     "adjustment for multiple tests",
     "adjustments",
-    (holm, bonferroni, benjamini_hochberg, fixed_sequence),
+    dict.fromkeys(("holm", "bonferroni", "benjamini_hochberg", "fixed_sequence"), __name__),
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 
@@ -10,12 +11,11 @@ from nodulebench import __version__
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats.digest import table_digest
 from nodulebench.match import label_marks, targets
-from nodulebench.match.flips import flip_list, rule_difference
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.model.tables import Reference, Submission, case_of_marks
 from nodulebench.workflows.estimate import estimate_figures
 from nodulebench.workflows.extras import (
     figure_curves,
@@ -97,29 +97,37 @@ def _evaluate_algorithm(
     tables = [
         found.table(submission.name, rule, listed, reference) for rule, found in labels.items()
     ]
-    pairs = list(combinations(labels, 2))
-    flips = [
-        flip_list(labels[base], labels[other], listed, reference).select(
-            pl.lit(submission.name).alias("algorithm"),
-            pl.lit(base).alias("base_rule"),
-            pl.lit(other).alias("rule"),
-            pl.all(),
-        )
-        for base, other in pairs
-    ]
+    flips, differences = _compare_rules(reference, listed, labels)
     return AlgorithmResult(
         name=submission.name,
         digest=submission.digest,
         rules=rules,
         labels=pl.concat(tables) if tables else pl.DataFrame(),
-        flips=pl.concat(flips) if flips else None,
-        rule_differences=[
-            {"base_rule": base, "rule": other, **rule_difference(labels[base], labels[other])}
-            for base, other in pairs
-        ],
+        flips=flips,
+        rule_differences=differences,
         facts={**submission.facts, "intended_types": submission.intended_types},
         notices=(*submission.notices, *notices),
     )
+
+
+def _compare_rules(
+    reference: Reference, submission: Submission, labels: dict[str, Labels]
+) -> tuple[pl.DataFrame | None, list[dict[str, Any]]]:
+    """For every pair of rules the flip list, and how much the counts change."""
+    if len(labels) < 2:
+        return None, []
+    from nodulebench.match.flips import flip_list, rule_difference
+
+    flips, differences = [], []
+    for base, other in combinations(labels, 2):
+        names = {"algorithm": submission.name, "base_rule": base, "rule": other}
+        found = flip_list(labels[base], labels[other], submission, reference)
+        flips.append(
+            found.select(*(pl.lit(value).alias(key) for key, value in names.items()), pl.all())
+        )
+        difference = rule_difference(labels[base], labels[other])
+        differences.append({"base_rule": base, "rule": other, **difference})
+    return pl.concat(flips), differences
 
 
 def keep_listed(
@@ -130,7 +138,7 @@ def keep_listed(
     Raises:
         InputError: where the protocol does not allow marks of other cases.
     """
-    is_listed = pl.Series(reference.rows_of(submission.marks["case_id"]) >= 0)
+    is_listed = pl.Series(case_of_marks(reference, submission) >= 0)
     if is_listed.all():
         return submission, ()
     others = submission.marks.filter(~is_listed)
@@ -200,7 +208,7 @@ def _evaluate_rule(
         curves=(*curves, *size_curves),
         extras={
             **figure_tables(cohort, protocol),
-            **matching_order(cohort, protocol, choice),
+            **matching_order(labels),
             **sizes,
         },
         notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),

@@ -68,7 +68,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
             json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8"
         )
         pl.concat([one.labels for one in evaluation.algorithms]).write_parquet(
-            stage / "labels.parquet"
+            stage / "labels.parquet", compression="lz4"
         )
         curves.write_parquet(stage / "curves.parquet")
         if flip_table is not None:

@@ -2,54 +2,33 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 import polars as pl
 
 from nodulebench.errors import UndefinedError
-from nodulebench.match import targets
-from nodulebench.match.sweep import order_sensitivity, sweep_size_tolerance
-from nodulebench.metrics.afroc import afroc_curve, case_roc_curve, wafroc_curve
-from nodulebench.metrics.calibration import reliability_table
-from nodulebench.metrics.characterisation import confusion_table
-from nodulebench.metrics.classes import density_pairs
+from nodulebench.metrics import CURVES, TABLES
 from nodulebench.metrics.froc import froc_curve
-from nodulebench.metrics.graded import malignancy_cuts
-from nodulebench.metrics.lroc import lroc_curve
-from nodulebench.metrics.roc import malignancy_roc_curve
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.labels import Labels
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Curve
 
 Result = TypeVar("Result")
 
-CURVE_OF_FIGURE: dict[str, Callable[[LabelledCohort], Curve]] = {
-    "afroc_area": afroc_curve,
-    "wafroc_area": wafroc_curve,
-    "case_roc_area": case_roc_curve,
-    "lroc_area": lroc_curve,
-    "malignancy_auc": malignancy_roc_curve,
+TABLE_NAMES = {
+    "density_accuracy": "density_confusion",
+    "expected_calibration_error": "reliability",
+    "malignancy_auc": "malignancy_cuts",
 }
-"""The curve that stands behind an area."""
-
-TABLE_OF_FIGURE: dict[str, tuple[str, Callable[[LabelledCohort], pl.DataFrame]]] = {
-    "density_accuracy": (
-        "density_confusion",
-        lambda cohort: confusion_table(cohort, density_pairs(cohort)),
-    ),
-    "expected_calibration_error": ("reliability", reliability_table),
-    "malignancy_auc": ("malignancy_cuts", malignancy_cuts),
-}
-"""The table that belongs to a figure, under its name in evaluation.json."""
+"""The name in evaluation.json of the table that belongs to a figure."""
 
 
 def figure_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
     """The curves behind the protocol's areas, where they are defined."""
     found = (
-        _unless_undefined(draw, cohort)
-        for figure, draw in CURVE_OF_FIGURE.items()
-        if figure in protocol.figures
+        _unless_undefined(CURVES[figure], cohort) for figure in protocol.figures if figure in CURVES
     )
     return [curve for curve in found if curve is not None]
 
@@ -57,28 +36,16 @@ def figure_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]
 def figure_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
     """The tables that belong to the protocol's figures, where they are defined."""
     found = {
-        name: _unless_undefined(build, cohort)
-        for figure, (name, build) in TABLE_OF_FIGURE.items()
-        if figure in protocol.figures
+        TABLE_NAMES[figure]: _unless_undefined(TABLES[figure], cohort)
+        for figure in protocol.figures
+        if figure in TABLES
     }
     return {name: as_rows(table) for name, table in found.items() if table is not None}
 
 
-def matching_order(
-    cohort: LabelledCohort, protocol: TestProtocol, choice: RuleChoice
-) -> dict[str, Any]:
+def matching_order(labels: Labels) -> dict[str, Any]:
     """Hits in the reference's order, in reverse, and by optimal assignment, where it matters."""
-    try:
-        order = order_sensitivity(cohort.reference, cohort.submission, protocol, choice)
-    except UndefinedError:
-        return {}
-    return {
-        "order_sensitivity": {
-            "in_order": order.in_order,
-            "reversed_order": order.reversed_order,
-            "optimal": order.optimal,
-        }
-    }
+    return {} if labels.order is None else {"order_sensitivity": asdict(labels.order)}
 
 
 def size_sweep(
@@ -87,6 +54,9 @@ def size_sweep(
     """Counts and rates for each tolerance of the protocol's sweep, and a FROC for each."""
     if protocol.size_limit is None or not protocol.size_limit.sweep_mm:
         return {}, []
+    from nodulebench.match import targets
+    from nodulebench.match.sweep import sweep_size_tolerance
+
     reference, submission = cohort.reference, cohort.submission
     sweep = sweep_size_tolerance(reference, submission, protocol, choice)
     table = sweep.table.with_columns(

@@ -1,8 +1,10 @@
 import pytest
 
 from builders import Slice, case, mark, nodule, protocol, reference, submission
-from nodulebench.errors import InputError, UndefinedError
-from nodulebench.match.sweep import order_sensitivity, sweep_parameter
+from nodulebench.errors import InputError
+from nodulebench.match import label_marks
+from nodulebench.match.sweep import sweep_parameter
+from nodulebench.model.labels import OrderSensitivity
 
 
 def boxed(make, x, *more):
@@ -49,14 +51,11 @@ def test_order_of_the_reference_can_cost_a_nodule():
         "a", boxed(nodule, 0, 6), boxed(nodule, 3, 6), boxed(mark, 0.5, 0.5), boxed(mark, -1, 0.5)
     )
     chosen = protocol("center_distance")
-    found = order_sensitivity(reference(here), submission(here), chosen, chosen.rules[0])
-    assert (found.in_order, found.reversed_order, found.optimal) == (1, 2, 2)
-    assert (found.spread, found.gain) == (1, 1)
+    found = label_marks(reference(here), submission(here), chosen, chosen.rules[0]).order
+    assert found == OrderSensitivity(in_order=1, reversed_order=2, optimal=2)
 
 
 def test_rule_that_does_not_assign_has_no_order_sensitivity():
     here = case("a", nodule(6), mark(0.5))
     chosen = protocol("luna16")
-    with pytest.raises(UndefinedError) as caught:
-        order_sensitivity(reference(here), submission(here), chosen, chosen.rules[0])
-    assert str(caught.value) == "luna16 does not assign marks to nodules one to one"
+    assert label_marks(reference(here), submission(here), chosen, chosen.rules[0]).order is None
