@@ -14,7 +14,7 @@ from nodulebench.errors import Problem
 
 _LONGEST_LINE_BYTES = 1 << 20
 _MOST_NAMED = 10
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class _UnusableLineError(ValueError):

@@ -173,7 +173,7 @@ def refuse_flood(path: Path) -> None:
                 raise InputError(
                     Problem(
                         str(path),
-                        f"unpacks to more than {_MOST_UNPACKED_BYTES >> 30} GB.",
+                        f"unpacks to more than {_MOST_UNPACKED_BYTES / 2**30:g} GB.",
                         "Split it, or give it unpacked.",
                     )
                 )

@@ -196,7 +196,7 @@ def _boxes(
         *(pl.lit(None, dtype=pl.String).alias(name) for name in ("type", "density", "category")),
         malignancy=pl.lit(None, dtype=pl.Float64),
     )
-    boxes = placed(boxes, geometries(cases), path.name)
+    boxes = placed(boxes, geometries(cases), path.name).cast({"slice_index": pl.Int64})
     notices: tuple[str, ...] = ()
     if boxes["name"].str.starts_with(_NAME_OF_MARK).fill_null(False).all():
         boxes = boxes.with_columns(mark_id=pl.col("name").str.strip_prefix(_NAME_OF_MARK))

@@ -51,7 +51,7 @@ _ROWS = TableSchema(
 _NEEDED = ("case_id", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
 _TEXT = ("nodule_id", "type", "density", "category", "contour", "is_ignored")
 _NUMBERS = tuple(column.name for column in _ROWS.columns if column.dtype.is_numeric())
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _CONTOUR = rf"^{_NUMBER} {_NUMBER}(;{_NUMBER} {_NUMBER}){{2,}}$"
 _MOST_NAMED = 5
 

@@ -17,7 +17,7 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
 
     Args:
         boxes: a table with case_id, slice_index, z_mm, center_x_mm, center_y_mm, and ``place``,
-            where in the file each box stands.
+            where in the file each box stands. A slice_index need not be whole; it is not changed.
         known: where the voxels of each case are.
         name: the file's name, for messages.
 
@@ -60,7 +60,7 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
     ]
     if problems:
         raise InputError(problems)
-    return boxes.with_columns(slice_index=pl.Series(number).cast(pl.Int64), z_mm=pl.Series(height))
+    return boxes.with_columns(slice_index=pl.Series(number), z_mm=pl.Series(height))
 
 
 def _told(

@@ -1,0 +1,175 @@
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.formats import csv_text
+from nodulebench.formats.csv_text import read_columns, read_header, write_csv
+
+
+def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def rows(folder: Path, content: bytes, known: list[str] | None = None) -> list[tuple]:
+    cases = None if known is None else pl.Series(known)
+    table = read_columns(
+        written(folder, content), text=("case",), numbers=("x",), known_cases=cases
+    )
+    return table.rows()
+
+
+def told(folder: Path, content: bytes, known: list[str] | None = None) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        rows(folder, content, known)
+    return [str(problem).replace(str(folder) + "/", "") for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"case,x\na,1\nb,2\n",
+        b"case,x\r\na,1\r\nb,2\r\n",
+        b"\xef\xbb\xbfcase,x\na,1\nb,2",
+        b'"case","x"\n"a","1"\n"b",2\n',
+        b"x,more,case\n1,?,a\n2,,b\n",
+        b"case,x\na, 1\nb,+2.0 \n",
+        gzip.compress(b"case,x\na,1\nb,2\n"),
+    ],
+    ids=["plain", "crlf", "bom", "quoted", "other order", "spaces", "gzip"],
+)
+def test_the_same_table_in_different_clothes(tmp_path: Path, content: bytes) -> None:
+    assert rows(tmp_path, content) == [(2, "a", 1.0), (3, "b", 2.0)]
+
+
+def test_blank_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
+    assert rows(tmp_path, b"case,x\n\na,1\n\n\nb,2\n\n") == [(3, "a", 1.0), (6, "b", 2.0)]
+
+
+def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+    assert rows(tmp_path, b"case,x\n") == []
+
+
+def test_every_row_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) -> None:
+    content = b'case,x\na,1\n"b\nc",left\n\nd\ne,nan\nf,1e400\n,3\ng,1,5\n'
+    assert told(tmp_path, content) == [
+        "x.csv line 3: x 'left' is not a finite number. Correct the value or remove the row.",
+        "x.csv line 6: x is missing; the row is cut short or empty there. Complete the row or "
+        "remove it.",
+        "x.csv line 7: x 'nan' is not a finite number. Correct the value or remove the row.",
+        "x.csv line 8: x '1e400' is not a finite number. Correct the value or remove the row.",
+        "x.csv line 9: case is empty. Name the case of every row.",
+        "x.csv line 10: has 3 values, but the header names 2 columns. Is there a comma inside a "
+        "value? Quote the value, and write 1.5, not 1,5.",
+    ]
+
+
+def test_many_problems_of_one_kind_are_counted(tmp_path: Path) -> None:
+    problems = told(tmp_path, b"case,x\n" + b"a,?\n" * 25)
+    assert len(problems) == 11
+    assert problems[-1] == "x.csv: 15 more rows like this in x."
+
+
+def test_rows_of_unknown_cases_may_hold_anything(tmp_path: Path) -> None:
+    content = b"case,x\na,1\nother,?\nother\nother,1,2,3\ncase,x\n"
+    assert rows(tmp_path, content, ["a"])[0] == (2, "a", 1.0)
+    assert told(tmp_path, content + b"a,?\n", ["a"]) == [
+        "x.csv line 7: x '?' is not a finite number. Correct the value or remove the row."
+    ]
+
+
+def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
+    for value in ("1_0", "infinity", "0x10", "１"):
+        assert (
+            f"x '{value}' is not a finite number"
+            in told(tmp_path, f"case,x\na,{value}\n".encode())[0]
+        )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "x.csv: is empty. A submission without marks still needs its header."),
+        (b"case,x\na,\xff\n", "x.csv line 2: is not UTF-8 text."),
+        (b"\xffcase,x\n", "x.csv line 1: is not UTF-8 text. Save it as UTF-8."),
+        (b"\x00\x01\x02", "x.csv: is a binary file, not comma-separated text."),
+        (
+            b"PK\x03\x04rest",
+            "x.csv: is a ZIP archive or an Excel workbook, not comma-separated text. Save it as "
+            "UTF-8 CSV.",
+        ),
+        (
+            "case,x\na,1\n".encode("utf-16"),
+            "x.csv: is UTF-16 text, not comma-separated text. Save it as UTF-8 CSV.",
+        ),
+        (b"x" * 1_000_000, "x.csv: has no line break in its first 64 kB."),
+        (b"case,x\n" + b"a" * 3_000_000, "x.csv line 2: is longer than 1 MB."),
+        (
+            b'case,x\n"a,1\nb,2\n',
+            "x.csv line 2: is not comma-separated text (unexpected end of data).",
+        ),
+        (b"case,case\na,1\n", "x.csv: column 'case' stands twice in the header."),
+        (
+            b"case;x\na;1\n",
+            "x.csv: column 'case' is missing; found: case;x. Needed: case, x. The columns are "
+            "separated by semicolons; use commas.",
+        ),
+        (
+            gzip.compress(b"case,x\na,1\n")[:-9],
+            "x.csv: is a damaged gzip file (Compressed file ended before the end-of-stream marker "
+            "was reached). Compress it anew.",
+        ),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_so(tmp_path: Path, content: bytes, message: str) -> None:
+    assert told(tmp_path, content)[0] == message
+
+
+def test_damage_far_inside_a_gzip_file_is_found(tmp_path: Path) -> None:
+    text = b"case,x\n" + b"".join(b"case-%d,%d\n" % (n, n * 7919 % 1000) for n in range(50_000))
+    packed = bytearray(gzip.compress(text))
+    packed[-8] ^= 0xFF
+    assert "is a damaged gzip file (CRC check failed" in told(tmp_path, bytes(packed))[0]
+    assert "is a damaged gzip file" in told(tmp_path, bytes(packed[: len(packed) // 2]))[0]
+
+
+def test_a_gzip_file_that_unpacks_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_text, "_MOST_UNPACKED_BYTES", 1 << 26)
+    packed = gzip.compress(b"a,1\n" * (1 << 18)) * 70
+    path = written(tmp_path, gzip.compress(b"case,x\n") + packed)
+    with pytest.raises(InputError, match=r"unpacks to more than 0\.0625 GB\. Split it"):
+        read_columns(path, text=("case",), numbers=("x",))
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.csv: cannot be read: No such file"):
+        read_header(tmp_path / "nowhere.csv")
+
+
+def test_a_folder_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read: Is a directory\."):
+        read_header(tmp_path)
+
+
+def test_optional_numbers_may_be_empty_but_not_wrong(tmp_path: Path) -> None:
+    path = written(tmp_path, b"case,y\na,\nb,2\n")
+    table = read_columns(path, text=("case",), numbers=(), optional_numbers=("y", "z"))
+    assert table.rows() == [(2, "a", None), (3, "b", 2.0)]
+    written(tmp_path, b"case,y\na,?\n")
+    with pytest.raises(InputError, match=r"line 2: y '\?' is not a finite number"):
+        read_columns(path, text=("case",), numbers=(), optional_numbers=("y",))
+
+
+def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
+    numbers = [0.1 + 0.2, 1e-300, -1 / 3, 123456789.123456789]
+    for name in ("x.csv", "x.csv.gz"):
+        write_csv(pl.DataFrame({"case": ["a"] * 4, "x": numbers}), tmp_path / name)
+        back = read_columns(tmp_path / name, text=("case",), numbers=("x",))
+        assert back["x"].to_list() == numbers
+    assert (tmp_path / "x.csv.gz").read_bytes()[:2] == b"\x1f\x8b"

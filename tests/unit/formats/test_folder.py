@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.formats.folder import staged_file, staged_folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_a_folder_appears_with_all_its_files(tmp_path: Path) -> None:
+    with staged_folder(tmp_path / "deep" / "out") as stage:
+        (stage / "a.txt").write_text("a")
+        (stage / "inner").mkdir()
+        (stage / "inner" / "b.txt").write_text("b")
+        assert not (tmp_path / "deep" / "out").exists()
+    assert names(tmp_path / "deep") == ["out", "out/a.txt", "out/inner", "out/inner/b.txt"]
+
+
+def write_and_fail(path: Path) -> None:
+    path.write_text("new")
+    raise ZeroDivisionError
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), staged_folder(tmp_path / "out") as stage:
+        write_and_fail(stage / "a.txt")
+    assert names(tmp_path) == []
+
+
+def test_a_failure_keeps_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(ZeroDivisionError), staged_file(tmp_path / "a.txt") as stage:
+        write_and_fail(stage)
+    assert names(tmp_path) == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "old"
+
+
+def test_files_of_the_same_name_are_replaced_and_others_stay(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.txt").write_text("old")
+    (tmp_path / "out" / "other.txt").write_text("other")
+    with staged_folder(tmp_path / "out") as stage:
+        (stage / "a.txt").write_text("new")
+    assert names(tmp_path) == ["out", "out/a.txt", "out/other.txt"]
+    assert (tmp_path / "out" / "a.txt").read_text() == "new"
+
+
+def test_the_last_file_is_moved_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    moved = []
+    replace = Path.replace
+
+    def remember(self: Path, target: Path) -> Path:
+        moved.append(target.name)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", remember)
+    with staged_folder(tmp_path / "out", last="a.json") as stage:
+        for name in ("a.json", "b.txt", "c.txt"):
+            (stage / name).write_text("")
+    assert moved == ["b.txt", "c.txt", "a.json"]
+
+
+def test_a_staged_file_keeps_its_ending(tmp_path: Path) -> None:
+    with staged_file(tmp_path / "a.parquet") as stage:
+        assert stage.suffix == ".parquet"
+        stage.write_text("a")
+    assert names(tmp_path) == ["a.parquet"]
+
+
+def test_the_current_folder_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with staged_folder(Path()) as stage:
+        (stage / "a.txt").write_text("a")
+    assert names(tmp_path) == ["here", "here/a.txt"]
+
+
+def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match=r"file: cannot be written: Not a directory\."),
+        staged_folder(tmp_path / "file") as stage,
+    ):
+        (stage / "a.txt").write_text("a")
+    with (
+        pytest.raises(InputError, match=r"file/x: cannot be written: "),
+        staged_file(tmp_path / "file" / "x"),
+    ):
+        pass
+    assert names(tmp_path) == ["file"]
