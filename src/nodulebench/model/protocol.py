@@ -23,16 +23,22 @@ class RuleChoice(_Written):
     """A mark rule by name, with the parameters that differ from its published defaults."""
 
     name: str
+    """Name of a registered mark rule."""
     parameters: dict[str, Parameter] = {}
+    """Parameters of the rule by name; what is left out has the rule's default."""
 
 
 class IntervalChoice(_Written):
     """How intervals are made."""
 
     method: Literal["percentile", "bca", "jackknife", "luna16"] = "percentile"
+    """How replicates become bounds; "luna16" is the official program's own bootstrap."""
     unit: Literal["patient", "case"] = "patient"
+    """What is drawn with replacement, or left out by the jackknife."""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """Confidence level."""
     bootstraps: Annotated[int, Field(ge=0)] = 2000
+    """Number of replicates; 0: no intervals by resampling."""
     others: tuple[Literal["wilson", "clopper_pearson", "cluster_ratio"], ...] = ()
     """Further intervals shown beside the main one, for proportions."""
 
@@ -50,9 +56,14 @@ class SizeLimit(_Written):
     """A smallest size to report, with tolerance for size error (Fotin 2008)."""
 
     minimum_mm: Annotated[float, Field(gt=0)]
+    """The smallest diameter that has to be reported."""
     tolerance_mm: Annotated[float, Field(ge=0)] = 0.0
+    """By how much a reported size may be wrong around the smallest one before it counts."""
     reading: Literal["table", "strict_truth"] = "table"
+    """Which nodules below the limit are spared: all (the paper's table 2), or those within the
+    tolerance of it (its text)."""
     sweep_mm: tuple[Annotated[float, Field(ge=0)], ...] = ()
+    """Further tolerances for which counts and curves are reported; inf is allowed."""
 
 
 class TestProtocol(_Written):
@@ -61,37 +72,58 @@ class TestProtocol(_Written):
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     name: str
+    """Name of the protocol, shown in every result."""
     title: str = ""
+    """What it is, in one line; changes no number."""
     citation: str = ""
+    """Where it was published; changes no number."""
     reference_rule: str = ""
+    """How the reference standard was made from the readers' findings."""
     rules: tuple[RuleChoice, ...] = Field(min_length=1)
+    """The mark rules, each applied to every submission."""
     baseline_rule: str = ""
     """The rule that relative differences and flip lists start from; empty: the first."""
     assignment: Literal["published", "greedy", "optimal"] = "published"
+    """How marks and nodules are paired: as each rule was published, nodule by nodule, or as many
+    hits as possible."""
     duplicates: Literal["published", "ignore", "false_positive"] = "published"
+    """What further marks on a nodule are: as each rule was published, left out, or false
+    positives."""
     ties: Literal["drop", "keep", "file_order"] = "keep"
     """What happens to marks tied across the cap."""
     mark_cap: Annotated[int, Field(ge=1)] | None = None
+    """How many marks of a case count at most, the highest-scored ones."""
     unlisted_cases: Literal["error", "drop"] = "error"
     """What happens to marks of cases that are not in the test set."""
     figures: tuple[str, ...] = Field(min_length=1)
+    """Names of the figures of merit to compute."""
     operating_points: tuple[Annotated[float, Field(gt=0)], ...] = (0.125, 0.25, 0.5, 1, 2, 4, 8)
     """False positives per case at which sensitivity is read; their mean is the CPM."""
     interpolation: Literal["linear", "step", "luna16"] = "linear"
+    """How the FROC is read between its points; "luna16" keeps the official program's rounding."""
     fpf_points: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.05, 0.2)
     """Fractions of normal cases called abnormal at which correct localisation is read (LROC)."""
     score_threshold: float | None = None
     """Marks below it do not count, for tests at a fixed operating point."""
     malignancy_threshold: float = 0.5
+    """A nodule with at least this probability is called malignant."""
     beta: Annotated[float, Field(gt=0)] = 1.0
+    """Weight of recall against precision in F-beta."""
     interval: IntervalChoice = IntervalChoice()
+    """How intervals are made."""
     strata: tuple[str, ...] = ()
+    """Divisions to report: type, size, density, lung_rads_size, fleischner_size, or any column of
+    CASES or NODULES."""
     size_bins_mm: tuple[float, ...] = (4.0, 6.0, 10.0)
+    """Cuts of the size strata; each bin holds its lower cut."""
     minimum_stratum: Annotated[int, Field(ge=1)] = 10
     """Strata with fewer nodules are marked as too few."""
     scope: Scope = Scope()
+    """The intended use that is tested."""
     size_limit: SizeLimit | None = None
+    """A smallest size to report."""
     seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the bootstrap."""
 
     @model_validator(mode="after")
     def _check_luna16_bootstrap(self) -> Self:
