@@ -2,8 +2,10 @@
 
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nodulebench.model.arrays import FloatArray
 
@@ -15,7 +17,9 @@ def percentile_interval(replicates: FloatArray, level: float) -> tuple[float, fl
     return float(low), float(high)
 
 
-def sorted_index_interval(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+def sorted_index_interval(
+    replicates: npt.NDArray[Any], level: float
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The bounds of the official LUNA16 program: elements of the sorted replicates, per column."""
     ordered = np.sort(replicates, axis=0)
     return ordered[_place(1 - level, len(ordered))], ordered[_place(1 + level, len(ordered))]

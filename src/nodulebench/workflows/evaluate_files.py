@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
+from nodulebench.errors import InputError
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html import render_html
@@ -40,8 +43,34 @@ def evaluate_files(
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
     submissions = [read_submission(path, truth.cases) for path in marks]
+    if candidates is not None:
+        submissions = keep_to_candidates(submissions, candidates, truth)
     evaluation = evaluate(truth, submissions, chosen, progress)
     return evaluation, [] if out is None else write_evaluation(evaluation, out)
+
+
+def keep_to_candidates(
+    submissions: list[Submission], candidates: Path, reference: Reference
+) -> list[Submission]:
+    """Submissions to the false-positive-reduction track: each mark scores a listed candidate.
+
+    A candidate without a mark counts as not shown and is told in a notice.
+
+    Raises:
+        InputError: for marks that are no candidates, and candidates scored more than once.
+    """
+    from nodulebench.formats.luna16_candidates import check_candidate_track, read_candidates
+
+    listed = read_candidates(candidates, reference.cases)
+    checked = []
+    for submission in submissions:
+        check = check_candidate_track(submission, listed)
+        if check.unlisted or check.repeated:
+            raise InputError(check.problems)
+        notice = f"The marks score {check.candidates - check.missing} of the {check.candidates} "
+        notice += f"candidates in {candidates.name}."
+        checked.append(replace(submission, notices=(*submission.notices, notice)))
+    return checked
 
 
 def with_options(

@@ -115,30 +115,40 @@ def _bootstrap(
 def _official_bootstrap(
     cohort: LabelledCohort, protocol: TestProtocol, point: FloatArray
 ) -> tuple[list[Estimate], Estimate, tuple[Curve, ...]]:
-    """The official program's bounds, and the interval of the replicates' CPM."""
+    """The official program's bounds, and the interval of the replicates' CPM.
+
+    A replicate without a hit is NaN there and leaves the program's bounds to chance; here it is
+    left out, and the estimate says so.
+    """
     interval, rates = protocol.interval, np.asarray(protocol.operating_points)
-    if not interval.bootstraps:
-        plain = [Estimate(float(value)) for value in point]
-        return plain, Estimate(float(np.mean(point))), ()
     index = grid_neighbours((*protocol.operating_points, *BAND_RATES))
-    sampled = np.concatenate(
-        [
-            grid_sensitivity(cohort, block, index)
-            for block in bootstrap_of(cohort, protocol).blocks()
-        ]
-    )
-    grid = GRID[index]
+    blocks = [
+        grid_sensitivity(cohort, block, index) for block in bootstrap_of(cohort, protocol).blocks()
+    ]
+    drawn = np.concatenate(blocks) if blocks else np.empty((0, len(index)), dtype=np.float32)
+    sampled = drawn[np.isfinite(drawn).all(axis=1)]
+    if len(sampled) < 2:
+        reason = "no interval: the replicates have no hits" if len(drawn) else ""
+        plain = [Estimate(float(value), reason=reason) for value in point]
+        return plain, Estimate(float(np.mean(point)), reason=reason), ()
+    grid, lost = GRID[index], len(drawn) - len(sampled)
     low, high = sorted_index_interval(sampled, interval.level)
     mean = sampled.mean(axis=0, dtype=np.float64)
     at_rates = [np.interp(rates, grid, bound) for bound in (low, high, mean)]
-    method = method_name(interval, len(sampled))
     sensitivity = [
         Estimate(
-            float(value), float(lower), float(upper), interval.level, method, "", float(middle)
+            value=float(value),
+            low=float(lower),
+            high=float(upper),
+            level=interval.level,
+            method=method_name(interval, len(drawn)),
+            reason=f"no hit in {lost} of {len(drawn)} replicates, left out" if lost else "",
+            mean=float(middle),
         )
         for value, lower, upper, middle in zip(point, *at_rates, strict=True)
     ]
-    replicate_cpm = np.array([np.interp(rates, grid, row).mean() for row in sampled])
+    replicate_cpm = np.full(len(drawn), np.nan)
+    replicate_cpm[: len(sampled)] = [np.interp(rates, grid, row).mean() for row in sampled]
     cpm = make_estimate(float(np.mean(point)), replicate_cpm, None, interval)
     return sensitivity, cpm, _band(grid, low.astype(np.float64), high.astype(np.float64))
 

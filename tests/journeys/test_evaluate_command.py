@@ -1,0 +1,289 @@
+"""The evaluate command from start to end, on good and on hostile files."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.cli import main
+
+HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
+GOOD = HEADER + "scan1,0,0,0,0.9\nscan1,80,0,0,0.4\nscan2,1,0,0,0.7\n"
+
+
+@pytest.fixture
+def luna16(tmp_path: Path) -> Path:
+    """A small LUNA16 folder: three scans, two nodules, one ignored finding."""
+    folder = tmp_path / "luna16"
+    folder.mkdir()
+    columns = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
+    (folder / "annotations.csv").write_text(columns + "scan1,0,0,0,8\nscan2,0,0,0,5\n")
+    excluded = columns + "scan3,0,0,0,-1\n"
+    (folder / "annotations_excluded.csv.gz").write_bytes(gzip.compress(excluded.encode()))
+    (folder / "seriesuids.csv").write_text("scan1\nscan2\nscan3\n")
+    return folder
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def evaluate(luna16: Path, marks: Path, *more: object) -> int:
+    out = luna16.parent / "out"
+    return run("evaluate", marks, "--reference", luna16, "--bootstraps", 50, "--out", out, *more)
+
+
+def refused(luna16: Path, marks: Path, capsys, *more: object) -> list[str]:
+    """The lines of complaint; nothing may have been written."""
+    assert evaluate(luna16, marks, *more) == 1
+    assert not (luna16.parent / "out").exists()
+    assert [path.name for path in luna16.parent.iterdir() if path.name.startswith(".")] == []
+    told = capsys.readouterr()
+    assert told.out == ""
+    lines = told.err.splitlines()
+    assert all(line.startswith("error: ") for line in lines)
+    return [line.removeprefix("error: ") for line in lines]
+
+
+def test_a_submission_gives_json_tables_and_a_report(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD)
+    assert evaluate(luna16, marks) == 0
+    out = luna16.parent / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "curves.parquet",
+        "evaluation.json",
+        "labels.parquet",
+        "report.html",
+    ]
+    found = json.loads((out / "evaluation.json").read_text())
+    assert found["schema"] == "nodulebench/evaluation@1"
+    assert set(found["digests"]) >= {"protocol", "reference", "cohort"}
+    (algorithm,) = found["algorithms"]
+    assert algorithm["name"] == "mine"
+    counts = algorithm["rules"]["luna16"]["counts"]
+    assert (counts["cases"], counts["nodules"], counts["hit"], counts["false_positive"]) == (
+        3,
+        2,
+        2,
+        1,
+    )
+    figures = algorithm["rules"]["luna16"]["figures"]
+    assert list(figures["sensitivity_at_fp_rate"]) == ["0.125", "0.25", "0.5", "1", "2", "4", "8"]
+    assert figures["cpm"]["value"] == 1.0
+    assert figures["recall"]["value"] == 1.0
+    labels = pl.read_parquet(out / "labels.parquet")
+    assert labels["label"].to_list().count("hit") == 2
+    assert "recall" in capsys.readouterr().out
+
+
+def test_a_gzipped_submission_reads_like_a_plain_one(luna16: Path) -> None:
+    marks = luna16.parent / "mine.csv.gz"
+    marks.write_bytes(gzip.compress(GOOD.encode()))
+    assert evaluate(luna16, marks) == 0
+    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    assert found["algorithms"][0]["name"] == "mine"
+
+
+def test_a_header_only_submission_is_valid_and_misses_everything(luna16: Path) -> None:
+    marks = luna16.parent / "silent.csv"
+    marks.write_text(HEADER)
+    assert evaluate(luna16, marks) == 0
+    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    result = found["algorithms"][0]["rules"]["luna16"]
+    assert result["counts"]["missed"] == 2
+    assert result["figures"]["recall"]["value"] == 0
+    assert result["figures"]["cpm_exact"]["value"] == 0
+    assert result["figures"]["cpm"]["value"] is None
+    assert "official program stops" in result["figures"]["cpm"]["reason"]
+
+
+def test_a_fold_is_scored_in_its_order(luna16: Path) -> None:
+    marks, fold = luna16.parent / "mine.csv", luna16.parent / "fold.csv"
+    marks.write_text(GOOD)
+    fold.write_text("scan3\nscan1\n")
+    assert evaluate(luna16, marks, "--series", fold) == 0
+    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    algorithm = found["algorithms"][0]
+    assert algorithm["rules"]["luna16"]["counts"]["nodules"] == 1
+    assert any("1 mark(s) of 1 case(s)" in notice for notice in algorithm["notices"])
+
+
+def test_what_the_official_program_drops_is_counted_and_shown(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD + "foreign,0,0,0,0.9\n" + HEADER + "scan1,90,0,0,0.3\nscan")
+    assert evaluate(luna16, marks) == 0
+    told = capsys.readouterr().err
+    assert "2 mark(s) of 2 case(s) that are not in the list were dropped: 'foreign', 'scan'" in told
+    assert "1 repeated header row(s) were dropped" in told
+
+
+def test_marks_over_the_cap_are_counted_and_shown(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    rows = "".join(f"scan3,{50 + n},0,0,{n / 1000}\n" for n in range(103))
+    marks.write_text(HEADER + "scan1,0,0,0,0.9\n" + rows)
+    assert evaluate(luna16, marks) == 0
+    assert "3 mark(s) beyond the 100 best of their case were not judged" in capsys.readouterr().err
+
+
+def test_wrong_columns(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text("seriesuid,x,y,z,score\nscan1,0,0,0,1\n")
+    (line,) = refused(luna16, marks, capsys)
+    assert "mine.csv" in line
+    assert "coordX" in line
+
+
+def test_text_in_a_number_is_named_with_its_line(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD + "scan2,left,0,0,0.5\n")
+    (line,) = refused(luna16, marks, capsys)
+    assert "line 5" in line
+    assert "coordX 'left' is not a" in line
+
+
+def test_a_score_that_is_not_a_number_is_refused(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD + "scan2,0,0,0,nan\n")
+    (line,) = refused(luna16, marks, capsys)
+    assert "line 5" in line
+    assert "probability" in line
+
+
+def test_a_truncated_row_of_a_listed_series_is_refused(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD + "scan2,0,0")
+    lines = refused(luna16, marks, capsys)
+    assert all("line 5" in line for line in lines)
+    assert any("coordZ" in line for line in lines)
+
+
+def test_an_empty_file(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_bytes(b"")
+    (line,) = refused(luna16, marks, capsys)
+    assert "mine.csv" in line
+    assert "is empty" in line
+
+
+def test_a_binary_file(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_bytes(bytes(range(256)) * 40)
+    lines = refused(luna16, marks, capsys)
+    assert len(lines) == 1
+
+
+def test_a_missing_file(luna16: Path, capsys) -> None:
+    (line,) = refused(luna16, luna16.parent / "none.csv", capsys)
+    assert "none.csv" in line
+
+
+def test_a_file_of_two_gigabytes_of_nothing_is_refused_at_once(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    with marks.open("wb") as file:
+        file.truncate(2 << 30)  # sparse: takes no room on the disk
+    (line,) = refused(luna16, marks, capsys)
+    assert "mine.csv" in line
+
+
+def test_a_damaged_gzip_file(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv.gz"
+    marks.write_bytes(gzip.compress((HEADER + "scan1,0,0,0,0.5\n" * 9999).encode())[:-20])
+    (line,) = refused(luna16, marks, capsys)
+    assert "mine.csv.gz" in line
+
+
+def test_a_series_listed_twice_names_the_official_behaviour(luna16: Path, capsys) -> None:
+    marks, fold = luna16.parent / "mine.csv", luna16.parent / "fold.csv"
+    marks.write_text(GOOD)
+    fold.write_text("scan1\nscan1\n")
+    (line,) = refused(luna16, marks, capsys, "--series", fold)
+    assert "case 'scan1' is listed more than once" in line
+    assert "official LUNA16 program" in line
+
+
+def test_an_unknown_series_in_the_list(luna16: Path, capsys) -> None:
+    marks, fold = luna16.parent / "mine.csv", luna16.parent / "fold.csv"
+    marks.write_text(GOOD)
+    fold.write_text("scan1\nscan9\n")
+    (line,) = refused(luna16, marks, capsys, "--series", fold)
+    assert "case 'scan9' is not in the test set" in line
+
+
+def test_all_problems_are_told_at_once(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD + "scan2,left,0,0,0.5\nscan1,0,0,0,high\n")
+    assert len(refused(luna16, marks, capsys)) == 2
+
+
+def test_two_submissions_of_one_name(luna16: Path, capsys) -> None:
+    first, second = luna16.parent / "a" / "m.csv", luna16.parent / "b" / "m.csv"
+    for path in (first, second):
+        path.parent.mkdir()
+        path.write_text(GOOD)
+    assert run("evaluate", first, second, "--reference", luna16) == 1
+    assert "has the name of another submission" in capsys.readouterr().err
+
+
+def test_an_unknown_protocol_suggests_a_near_one(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD)
+    lines = refused(luna16, marks, capsys, "--protocol", "luna61")
+    assert "Did you mean 'luna16'?" in lines[0]
+
+
+def test_candidates_must_be_scored_as_they_are_listed(luna16: Path, capsys) -> None:
+    marks, listed = luna16.parent / "mine.csv", luna16.parent / "candidates.csv"
+    marks.write_text(GOOD)
+    listed.write_text(
+        "seriesuid,coordX,coordY,coordZ,class\nscan1,0,0,0,1\nscan1,80,0,0,0\nscan2,1,0,0,1\n"
+        "scan3,9,9,9,0\n"
+    )
+    assert evaluate(luna16, marks, "--candidates", listed) == 0
+    assert "score 3 of the 4 candidates" in capsys.readouterr().err
+    marks.write_text(GOOD + "scan3,1,1,1,0.5\n")
+    assert evaluate(luna16, marks, "--candidates", listed) == 1
+    assert "is none of the candidates" in capsys.readouterr().err
+
+
+def test_wrong_usage_is_exit_two(capsys) -> None:
+    assert run("evaluate") == 2
+    assert run("evalute") == 2
+    assert "Did you mean 'evaluate'?" in capsys.readouterr().err
+
+
+def test_a_problem_with_debug_shows_a_traceback(luna16: Path) -> None:
+    arguments = ("--debug", "evaluate", "none.csv", "--reference", str(luna16))
+    run_debug = subprocess.run(
+        [sys.executable, "-m", "nodulebench", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run_debug.returncode == 1
+    assert "Traceback" in run_debug.stderr
+
+
+def test_the_evaluate_path_imports_nothing_heavy(luna16: Path) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD)
+    script = (
+        "import sys\nfrom nodulebench.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'scipy', 'matplotlib', 'sklearn', 'pandas', 'torch', 'openpyxl'}\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)))\n"
+    )
+    arguments = ("evaluate", str(marks), "--reference", str(luna16))
+    out = subprocess.run(
+        [sys.executable, "-c", script, *arguments, "--out", str(luna16.parent / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "HEAVY []" in out
