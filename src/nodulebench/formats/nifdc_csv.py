@@ -147,7 +147,7 @@ def _read_rows(path: Path, cases: pl.DataFrame | None) -> pl.DataFrame:
         for name in missing
     ).with_columns(pl.col(_TEXT).replace("", None))
     has_box = pl.all_horizontal(pl.col("center_x_mm", "center_y_mm").is_not_null())
-    rows = rows.with_columns(place=pl.format("line {}", "line"))
+    rows = rows.with_columns(place=pl.format("{} line {}", pl.lit(path.name), "line"))
     boxes = placed(rows.filter(has_box), geometries(cases), path.name)
     return pl.concat([boxes, rows.filter(~has_box)], how="vertical_relaxed").sort("line")
 

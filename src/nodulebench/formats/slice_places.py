@@ -67,9 +67,7 @@ def _told(
     boxes: pl.DataFrame, is_bad: BoolArray, name: str, what: str, remedy: str
 ) -> list[Problem]:
     bad = boxes.filter(pl.Series(is_bad, dtype=pl.Boolean))
-    problems = [
-        Problem(f"{name} {place}", what, remedy) for place in bad["place"].head(_MOST_NAMED)
-    ]
+    problems = [Problem(place, what, remedy) for place in bad["place"].head(_MOST_NAMED)]
     if bad.height > _MOST_NAMED:
         problems.append(Problem(name, f"{bad.height - _MOST_NAMED} more boxes like this."))
     return problems

@@ -1,0 +1,37 @@
+"""Two cases with geometry, and what a reader complains about."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.model.tables import CASES
+
+
+@pytest.fixture
+def cases() -> pl.DataFrame:
+    """Cases a and b: 100 voxels each way, from (-50, -50, -100) in steps of 1, 1 and 2 mm."""
+    rows = pl.DataFrame({"case_id": ["a", "b"]}).with_columns(
+        **{f"size_{axis}": pl.lit(100) for axis in "xyz"},
+        spacing_x_mm=1.0,
+        spacing_y_mm=1.0,
+        spacing_z_mm=2.0,
+        origin_x_mm=-50.0,
+        origin_y_mm=-50.0,
+        origin_z_mm=-100.0,
+    )
+    return CASES.conform(rows, "cases")
+
+
+@pytest.fixture
+def told() -> Callable[..., list[str]]:
+    """The problems that a reader finds in a file, without its folder's name."""
+
+    def find(read: Callable[..., object], path: Path, *more: object) -> list[str]:
+        with pytest.raises(InputError) as caught:
+            read(path, *more)
+        return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]
+
+    return find
