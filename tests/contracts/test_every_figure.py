@@ -125,7 +125,6 @@ def no_nodules() -> LabelledCohort:
 
 WITHOUT_NODULES = {
     "precision": 0.0,  # every mark is wrong
-    "f_beta": 0.0,
     "fp_per_case": 1.5,
     "fp_per_normal_case": 1.5,
     "marks_per_case": 1.5,

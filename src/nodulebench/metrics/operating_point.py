@@ -5,6 +5,7 @@ A case is called abnormal by any mark that counts as hit or false positive in it
 
 import numpy as np
 
+from nodulebench.errors import UndefinedError
 from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.cohort import LabelledCohort
@@ -31,6 +32,8 @@ def _hits_of_marks(cohort: LabelledCohort) -> CaseSums:
 
 def _f_beta(cohort: LabelledCohort, *, beta: float = 1.0) -> CaseSums:
     """F_beta as a ratio of counts: (1+b2) TP / ((1+b2) TP + b2 FN + FP)."""
+    if not cohort.nodule_count:
+        raise UndefinedError("there are no nodules to find, so recall is undefined")
     hits = sum_by_case(cohort, cohort.nodule_case[cohort.is_hit])
     misses = sum_by_case(cohort, cohort.nodule_case[~cohort.is_hit])
     falses = sum_by_case(cohort, cohort.false_case)

@@ -115,7 +115,7 @@ def estimate_figures(
     for name, point in points.items():
         found = replicates.get(name), jackknife.get(name)
         if not point.ndim:
-            others = _binomial_intervals(cohort, name, protocol)
+            others = _binomial_intervals(cohort, chosen[name], protocol)
             estimates[name] = make_estimate(float(point), *found, protocol.interval, others)
             continue
         estimates[name] = {
@@ -208,14 +208,20 @@ def _column(values: FloatArray | None, column: int) -> FloatArray | None:
 
 
 def _binomial_intervals(
-    cohort: LabelledCohort, name: str, protocol: TestProtocol
+    cohort: LabelledCohort, figure: Figure, protocol: TestProtocol
 ) -> dict[str, tuple[float, float]]:
     """Further intervals for proportions, as the protocol lists them."""
-    figure = FIGURES[name]
-    if not (isinstance(figure, Ratio) and figure.is_proportion):
+    of_case = sums_of(figure, cohort)
+    if of_case is None or not is_proportion(figure):
         return {}
-    of_case = figure.sums(cohort)
     return proportion_intervals(of_case, units_of(cohort, protocol.interval), protocol.interval)
+
+
+def is_proportion(figure: Figure) -> bool:
+    """Whether a bound figure counts successes among trials."""
+    return (
+        isinstance(figure, partial) and isinstance(figure.func, Ratio) and figure.func.is_proportion
+    )
 
 
 def proportion_intervals(

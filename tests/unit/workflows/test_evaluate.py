@@ -16,7 +16,8 @@ from nodulebench.errors import InputError
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 from nodulebench.workflows.evaluate import evaluate, keep_listed
-from nodulebench.workflows.strata import divide, estimate_strata
+from nodulebench.workflows.divisions import divide
+from nodulebench.workflows.strata import estimate_strata
 
 CASES = (
     case("a", nodule(5, type="solid"), mark(0.9), false_mark(0.8), vendor="X"),
