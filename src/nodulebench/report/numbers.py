@@ -1,0 +1,58 @@
+"""Numbers -> text: three decimals, a true minus sign, intervals as 0.842 (0.813–0.869)."""
+
+from typing import Any
+
+UNDEFINED = "–"
+MINUS = "−"
+
+
+def decimals(value: float, places: int = 3) -> str:
+    """A number with a fixed number of decimals."""
+    text = f"{value:.{places}f}"
+    return text.replace("-", MINUS) if float(text) else text.lstrip("-")
+
+
+def whole(value: int) -> str:
+    """A count, thousands apart."""
+    return f"{value:,}".replace("-", MINUS)
+
+
+def significant(value: float, *, keeps_zeros: bool = False) -> str:
+    """A number of any size by its first four digits (score thresholds, parameters)."""
+    return (f"{value:#.4g}" if keeps_zeros else f"{value:.4g}").replace("-", MINUS)
+
+
+def signed_percent(share: float) -> str:
+    """A relative difference: 0.0137 -> "+1.4 %"."""
+    text = decimals(100 * share, 1)
+    return f"{'+' if share > 0 and not text.startswith('0.0') else ''}{text} %"
+
+
+def percent(share: float) -> str:
+    """A level or share in percent without needless decimals: 0.95 -> "95 %"."""
+    return f"{100 * share:g} %"
+
+
+def rate(value: float) -> str:
+    """A rate of false positives per case as the field writes it: 0.125 -> "1/8"."""
+    if 0 < value < 1 and (1 / value).is_integer():
+        return f"1/{round(1 / value)}"
+    return f"{value:g}"
+
+
+def interval(estimate: dict[str, Any]) -> str:
+    """The bounds of an estimate as 0.813–0.869, or nothing where it has none."""
+    low, high = estimate.get("low"), estimate.get("high")
+    if low is None or high is None:
+        return ""
+    dash = "–" if low >= 0 else " to "
+    return f"{decimals(low)}{dash}{decimals(high)}"
+
+
+def with_interval(estimate: dict[str, Any]) -> str:
+    """An estimate as 0.842 (0.813–0.869), or a dash where it is undefined."""
+    if estimate.get("value") is None:
+        return UNDEFINED
+    bounds = interval(estimate)
+    value = decimals(estimate["value"])
+    return f"{value} ({bounds})" if bounds else value
