@@ -6,19 +6,20 @@ from hypothesis import strategies as st
 
 from builders import Case, Mark, Nodule, Slice, case, mark, nodule
 
-_GRID = st.integers(0, 8)
-_SIDES = st.sampled_from((2, 4, 6))
+_GRID = st.integers(0, 4)
+_SIDES = st.sampled_from((4, 4, 6, 2))
+_JITTER = st.sampled_from((0, 0, 0, 1, -1))
 _SCORES = st.sampled_from((0.2, 0.5, 0.9))
 
 
 @st.composite
 def _slices(draw: st.DrawFn, x: int, y: int) -> tuple[Slice, ...]:
-    first, count = draw(st.integers(0, 2)), draw(st.integers(1, 3))
+    first, count = draw(st.integers(0, 1)), draw(st.integers(1, 3))
     return tuple(
         Slice(
             first + step,
-            x + draw(st.integers(-1, 1)),
-            y + draw(st.integers(-1, 1)),
+            x + draw(_JITTER),
+            y + draw(_JITTER),
             draw(_SIDES),
             draw(_SIDES),
         )
@@ -45,9 +46,10 @@ def marks(draw: st.DrawFn) -> Mark:
 
 
 @st.composite
-def scenes(draw: st.DrawFn, *, cases: int = 2) -> tuple[Case, ...]:
-    """A few cases with up to four nodules and five marks each."""
-    return tuple(
+def scenes(draw: st.DrawFn, *, cases: int = 6) -> tuple[Case, ...]:
+    """Cases with up to four nodules and five marks each; there is one of each at least."""
+    first = case("first", draw(nodules()), draw(marks()))
+    return first, *(
         case(
             f"case{number}",
             *draw(st.lists(nodules(), max_size=4)),
