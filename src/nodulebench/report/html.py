@@ -37,8 +37,8 @@ from nodulebench.report.results import (
     key_table,
     pairs,
     readings_table,
-    strata_tables,
 )
+from nodulebench.report.strata import strata_tables
 from nodulebench.report.sweeps import find_sweeps, sweep_charts
 from nodulebench.report.tables import Fold, Side, tables_of
 from nodulebench.report.words import figure_words, in_words

@@ -196,8 +196,9 @@ def _hardest(document: dict[str, Any], division: str) -> Iterator[str]:
     if len(ranked) == 1:
         ((name, order),) = ranked.items()
         (worst, most), (best, least) = order[0], order[-1]
+        named = "It" if len(document["algorithms"]) == 1 else name
         yield (
-            f"{name} missed nodules of {division} {in_words(worst)} most often, "
+            f"{named} missed nodules of {division} {in_words(worst)} most often, "
             f"{_misses(most)}, and of {division} {in_words(best)} least often, {_misses(least)}."
         )
         if (most["miss_rate"].get("low") or 0.0) <= (least["miss_rate"].get("high") or 0.0):

@@ -1,4 +1,4 @@
-"""Document -> the tables of results: key figures, readings, counts, rule differences, strata."""
+"""Document -> the tables of results: key figures, readings, counts, rule differences, flips."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,15 +19,15 @@ from nodulebench.report.cells import (
 from nodulebench.report.numbers import UNDEFINED, decimals, rate, signed_percent, significant, whole
 from nodulebench.report.svg import signed_bar
 from nodulebench.report.tables import Table
-from nodulebench.report.words import COUNTS, INTERVALS, figure_words, in_words, stratum_title
+from nodulebench.report.words import COUNTS, INTERVALS, figure_words, in_words
 
 SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
 PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
 """The figures that lead a report, with and without a FROC."""
 ALWAYS_COUNTED = ("hit", "missed", "false_positive")
 FLIPS_SHOWN = 20
-TOO_FEW = "too few"
-BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
+LEAST_BAR_END = 0.1
+"""Bars of relative differences end here or further out, so that small ones look small."""
 
 Document = dict[str, Any]
 
@@ -106,8 +106,12 @@ def readings_table(document: Document, figure: str) -> Table | None:
     if not rows:
         return None
     title = figure_words(figure)
-    points = "false positives per case" if figure.endswith("fp_rate") else "false positive fraction"
-    heads = [*_lead_heads(document), *(Cell(rate(float(key))) for key in keys)]
+    is_rate = figure.endswith("fp_rate")
+    points = "false positives per case" if is_rate else "false positive fraction"
+    heads = [
+        *_lead_heads(document),
+        *(Cell(rate(float(key)) if is_rate else key) for key in keys),
+    ]
     return Table(
         f"{title.title} by {points}",
         heads,
@@ -177,7 +181,8 @@ def difference_table(document: Document) -> Table | None:
     if not found:
         return None
     found.sort(key=lambda item: item[1]["base_rule"] != base)
-    largest = max(abs(item["relative_difference"] or 0.0) for _, item in found)
+    relatives = [abs(item["relative_difference"] or 0.0) for _, item in found]
+    largest = max(*relatives, LEAST_BAR_END)
     rows = []
     for algorithm, item in found:
         relative = item["relative_difference"]
@@ -212,12 +217,13 @@ def flip_table(flips: pl.DataFrame | None) -> Table | None:
     """The first nodules and marks whose label depends on the rule; the rest are counted."""
     if flips is None or not flips.height:
         return None
+    is_single = flips["algorithm"].n_unique() == 1
     rows = []
     for row in flips.head(FLIPS_SHOWN).iter_rows(named=True):
         mark = [_text(row.get("mark_id")), _text(row.get("score"))]
         rows.append(
             [
-                head(row["algorithm"]),
+                *([] if is_single else [head(row["algorithm"])]),
                 short(f"{in_words(row['base_rule'])} → {in_words(row['rule'])}"),
                 short(row["kind"]),
                 code(row["case_id"]),
@@ -231,7 +237,8 @@ def flip_table(flips: pl.DataFrame | None) -> Table | None:
         )
     hidden = flips.height - len(rows)
     heads = [
-        *(words(text) for text in ("Algorithm", "Rules", "What", "Case", "Nodule", "Mark")),
+        *([] if is_single else [words("Algorithm")]),
+        *(words(text) for text in ("Rules", "What", "Case", "Nodule", "Mark")),
         Cell("Score"),
         words("Change"),
         words("Type"),
@@ -251,96 +258,6 @@ def _text(value: Any) -> str:
     if value is None:
         return UNDEFINED
     return significant(value) if isinstance(value, float) else str(value)
-
-
-def strata_tables(algorithm: dict[str, Any], minimum: int) -> list[Table]:
-    """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
-    results = {rule: one for rule, one in algorithm["rules"].items() if one.get("strata")}
-    tables = []
-    for name in dict.fromkeys(name for one in results.values() for name in one["strata"]):
-        having = {
-            rule: one["strata"][name] for rule, one in results.items() if name in one["strata"]
-        }
-        first = next(iter(having.values()))
-        if any("cases" in stratum for stratum in first.values()):
-            tables += [_case_strata(name, rule, strata, minimum) for rule, strata in having.items()]
-        else:
-            tables.append(_nodule_strata(name, having, minimum))
-    return tables
-
-
-def _nodule_strata(name: str, by_rule: dict[str, dict[str, Any]], minimum: int) -> Table:
-    notes = Notes()
-    scale = _bar_scale([one for strata in by_rule.values() for one in strata.values()])
-    rows = []
-    for stratum, first in next(iter(by_rule.values())).items():
-        cells = [head(in_words(stratum)), count(first["nodules"])]
-        for strata in by_rule.values():
-            one = strata[stratum]
-            cells += [count(one["missed"]), _miss_rate(one, notes, minimum, scale)]
-        rows.append(cells)
-    heads = [words(""), Cell("Nodules")]
-    heads += [cell for _ in by_rule for cell in (Cell("Missed"), Cell("Miss rate"))]
-    groups = [("", 2), *((in_words(rule), 2) for rule in by_rule)] if len(by_rule) > 1 else []
-    return Table(
-        stratum_title(name), heads, rows, notes.all(), groups=groups, remark=_bar_remark(scale)
-    )
-
-
-def _case_strata(name: str, rule: str, strata: dict[str, Any], minimum: int) -> Table:
-    notes, scale = Notes(), _bar_scale(list(strata.values()))
-    figures = list(dict.fromkeys(key for one in strata.values() for key in one.get("figures", {})))
-    rows = []
-    for stratum, one in strata.items():
-        shown = (
-            [Cell(TOO_FEW, note=notes.letter(_too_few_reason(minimum))) for _ in figures]
-            if one["too_few"]
-            else [estimate(one["figures"].get(key), notes) for key in figures]
-        )
-        rows.append(
-            [
-                head(in_words(stratum)),
-                count(one.get("cases")),
-                count(one["nodules"]),
-                count(one["missed"]),
-                _miss_rate(one, notes, minimum, scale),
-                *shown,
-            ]
-        )
-    heads = [
-        words(""),
-        *(Cell(text) for text in ("Cases", "Nodules", "Missed", "Miss rate")),
-        *(Cell(figure_words(key).title, hint=figure_words(key).meaning) for key in figures),
-    ]
-    return Table(
-        f"{stratum_title(name)}, rule {in_words(rule)}",
-        heads,
-        rows,
-        notes.all(),
-        remark=_bar_remark(scale),
-    )
-
-
-def _bar_scale(strata: list[dict[str, Any]]) -> float:
-    """Where bars end: the smallest round number that holds every rate and its interval."""
-    shown = [one["miss_rate"] for one in strata if not one["too_few"]]
-    largest = max((one.get("high") or one["value"] or 0.0 for one in shown), default=0.0)
-    return next((end for end in BAR_ENDS if largest <= end), BAR_ENDS[-1])
-
-
-def _bar_remark(scale: float) -> str:
-    return f"Bars from 0 to {scale:g}, with intervals."
-
-
-def _miss_rate(stratum: dict[str, Any], notes: Notes, minimum: int, scale: float) -> Cell:
-    """The miss rate with a bar; no rate where the stratum has too few nodules for one."""
-    if stratum["too_few"] and stratum["nodules"]:
-        return Cell(TOO_FEW, note=notes.letter(_too_few_reason(minimum)))
-    return estimate(stratum["miss_rate"], notes, bar_scale=scale)
-
-
-def _too_few_reason(minimum: int) -> str:
-    return f"fewer than {minimum} nodules, the least for which the protocol gives a rate"
 
 
 def figures_table(algorithm: dict[str, Any]) -> Table | None:

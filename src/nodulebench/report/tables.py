@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from nodulebench.report.cells import Cell, any_cell, head, words
+from nodulebench.report.numbers import decimals
 from nodulebench.report.words import in_words
 
 
@@ -81,12 +82,23 @@ def tables_of(name: str, value: Any) -> list[Table]:
 
 def _rows(name: str, rows: list[dict[str, Any]]) -> Table:
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[any_cell(row.get(key)) for key in columns] for row in rows]
+    places = {key: _places([row.get(key) for row in rows]) for key in columns}
+    cells = [[_in_column(row.get(key), places[key]) for key in columns] for row in rows]
     heads = [
         words(in_words(key)) if cells[0][place].kind == "words" else Cell(in_words(key))
         for place, key in enumerate(columns)
     ]
     return Table(in_words(name).capitalize(), heads, cells)
+
+
+def _places(values: list[Any]) -> int:
+    """How many decimals a column needs, three at most, so that its numbers line up."""
+    shown = [f"{value:.3f}".rstrip("0") for value in values if isinstance(value, float)]
+    return max((len(text.partition(".")[2]) for text in shown), default=0)
+
+
+def _in_column(value: Any, places: int) -> Cell:
+    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value)
 
 
 def _is_square(rows: list[dict[str, Any]]) -> bool:

@@ -88,7 +88,7 @@ def test_no_base_hits_leave_the_relative_difference_out() -> None:
 def test_hardest_and_easiest_strata_are_named_without_those_too_small() -> None:
     text = told(ALPHA)
     assert (
-        "Alpha missed nodules of type pure ground-glass most often, 40 of 46: 0.870 (0.840–0.900), "
+        "It missed nodules of type pure ground-glass most often, 40 of 46: 0.870 (0.840–0.900), "
         "and of type solid least often, 20 of 70: 0.286 (0.256–0.316)." in text
     )
     assert "calcified" not in text

@@ -17,8 +17,8 @@ from nodulebench.report.results import (
     key_names,
     key_table,
     readings_table,
-    strata_tables,
 )
+from nodulebench.report.strata import strata_tables
 from nodulebench.report.tables import Fold, Side, Table, tables_of
 
 
@@ -99,6 +99,18 @@ def test_readings_stand_under_their_rates() -> None:
     assert readings_table(document(), "pcl_at_fpf") is None
 
 
+def test_fractions_of_normal_cases_stay_decimal() -> None:
+    shown = document(algorithm_result("Alpha", (90, 66)))
+    shown["algorithms"][0]["rules"]["center_hit"]["figures"]["pcl_at_fpf"] = {
+        "0.05": {"value": 0.7},
+        "0.2": {"value": 0.8},
+    }
+    table = readings_table(shown, "pcl_at_fpf")
+    assert table is not None
+    assert table.caption == "Correct localisation by false positive fraction"
+    assert [cell.text for cell in table.heads] == ["Rule", "0.05", "0.2"]
+
+
 def test_thresholds_are_scores_of_any_size_without_interval() -> None:
     shown = document(algorithm_result("Alpha", (90, 66)))
     shown["algorithms"][0]["rules"]["center_hit"]["figures"]["threshold_at_fp_rate"] = {
@@ -165,7 +177,6 @@ def test_first_flips_are_shown_and_the_rest_counted() -> None:
     assert len(table.rows) == 20
     assert table.remark == "5 more in flips.parquet."
     assert texts(table)[0] == [
-        "Alpha",
         "center hit → area overlap",
         "nodule",
         "case-000",
@@ -191,8 +202,14 @@ def test_flip_without_nodule_or_boxes_has_dashes() -> None:
     )
     table = flip_table(one)
     assert table is not None
-    assert (texts(table)[0][4], texts(table)[0][-1]) == ("–", "–")
+    assert (texts(table)[0][3], texts(table)[0][-1]) == ("–", "–")
     assert table.remark == ""
+
+
+def test_flips_of_several_algorithms_name_them() -> None:
+    table = flip_table(pl.concat([flips("Alpha", 1), flips("Beta", 1)]))
+    assert table is not None
+    assert [row[0] for row in texts(table)] == ["Alpha", "Beta"]
 
 
 def test_stratum_with_too_few_nodules_has_no_rate() -> None:
@@ -294,7 +311,7 @@ def test_extras_become_tables_by_their_shape() -> None:
     assert texts(own) == [["tolerance beyond which hits no longer change, mm", "0.8"]]
     assert sweep.caption == "Counts by tolerance for size error"
     assert texts(sweep) == [
-        ["0", "70", "50", "90"],
+        ["0.0", "70", "50", "90"],
         ["0.5", "76", "44", "84"],
         ["∞", "80", "40", "80"],
     ]
@@ -303,6 +320,16 @@ def test_extras_become_tables_by_their_shape() -> None:
     assert texts(square) == [["solid", "40", "3"], ["part-solid", "5", "21"]]
     assert tables_of("nothing", []) == []
     assert texts(tables_of("area", {"value": 0.5})[0]) == [["0.500"]]
+
+
+def test_numbers_of_a_column_have_the_same_decimals_three_at_most() -> None:
+    rows = [
+        {"low": 0.1, "share": 0.017243},
+        {"low": 1.0, "share": 1.0},
+        {"low": 0.5, "share": None},
+    ]
+    (table,) = tables_of("reliability", rows)
+    assert texts(table) == [["0.1", "0.017"], ["1.0", "1.000"], ["0.5", "–"]]
 
 
 def test_table_escapes_every_text() -> None:
