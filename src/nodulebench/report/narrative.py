@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nodulebench.report.numbers import (
+    PERCENT,
     decimals,
     interval,
     percent,
@@ -157,7 +158,8 @@ def _relative(document: dict[str, Any], algorithm: Result) -> str:
 def _more_or_fewer(relative: float) -> str:
     if not relative:
         return "as many hits"
-    return f"{decimals(100 * abs(relative), 1)} % {'more' if relative > 0 else 'fewer'} hits"
+    change = "more" if relative > 0 else "fewer"
+    return f"{decimals(100 * abs(relative), 1)}{PERCENT} {change} hits"
 
 
 def _outlier(document: dict[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 UNDEFINED = "–"
 MINUS = "−"
+PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def decimals(value: float, places: int = 3) -> str:
@@ -25,12 +26,12 @@ def significant(value: float, *, keeps_zeros: bool = False) -> str:
 def signed_percent(share: float) -> str:
     """A relative difference: 0.0137 -> "+1.4 %"."""
     text = decimals(100 * share, 1)
-    return f"{'+' if share > 0 and not text.startswith('0.0') else ''}{text} %"
+    return f"{'+' if share > 0 and not text.startswith('0.0') else ''}{text}{PERCENT}"
 
 
 def percent(share: float) -> str:
     """A level or share in percent without needless decimals: 0.95 -> "95 %"."""
-    return f"{100 * share:g} %"
+    return f"{100 * share:g}{PERCENT}"
 
 
 def rate(value: float) -> str:

@@ -58,7 +58,7 @@ def test_without_scores_there_is_no_froc() -> None:
 
 def test_bands_are_drawn_and_explained_until_they_would_hide_each_other() -> None:
     (few, _) = froc_charts(*drawn(evaluation()))
-    assert few.remarks[0] == "Shaded: 95 % bootstrap band, point by point."
+    assert few.remarks[0] == "Shaded: 95\N{NO-BREAK SPACE}% bootstrap band, point by point."
     assert few.picture.count('class="band') == 2
     five = [algorithm_result(f"A{number}", (90, 66)) for number in range(5)]
     (many, _) = froc_charts(*drawn(evaluation(*five)))

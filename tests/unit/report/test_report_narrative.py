@@ -50,9 +50,9 @@ def test_highest_and_lowest_rule_are_named_with_their_difference() -> None:
     assert (
         "What counts as a hit matters for Alpha: recall is highest under center hit (0.750) and "
         "lowest under area overlap (0.550); measured against center hit, area overlap gives "
-        "26.7 % fewer hits." in told(ALPHA)
+        "26.7\N{NO-BREAK SPACE}% fewer hits." in told(ALPHA)
     )
-    assert "area overlap gives 75.0 % more hits" in told(GAMMA)
+    assert "area overlap gives 75.0\N{NO-BREAK SPACE}% more hits" in told(GAMMA)
 
 
 def test_rules_that_agree_are_said_to_agree() -> None:
@@ -74,7 +74,10 @@ def test_equal_algorithms_are_said_to_be_equal() -> None:
 
 def test_algorithm_that_depends_most_on_the_rule_is_named() -> None:
     text = told(ALPHA, BETA, GAMMA)
-    assert "The rule matters most for Gamma: area overlap gives 75.0 % more hits" in text
+    assert (
+        "The rule matters most for Gamma: area overlap gives 75.0\N{NO-BREAK SPACE}% more hits"
+        in text
+    )
 
 
 def test_no_base_hits_leave_the_relative_difference_out() -> None:
@@ -111,7 +114,7 @@ def test_many_algorithms_are_told_by_their_extremes() -> None:
 
 def test_meaning_of_an_interval_names_level_and_unit() -> None:
     text = told(ALPHA, interval=IntervalChoice(level=0.9, unit="case"))
-    assert "Numbers in brackets are 90 % intervals." in text
+    assert "Numbers in brackets are 90\N{NO-BREAK SPACE}% intervals." in text
     assert "repeated on other cases drawn from the same population" in text
 
 

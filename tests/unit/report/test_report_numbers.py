@@ -39,16 +39,16 @@ def test_rates_below_one_are_fractions_where_they_are(value: float, text: str) -
 
 
 def test_relative_differences_carry_their_sign() -> None:
-    assert signed_percent(0.0137) == "+1.4 %"
-    assert signed_percent(-24 / 90) == "−26.7 %"
-    assert signed_percent(0.0) == "0.0 %"
-    assert signed_percent(0.0001) == "0.0 %"
+    assert signed_percent(0.0137) == "+1.4\N{NO-BREAK SPACE}%"
+    assert signed_percent(-24 / 90) == "−26.7\N{NO-BREAK SPACE}%"
+    assert signed_percent(0.0) == "0.0\N{NO-BREAK SPACE}%"
+    assert signed_percent(0.0001) == "0.0\N{NO-BREAK SPACE}%"
 
 
 def test_counts_percentages_and_scores() -> None:
     assert whole(1186) == "1,186"
-    assert percent(0.95) == "95 %"
-    assert percent(0.975) == "97.5 %"
+    assert percent(0.95) == "95\N{NO-BREAK SPACE}%"
+    assert percent(0.975) == "97.5\N{NO-BREAK SPACE}%"
     assert significant(0.871) == "0.871"
     assert significant(0.871, keeps_zeros=True) == "0.8710"
     assert significant(-12.3456) == "−12.35"

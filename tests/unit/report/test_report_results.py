@@ -146,7 +146,7 @@ def test_relative_difference_of_rules_is_shown_with_its_sign() -> None:
         "90 → 66",
         "0",
         "24",
-        "−26.7 %",
+        "−26.7\N{NO-BREAK SPACE}%",
         "100 → 124",
         "24",
     ]
