@@ -54,7 +54,9 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
         return FrocReading(dict.fromkeys(keys, nothing), nothing, dict.fromkeys(keys, nothing))
     rates = np.asarray(protocol.operating_points)
     point = _readings(cohort, everyone, protocol, protocol.operating_points)[0]
-    threshold = curve.threshold[np.searchsorted(curve.x, rates, "right") - 1]
+    # the official curve leaves out points on straight pieces, and their scores with them
+    every = froc_curve(cohort)
+    threshold = every.threshold[np.searchsorted(every.x, rates, "right") - 1]
     if protocol.interval.method == "luna16":
         sensitivity, cpm, band = _official_bootstrap(cohort, protocol, point)
     else:

@@ -1,0 +1,36 @@
+"""Sphinx settings. Everything is local: no network when building, none when reading."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from generate import write_pages  # noqa: E402
+
+from nodulebench import __version__  # noqa: E402
+
+project = "NoduleBench"
+author = "The NoduleBench developers"
+release = version = __version__
+html_title = f"NoduleBench {release}"
+project_copyright = author
+
+extensions = ["myst_parser"]
+exclude_patterns = ["_build", "generate"]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_show_sourcelink = False
+html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["nodulebench.css"]
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5688", "color-brand-content": "#0b5688"},
+    "dark_css_variables": {"color-brand-primary": "#7fbfe8", "color-brand-content": "#7fbfe8"},
+}
+
+
+def setup(app):  # noqa: D103
+    app.connect("builder-inited", lambda _: write_pages(HERE / "reference" / "generated"))

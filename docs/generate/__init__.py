@@ -1,0 +1,37 @@
+"""Registries, schemas and commands -> the pages of the reference, written before every build."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from generate.command_line import command_line_page
+from generate.evaluation_json import evaluation_json_page
+from generate.figures import figures_page
+from generate.formats import formats_page
+from generate.mark_rules import mark_rules_page
+from generate.protocols import protocol_fields_page, published_protocols_page
+from generate.public_names import public_names_page
+from generate.tables import tables_page
+
+PAGES: dict[str, Callable[[], str]] = {
+    "command-line.md": command_line_page,
+    "public-names.md": public_names_page,
+    "tables.md": tables_page,
+    "formats.md": formats_page,
+    "mark-rules.md": mark_rules_page,
+    "figures.md": figures_page,
+    "protocol-fields.md": protocol_fields_page,
+    "published-protocols.md": published_protocols_page,
+    "evaluation-json.md": evaluation_json_page,
+}
+
+
+def write_pages(folder: Path) -> None:
+    """Write every page that changed, and remove pages that are no longer made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.md"):
+        if old.name not in PAGES:
+            old.unlink()
+    for name, make in PAGES.items():
+        path, text = folder / name, make()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

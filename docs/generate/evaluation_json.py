@@ -1,0 +1,169 @@
+"""A real evaluation -> the page of evaluation.json. A key that nobody explained stops the build."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from generate.markdown import code, field_meanings, table
+from nodulebench import Estimate, evaluate, load_protocol
+from nodulebench.protocols import NAMES
+from nodulebench.report.document import evaluation_document
+from nodulebench.workflows.demo import SKILLS, demo_protocol
+from nodulebench.workflows.evaluate_files import with_options
+from nodulebench.workflows.made_up import made_up_reference, made_up_submission
+
+MEANINGS = {
+    "schema": "name and version of this layout",
+    "version": "version of NoduleBench",
+    "digests.protocol": "SHA-256 of the protocol's effective values",
+    "digests.reference": "SHA-256 of the findings and their slices",
+    "digests.cohort": "SHA-256 of the table of cases",
+    "protocol": "every field of the protocol as it was applied, options included",
+    "reference.name": "name of the test set",
+    "reference.cases": "cases tested",
+    "reference.patients": "patients; a case without one is its own",
+    "reference.findings": "rows of NODULES, ignored ones included",
+    "reference.ignored_findings": "findings on which a mark counts neither way",
+    "notices": "what a reader must know about how the reference was read",
+    "algorithms[].name": "name of the algorithm",
+    "algorithms[].digest": "SHA-256 of the submission as received",
+    "algorithms[].facts": "what the submission's manifest states",
+    "algorithms[].notices": "what was noticed on reading the submission",
+    "algorithms[].rules.<rule>.undefined": "why the rule could not be applied; then nothing else",
+    "algorithms[].rules.<rule>.parameters": "parameters that differ from the rule's defaults",
+    "algorithms[].rules.<rule>.counts.cases": "cases: all of the test set",
+    "algorithms[].rules.<rule>.counts.nodules": "nodules to find",
+    "algorithms[].rules.<rule>.counts.hit": "nodules hit",
+    "algorithms[].rules.<rule>.counts.missed": "nodules without a hit",
+    "algorithms[].rules.<rule>.counts.marks": "marks on cases of the test set",
+    "algorithms[].rules.<rule>.counts.false_positive": "marks that hit nothing and count",
+    "algorithms[].rules.<rule>.counts.duplicate": "further marks on a nodule that do not count",
+    "algorithms[].rules.<rule>.counts.ignored": "marks on ignored findings",
+    "algorithms[].rules.<rule>.counts.over_cap": "marks beyond the cap of their case",
+    "algorithms[].rules.<rule>.counts.uncounted": "marks below the score threshold, or in a cell "
+    "of the size table that does not count",
+    "algorithms[].rules.<rule>.counts.fp_oe": "false positives by over-estimated size (with a "
+    "size limit)",
+    "algorithms[].rules.<rule>.counts.fn_ue": "nodules lost by under-estimated size (with a size "
+    "limit)",
+    "algorithms[].rules.<rule>.figures.<figure>": "an estimate",
+    "algorithms[].rules.<rule>.figures.<figure>.<point>": "an estimate for each operating point",
+    "algorithms[].rules.<rule>.strata.<division>.<stratum>.nodules": "nodules of the stratum",
+    "algorithms[].rules.<rule>.strata.<division>.<stratum>.missed": "of these missed",
+    "algorithms[].rules.<rule>.strata.<division>.<stratum>.miss_rate": "an estimate",
+    "algorithms[].rules.<rule>.strata.<division>.<stratum>.too_few": "whether it has fewer "
+    "nodules than the protocol's `minimum_stratum`",
+    "algorithms[].rules.<rule>.strata.<division>.<stratum>.cases": "cases, in a division of cases",
+    "algorithms[].rules.<rule>.strata.<division>.<stratum>.figures.<figure>": "an estimate on "
+    "these cases alone",
+    "algorithms[].rules.<rule>.extras.order_sensitivity": "hits when nodules are matched in the "
+    "reference's order, in reverse, and as many as possible",
+    "algorithms[].rules.<rule>.extras.size_tolerance": "counts, sensitivity and false positives "
+    "for each tolerance of the sweep, and the tolerances beyond which they no longer change",
+    "algorithms[].rules.<rule>.extras.density_confusion": "said against true density class",
+    "algorithms[].rules.<rule>.extras.reliability": "said probability against observed share of "
+    "malignant nodules",
+    "algorithms[].rules.<rule>.extras.malignancy_cuts": "sensitivity and specificity at each cut "
+    "of the malignancy grades",
+    "algorithms[].rules.<rule>.notices": "what was noticed on applying the rule",
+    "algorithms[].rule_differences[].base_rule": "the rule that the comparison starts from",
+    "algorithms[].rule_differences[].rule": "the rule compared with it",
+    "algorithms[].rule_differences[].base_hit": "nodules hit under the base rule",
+    "algorithms[].rule_differences[].hit": "nodules hit under the other",
+    "algorithms[].rule_differences[].gained": "hit under the other only",
+    "algorithms[].rule_differences[].lost": "hit under the base rule only",
+    "algorithms[].rule_differences[].base_false_positive": "false positives under the base rule",
+    "algorithms[].rule_differences[].false_positive": "false positives under the other",
+    "algorithms[].rule_differences[].marks_changed": "marks whose label changes",
+    "algorithms[].rule_differences[].relative_difference": "(hit - base_hit) / base_hit, null "
+    "without base hits",
+    "comparisons": "comparisons between algorithms",
+}
+
+NAMED = {"rules": "<rule>", "figures": "<figure>", "strata": "<division>"}
+"""Keys whose own keys are names."""
+WHOLE = ("protocol", "facts", "parameters", "comparisons")
+"""Keys that are explained as a whole."""
+
+
+def evaluation_json_page() -> str:
+    """Every key of evaluation.json, from real evaluations."""
+    found = dict.fromkeys(place for document in documents() for place in places(document))
+    unexplained = [place for place in found if place not in MEANINGS]
+    if unexplained:
+        raise ValueError(f"say in {__file__} what these keys mean: {', '.join(unexplained)}")
+    estimate = field_meanings(Estimate)
+    return "\n\n".join(
+        [
+            "# evaluation.json",
+            "`nodulebench evaluate --out DIR` writes `DIR/evaluation.json`. Keys stand in a fixed "
+            "order and equal inputs give equal files. `<rule>`, `<figure>`, `<division>`, "
+            "`<stratum>` and `<point>` stand for names; points are written as `0.125` or `8`. "
+            "JSON has no infinity: it is the text `inf`.",
+            table(
+                ["key", "what it holds"],
+                ([code(place), meaning] for place, meaning in MEANINGS.items()),
+            ),
+            "## An estimate",
+            "A figure of merit is an object. Undefined is `value: null` with a `reason`, never 0; "
+            "what is empty is left out.",
+            table(
+                ["key", "what it holds"],
+                ([code(name), ESTIMATE.get(name) or meaning] for name, meaning in estimate.items()),
+            ),
+            "## The files beside it",
+            table(["file", "what it holds"], FILES),
+            "",
+        ]
+    )
+
+
+ESTIMATE = {
+    "value": "the figure on all cases, or null",
+    "low": "lower bound of the interval",
+    "high": "upper bound",
+    "level": "confidence level",
+    "method": "how the interval was made, in words",
+    "reason": "why there is no value or no interval, or how many replicates were left out",
+    "others": "intervals by other methods: name, then low and high",
+}
+
+FILES = (
+    ("`labels.parquet`", "table [LABELS](tables.md#labels): what each rule says of each mark"),
+    (
+        "`curves.parquet`",
+        "`algorithm`, `rule`, `curve`, `x`, `y`, `threshold`: every point of every curve; "
+        "`froc_low` and `froc_high` are the bootstrap band",
+    ),
+    (
+        "`flips.parquet`",
+        "with several rules: nodules hit under one rule only, and marks whose label changes",
+    ),
+    ("`report.html`", "the report; one file, no network needed"),
+)
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    """Small evaluations under every published protocol and under that of the demo."""
+    reference = made_up_reference(12, 60, 1)
+    submission = made_up_submission(reference, SKILLS[0], 1)
+    for protocol in (*(load_protocol(name) for name in NAMES), demo_protocol()):
+        evaluation = evaluate(reference, [submission], with_options(protocol, bootstraps=5))
+        yield evaluation_document(evaluation)
+
+
+def places(value: Any, place: str = "", key: str = "") -> Iterator[str]:
+    """The keys of a document down to its estimates, names replaced by what they name."""
+    if value in ({}, []):
+        return
+    is_leaf = not isinstance(value, dict | list) or "value" in value
+    if is_leaf or key in WHOLE or ".extras." in place:
+        yield place
+    elif isinstance(value, list):
+        is_plain = not isinstance(value[0], dict)
+        for item in value[:1] if is_plain else value:
+            yield from places(item, place if is_plain else f"{place}[]", key)
+    else:
+        name = NAMED.get(key) or {"<division>": "<stratum>", "<figure>": "<point>"}.get(key)
+        for below, item in value.items():
+            shown = name or below
+            yield from places(item, f"{place}.{shown}" if place else shown, shown)

@@ -1,0 +1,64 @@
+"""FIGURES and their facts -> the page of figures of merit."""
+
+import inspect
+
+from generate.markdown import code, docstring_body, table
+from nodulebench import FIGURES, TestProtocol
+from nodulebench.metrics import CURVES, FACTS, Figure, meaning_of
+from nodulebench.metrics.figure import Ratio
+from nodulebench.workflows.extras import TABLE_NAMES
+
+DIRECTION = {True: "higher", False: "lower", None: "neither"}
+
+
+def figures_page() -> str:
+    """Every figure: meaning, direction, unit, term of the standard, settings."""
+    return "\n\n".join(
+        [
+            "# Figures of merit",
+            "A protocol names its figures under `figures`. Every one is computed on whole "
+            "cohorts, resampled by the protocol's interval method, and answered with `null` and "
+            "a reason where it is undefined. `f_beta` stands in results as `f1` (or `f2`, ...). "
+            "The term is the one of IEEE 2802-2022 where that standard has one.",
+            table(
+                ["figure", "meaning", "better", "unit", "IEEE 2802 term"],
+                (
+                    [
+                        f"[{name}](#{name})",
+                        meaning_of(figure),
+                        DIRECTION[FACTS[name].is_higher_better],
+                        FACTS[name].unit,
+                        FACTS[name].ieee_2802,
+                    ]
+                    for name, figure in FIGURES.items()
+                ),
+            ),
+            *(_section(name, figure) for name, figure in FIGURES.items()),
+            "",
+        ]
+    )
+
+
+def _section(name: str, figure: Figure) -> str:
+    facts, parts = FACTS[name], [f"## {name}"]
+    if isinstance(figure, Ratio):
+        undefined = f"Undefined when {figure.undefined}."
+        binomial = " Binomial and cluster intervals apply." if figure.is_proportion else ""
+        parts.append(f"{figure.meaning}. {undefined}{binomial}")
+    else:
+        parts.append(docstring_body(figure))
+    asked = figure.sums if isinstance(figure, Ratio) else figure
+    settings = [
+        code(one)
+        for one, parameter in inspect.signature(asked).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and one in TestProtocol.model_fields
+    ]
+    if settings:
+        parts.append(f"Settings of the protocol that it uses: {', '.join(settings)}.")
+    if facts.columns:
+        parts.append(f"One value for each of `{facts.columns}`.")
+    if name in CURVES:
+        parts.append("The curve behind it is in `curves.parquet`.")
+    if name in TABLE_NAMES:
+        parts.append(f"Its table is in `evaluation.json` as `extras.{TABLE_NAMES[name]}`.")
+    return "\n\n".join(parts)

@@ -1,0 +1,51 @@
+"""FORMATS -> the page of outside formats."""
+
+from generate.markdown import code, docstring_body, table
+from nodulebench import FORMATS
+from nodulebench.formats import Format
+
+ABILITIES = {
+    "read_marks": "reads marks",
+    "read_reference": "reads a reference",
+    "write_marks": "writes marks",
+    "write_reference": "writes a reference",
+    "write_cohorts": "writes labelled results",
+}
+
+
+def formats_page() -> str:
+    """Every format: what it is, what it can do, and how its files are understood."""
+    return "\n\n".join(
+        [
+            "# Formats",
+            "Formats are recognised by their content. Where two would fit, name one with "
+            "`nodulebench convert --from` or `read_submission(..., format_name=...)`.",
+            table(
+                ["format", *ABILITIES.values()],
+                (
+                    [f"[{name}](#{name})", *("yes" if _can(form, one) else "" for one in ABILITIES)]
+                    for name, form in FORMATS.items()
+                ),
+            ),
+            *(_section(form) for form in FORMATS.values()),
+            "",
+        ]
+    )
+
+
+def _can(form: Format, ability: str) -> bool:
+    return getattr(form, ability) is not None
+
+
+def _section(form: Format) -> str:
+    endings = ", ".join("a folder" if one == "/" else code(one) for one in form.suffixes)
+    parts = [f"## {form.name}", f"{_sentence(form.meaning)} Files: {endings}."]
+    for ability, words in ABILITIES.items():
+        if _can(form, ability):
+            body = docstring_body(getattr(form, ability))
+            parts.append(f"**{words.capitalize()}.** {body}")
+    return "\n\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,53 @@
+"""RULES -> the page of mark rules with their parameters."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter
+
+from generate.markdown import allowed, code, docstring_body, docstring_section, table
+from nodulebench import RULES
+from nodulebench.report.words import RULES_FOR_USES
+
+
+def mark_rules_page() -> str:
+    """Every mark rule: what it says, its parameters and their defaults."""
+    uses = dict(RULES_FOR_USES)
+    return "\n\n".join(
+        [
+            "# Mark rules",
+            "A rule says of every mark whether it is a hit, a false positive, a duplicate or "
+            "ignored. A protocol lists one rule or several under `[[rules]]`; parameters given "
+            "there replace the defaults below. Each rule has a page with a picture.",
+            table(
+                ["rule", "suits"],
+                ([f"[{name}](#{name})", uses.get(name, "")] for name in RULES),
+            ),
+            *(_section(name, rule) for name, rule in RULES.items()),
+            "",
+        ]
+    )
+
+
+def _section(name: str, rule: Callable[..., Any]) -> str:
+    hints = get_type_hints(rule, include_extras=True)
+    meanings = docstring_section(rule, "Args")
+    rows = [
+        [
+            code(one.name),
+            allowed(TypeAdapter(hints[one.name]).json_schema()),
+            code(one.default),
+            meanings[one.name],
+        ]
+        for one in inspect.signature(rule).parameters.values()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    return "\n\n".join(
+        [
+            f"## {name}",
+            docstring_body(rule),
+            table(["parameter", "allowed", "default", "meaning"], rows),
+            f"See [the picture of {name}](../../explanation/rules/{name}.md).",
+        ]
+    )

@@ -1,0 +1,79 @@
+"""TestProtocol and the published protocols -> two pages."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from pydantic import BaseModel
+
+from generate.markdown import allowed, code, docstring_body, fence, field_meanings, table
+from nodulebench import TestProtocol, load_protocol
+from nodulebench.model import protocol
+from nodulebench.protocols import NAMES
+
+
+def protocol_fields_page() -> str:
+    """Every field of a protocol: what it means, what it may be, and its default."""
+    schema = TestProtocol.model_json_schema()
+    nested = [
+        f"## {name}\n\n{_fields(getattr(protocol, name), part)}"
+        for name, part in schema["$defs"].items()
+    ]
+    return "\n\n".join(
+        [
+            "# Protocol fields",
+            "A protocol is a TOML file. Every field that can change a number is here; a field "
+            "that is not is refused, with its name. The digest of a protocol covers the "
+            "effective values of all fields but `title` and `citation`.",
+            "## TestProtocol",
+            _fields(TestProtocol, schema),
+            *nested,
+            "",
+        ]
+    )
+
+
+def _fields(model: type[BaseModel], schema: dict[str, Any]) -> str:
+    meanings = field_meanings(model)
+    required = schema.get("required", [])
+    rows = [
+        [
+            code(name),
+            allowed(part),
+            "required" if name in required else code(_toml(part.get("default"))),
+            meanings[name],
+        ]
+        for name, part in schema["properties"].items()
+    ]
+    return f"{docstring_body(model)}\n\n{table(['field', 'allowed', 'default', 'meaning'], rows)}"
+
+
+def _toml(value: Any) -> str:
+    return "none" if value is None else json.dumps(value)
+
+
+def published_protocols_page() -> str:
+    """Every published protocol: its source, its digest, its file."""
+    return "\n\n".join(
+        [
+            "# Published protocols",
+            "They come with the package and are never edited after release. Name one with "
+            "`--protocol`, or copy its text into a file of your own and change it there. What a "
+            "file does not say has the default of [the field](protocol-fields.md).",
+            *(_published(name) for name in NAMES),
+            "",
+        ]
+    )
+
+
+def _published(name: str) -> str:
+    found = load_protocol(name)
+    text = files("nodulebench.protocols").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return "\n\n".join(
+        [
+            f"## {name}",
+            f"{found.title}. {found.citation}.",
+            fence(text, "toml"),
+            f"Digest: `{found.digest}`",
+        ]
+    )

@@ -1,0 +1,92 @@
+"""The names that ``import nodulebench`` offers -> their page."""
+
+import dataclasses
+import inspect
+from typing import Any
+
+import nodulebench
+from generate.markdown import (
+    code,
+    docstring_body,
+    docstring_section,
+    docstring_text,
+    fence,
+    field_meanings,
+    signature,
+    table,
+    type_name,
+)
+from nodulebench.registry import Registry
+
+PAGES_OF_REGISTRIES = {"RULES": "mark-rules", "FIGURES": "figures", "FORMATS": "formats"}
+
+
+def public_names_page() -> str:
+    """Every public name: how it is called, what it gives, what it raises."""
+    return "\n\n".join(
+        [
+            "# Public names",
+            "`import nodulebench` loads nothing but these names' places; each is loaded when it "
+            "is first used. Other modules may change between versions.",
+            *(f"## {name}\n\n{_section(name)}" for name in nodulebench.__all__),
+            "",
+        ]
+    )
+
+
+def _section(name: str) -> str:
+    thing = getattr(nodulebench, name)
+    if isinstance(thing, Registry):
+        page = PAGES_OF_REGISTRIES[name]
+        return (
+            f"Registry: {thing.kind} by name, listed on [its page]({page}.md). Packages add to "
+            f"it through the entry point group `{thing.group}`."
+        )
+    if inspect.isclass(thing):
+        return _of_class(name, thing)
+    return _of_function(name, thing)
+
+
+def _of_function(name: str, function: Any) -> str:
+    parts = [fence(signature(name, function), "python"), docstring_body(function)]
+    arguments = docstring_section(function, "Args")
+    if arguments:
+        rows = ([code(one), meaning] for one, meaning in arguments.items())
+        parts.append(table(["argument", "meaning"], rows))
+    returned = docstring_text(function, "Returns")
+    if returned:
+        parts.append(f"Returns: {returned}")
+    for error, when in docstring_section(function, "Raises").items():
+        parts.append(f"Raises `{error}` {when}")
+    return "\n\n".join(parts)
+
+
+def _of_class(name: str, kind: type) -> str:
+    parts = [docstring_body(kind)]
+    if issubclass(kind, Exception):
+        above = kind.__mro__[1].__name__
+        parts.append(f"An exception; also a `{above}`.")
+    if dataclasses.is_dataclass(kind):
+        meanings = field_meanings(kind)
+        parts.append(
+            "\n".join(
+                f"- `{one.name}: {type_name(one.type)}`{_after_colon(meanings.get(one.name, ''))}"
+                for one in dataclasses.fields(kind)
+            )
+        )
+    if name in ("TestProtocol", "RuleChoice"):
+        parts.append(f"Its fields are on [their page](protocol-fields.md#{name.lower()}).")
+    methods = [
+        f"`{one}`: {docstring_body(member)}"
+        for one, member in vars(kind).items()
+        if not one.startswith("_") and (inspect.isfunction(member) or _is_property(member))
+    ]
+    return "\n\n".join([*parts, *methods])
+
+
+def _after_colon(text: str) -> str:
+    return f": {' '.join(text.split())}" if text else ""
+
+
+def _is_property(member: Any) -> bool:
+    return type(member).__name__ in ("property", "cached_property")

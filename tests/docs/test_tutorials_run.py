@@ -1,0 +1,51 @@
+"""Every code block of the tutorials and how-to pages runs, and shows what the page says."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from doc_blocks import Block, blocks_to_run, lines_not_shown, run_block, run_block_here
+
+PAGES = Path(__file__).parents[2] / "docs"
+TUTORIALS = sorted(PAGES.glob("tutorials/*.md"))
+HOW_TO = sorted(PAGES.glob("how-to/*.md"))
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_every_block_of_a_tutorial_runs_and_shows_what_the_page_says(
+    page: Path, tmp_path: Path
+) -> None:
+    check_page(page, tmp_path, run_block)
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_every_block_of_a_how_to_runs_and_shows_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    check_page(page, tmp_path, run_block_here)
+
+
+def check_page(page: Path, folder: Path, run: Callable[[Block, Path], str]) -> None:
+    blocks = list(blocks_to_run(page, PAGES))
+    assert any(block.kind in ("bash", "python") for block in blocks), f"{page} runs nothing"
+    for block in blocks:
+        output = run(block, folder)
+        missing = lines_not_shown(block.shown, output)
+        assert not missing, "\n".join([block.text, "does not show:", *missing, "but:", output])
+
+
+def test_shown_lines_must_come_in_order_and_all() -> None:
+    output = "one\ntwo  \nthree\n"
+    assert lines_not_shown("one\n...\nthree\n", output) == []
+    assert lines_not_shown("two\none\n", output) == ["one"]
+    assert lines_not_shown("one\nfour\n", output) == ["four"]
+
+
+def test_a_block_that_fails_unannounced_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="exit 3"):
+        run_block(Block("bash", "exit 3"), tmp_path)
+    with pytest.raises(AssertionError, match="exit 0"):
+        run_block(Block("bash", "true", shown="error: no such file\n"), tmp_path)
