@@ -11,7 +11,7 @@ from nodulebench.match.scene import NEGLIGIBLE_MM
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
     """Closed polygons, one per slice; a slice without an outline has no corners."""
 

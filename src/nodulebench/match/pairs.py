@@ -1,10 +1,13 @@
 """Which marks lie near which nodules, without testing every mark on every nodule."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 _SLACK = 1e-6  # relative; only widens the search, the exact test comes after
+_PART = 500_000  # marks and nodules that are sorted together at a time
 
 
 def pairs_within(
@@ -22,19 +25,53 @@ def pairs_within(
     Returns:
         Two arrays of equal length (mark, nodule), ordered by nodule, then mark.
     """
+    found = [np.empty((2, 0), dtype=np.int64)]
+    for marks, nodules in _parts(mark_case, nodule_case):
+        mark, nodule = _near_pairs(
+            mark_case[marks],
+            mark_xyz[marks],
+            nodule_case[nodules],
+            nodule_xyz[nodules],
+            radius_mm[nodules],
+        )
+        found.append(np.stack([marks[mark], nodules[nodule]]))
+    mark, nodule = np.concatenate(found, axis=1)
+    by_nodule = np.lexsort((mark, nodule))
+    return mark[by_nodule], nodule[by_nodule]
+
+
+def _parts(mark_case: IntArray, nodule_case: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Marks and nodules by runs of cases, so that large sets need no large arrays."""
+    cases = int(max(mark_case.max(initial=-1), nodule_case.max(initial=-1))) + 1
+    load = np.cumsum(
+        np.bincount(mark_case, minlength=cases) + 2 * np.bincount(nodule_case, minlength=cases)
+    )
+    part_of_case = (load - 1) // _PART
+    for part in np.unique(part_of_case):
+        first, last = np.searchsorted(part_of_case, [part, part + 1])
+        yield (
+            np.flatnonzero((mark_case >= first) & (mark_case < last)),
+            np.flatnonzero((nodule_case >= first) & (nodule_case < last)),
+        )
+
+
+def _near_pairs(
+    mark_case: IntArray,
+    mark_xyz: FloatArray,
+    nodule_case: IntArray,
+    nodule_xyz: FloatArray,
+    radius_mm: FloatArray,
+) -> tuple[IntArray, IntArray]:
     reach = radius_mm + _SLACK * (1 + np.abs(nodule_xyz[:, 0]) + radius_mm)
     order, first, stop = _runs_along_x(mark_case, mark_xyz[:, 0], nodule_case, nodule_xyz, reach)
     nodule, position = unroll(first, np.maximum(stop - first, 0))
     mark = order[position]
-
     difference = mark_xyz[mark] - nodule_xyz[nodule]
     squares = difference * difference
     # summed left to right, as the official LUNA16 program does: the last bit decides at the rim
     distance_squared = squares[:, 0] + squares[:, 1] + squares[:, 2]
     is_inside = distance_squared < (radius_mm * radius_mm)[nodule]
-    mark, nodule = mark[is_inside], nodule[is_inside]
-    by_nodule = np.lexsort((mark, nodule))
-    return mark[by_nodule], nodule[by_nodule]
+    return mark[is_inside], nodule[is_inside]
 
 
 def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:

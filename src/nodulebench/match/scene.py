@@ -1,7 +1,7 @@
 """Scene: the marks and nodules that a rule judges, as arrays sorted out once for all rules."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ NEGLIGIBLE_MM = 1e-6
 """Lengths that differ by less are equal. Files give decimals, whose differences are not exact."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Boxes:
     """Boxes of nodules or marks, one entry per slice."""
 
@@ -67,7 +67,7 @@ class Scene:
     @cached_property
     def nodule_boxes(self) -> Boxes | None:
         """The nodules' boxes per slice, or None where the reference has none."""
-        return _boxes(self.reference.slices, self.reference.nodules, "nodule_id", self.nodule_case)
+        return _nodule_boxes(self.reference)
 
     @cached_property
     def mark_boxes(self) -> Boxes | None:
@@ -99,6 +99,12 @@ def scene(
         reference=reference,
         submission=submission,
     )
+
+
+@lru_cache(maxsize=4)
+def _nodule_boxes(reference: Reference) -> Boxes | None:
+    """The same for every submission and rule, so they are made once."""
+    return _boxes(reference.slices, reference.nodules, "nodule_id", reference.nodule_case)
 
 
 def _boxes(

@@ -1,5 +1,6 @@
 """Center hit: the centre of a mark's box lies in the nodule's region on the same slice."""
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -40,12 +41,10 @@ def center_hit(
         duplicates: whether further marks on a nodule are left out or count as false positives.
     """
     shared = shared_slices(scene, "center_hit")
-    contour = shared.nodules.contour
-    outlines = read_outlines(contour if region == "contour" else contour.clear(len(contour)))
+    outlines, largest = _regions(shared.nodules, region == "contour", scene.nodule_count)
     inside = np.flatnonzero(_is_center_inside(shared, outlines))
     inside = inside[best_slices(shared.mark[inside], shared.nodule[inside], np.zeros(len(inside)))]
     mark, nodule = shared.mark[inside], shared.nodule[inside]
-    largest = _largest_slices(shared.nodules, outlines, scene.nodule_count)
     cost, without_spacing = _distance_to_slice(
         scene, shared, mark, largest[nodule], is_along_z=tie_break == "z"
     )
@@ -62,6 +61,14 @@ def center_hit(
             *boxless_notices(scene, shared),
         ),
     )
+
+
+@lru_cache(maxsize=4)
+def _regions(nodules: Boxes, has_contours: bool, count: int) -> tuple[Outlines, IntArray]:
+    """The nodules' outlines and largest slices, the same for every submission."""
+    contour = nodules.contour if has_contours else nodules.contour.clear(len(nodules.contour))
+    outlines = read_outlines(contour)
+    return outlines, _largest_slices(nodules, outlines, count)
 
 
 def _is_center_inside(shared: SharedSlices, outlines: Outlines) -> BoolArray:
