@@ -16,6 +16,7 @@ from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submissio
 _COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
 _PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}
 _MARKS = ("seriesuid", *_COORDINATES, "probability")
+_MANY_ROWS = 200_000
 _SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
 
 
@@ -35,7 +36,9 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     )
     diameter = pl.col("diameter_mm") if "diameter_mm" in rows.columns else pl.lit(None)
     marks = rows.select(
-        case_id=pl.col("seriesuid").fill_null(""),
+        case_id=_sparing(
+            rows["seriesuid"].fill_null(""), None if cases is None else cases["case_id"]
+        ),
         mark_id=pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         score=pl.col("probability"),
@@ -131,6 +134,17 @@ def write_reference(reference: Reference, folder: Path) -> None:
         write_csv(reference.cases.select("case_id"), stage / _SERIES, has_header=False)
 
 
+def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
+    """The same names; in a long table each known one is held once, not once per row."""
+    if known is None or len(names) < _MANY_ROWS:
+        return names
+    listed = known.unique(maintain_order=True).rename("name").to_frame().with_row_index("row")
+    row = names.rename("name").to_frame().join(listed, on="name", how="left", maintain_order="left")
+    if row["row"].null_count():
+        return names
+    return listed["name"].gather(row["row"])
+
+
 def _present(folder: Path, name: str) -> Path | None:
     """A file of a folder, plain or gzipped, if it is there."""
     candidates = (folder / name, folder / f"{name}.gz")
@@ -154,7 +168,7 @@ def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.Dat
         known_cases=series,
     )
     return rows.select(
-        case_id=pl.col("seriesuid"),
+        case_id=_sparing(rows["seriesuid"], series),
         nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         diameter_mm=pl.col("diameter_mm"),

@@ -259,15 +259,17 @@ class Reference:
                 )
                 for case_id in unknown
             )
-        wanted = case_ids.rename("case_id").to_frame()
+        fewer = replace(self, cases=self.cases[rows])
         return replace(
-            self,
-            cases=self.cases[rows],
-            nodules=self.nodules.join(wanted, on="case_id", how="semi", maintain_order="left"),
-            slices=None
-            if self.slices is None
-            else self.slices.join(wanted, on="case_id", how="semi", maintain_order="left"),
+            fewer,
+            nodules=fewer._listed(self.nodules),
+            slices=None if self.slices is None else fewer._listed(self.slices),
         )
+
+    def _listed(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a table that lie in one of the cases."""
+        is_listed = self.rows_of(table["case_id"]) >= 0
+        return table if is_listed.all() else table.filter(pl.Series(is_listed))
 
 
 @dataclass(frozen=True, eq=False)
