@@ -1,0 +1,182 @@
+"""Classes that several readers gave -> coefficients of agreement beyond chance.
+
+Ratings are subjects (rows) x readers (columns), NaN where a reader is silent; their values are
+class numbers. Intervals other than Cohen's are jackknife intervals over subjects.
+"""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.results import Estimate
+from nodulebench.statistics.intervals import jackknife_interval
+
+Weights = Literal["none", "linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+
+
+def class_table(first: FloatArray, second: FloatArray, classes: int) -> FloatArray:
+    """Counts of subjects by the class of the first reader (rows) and the second (columns)."""
+    is_rated = np.isfinite(first) & np.isfinite(second)
+    cell = first[is_rated].astype(np.int64) * classes + second[is_rated].astype(np.int64)
+    return np.bincount(cell, minlength=classes * classes).reshape(classes, classes).astype(float)
+
+
+def cohen_kappa(table: FloatArray, *, weights: Weights = "none", level: float = 0.95) -> Estimate:
+    """Cohen's kappa of two readers, plain or weighted.
+
+    The interval is normal with the large-sample error of Fleiss, Cohen and Everitt 1969.
+
+    Args:
+        table: counts, first reader's classes in rows, second's in columns, in the same order.
+        weights: how disagreements count: all alike, by distance, or by squared distance of classes.
+        level: confidence level.
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2:
+        raise InputError(
+            Problem(
+                "table of classes",
+                f"has the shape {counts.shape}.",
+                "Give a square table with the same classes in rows and columns.",
+            )
+        )
+    total = counts.sum()
+    if not total > 0:
+        raise UndefinedError("no subject was rated by both readers")
+    share = counts / total
+    agreement = _agreement_weights(len(counts), weights)
+    row, column = share.sum(axis=1), share.sum(axis=0)
+    observed = float((agreement * share).sum())
+    by_chance = float((agreement * np.outer(row, column)).sum())
+    if not by_chance < 1:
+        raise UndefinedError("both readers used one class only, so chance explains everything")
+    kappa = (observed - by_chance) / (1 - by_chance)
+    lean = (agreement @ column)[:, np.newaxis] + (row @ agreement)[np.newaxis, :]
+    spread = float((share * (agreement - lean * (1 - kappa)) ** 2).sum())
+    variance = (spread - (kappa - by_chance * (1 - kappa)) ** 2) / (total * (1 - by_chance) ** 2)
+    half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(max(variance, 0.0))
+    name = "Cohen's kappa" if weights == "none" else f"Cohen's kappa, {weights} weights"
+    return Estimate(kappa, kappa - half, kappa + half, level, f"{name}, normal")
+
+
+def fleiss_kappa(ratings: FloatArray, *, level: float = 0.95) -> Estimate:
+    """Fleiss' kappa of any number of readers on nominal classes.
+
+    Where subjects have unequal numbers of ratings, each subject's shares count alike.
+    """
+
+    def chance(share: FloatArray) -> float:
+        return float((share**2).sum())
+
+    return _with_jackknife(
+        lambda counts: _beyond_chance(counts, chance), ratings, level, "Fleiss' kappa"
+    )
+
+
+def gwet_ac1(ratings: FloatArray, *, classes: int | None = None, level: float = 0.95) -> Estimate:
+    """Gwet's AC1 of two or more readers on nominal classes (Gwet 2008).
+
+    Unlike kappa it stays near the observed agreement where one class prevails.
+
+    Args:
+        ratings: subjects x readers.
+        classes: how many classes the readers could choose from; by default those they used.
+        level: confidence level.
+    """
+
+    def chance(share: FloatArray) -> float:
+        return float((share * (1 - share)).sum() / ((classes or len(share)) - 1))
+
+    return _with_jackknife(
+        lambda counts: _beyond_chance(counts, chance), ratings, level, "Gwet's AC1"
+    )
+
+
+def krippendorff_alpha(
+    ratings: FloatArray, *, scale: Scale = "nominal", level: float = 0.95
+) -> Estimate:
+    """Krippendorff's alpha of two or more readers, on classes or numbers, with missing ratings."""
+    values = np.unique(ratings[np.isfinite(ratings)])
+    if len(values) < 2:
+        raise UndefinedError("all ratings are equal, so chance explains everything")
+    return _with_jackknife(
+        lambda counts: _alpha(counts, values, scale),
+        ratings,
+        level,
+        f"Krippendorff's alpha, {scale}",
+    )
+
+
+def _alpha(counts: FloatArray, values: FloatArray, scale: Scale) -> float:
+    size = counts.sum(axis=1, keepdims=True)
+    shared = counts / (size - 1)
+    coincidence = shared.T @ counts - np.diag(shared.sum(axis=0))
+    margin = coincidence.sum(axis=1)
+    distance = _squared_distance(values, margin, scale)
+    total = float(margin.sum())
+    by_chance = float(margin @ distance @ margin) / (total * (total - 1))
+    if not by_chance > 0:
+        raise UndefinedError("all ratings are equal, so chance explains everything")
+    return 1 - float((coincidence * distance).sum()) / total / by_chance
+
+
+def _squared_distance(values: FloatArray, margin: FloatArray, scale: Scale) -> FloatArray:
+    if scale == "nominal":
+        return 1 - np.eye(len(values))
+    if scale == "interval":
+        return np.subtract.outer(values, values) ** 2
+    middle = np.cumsum(margin) - margin / 2  # ranks of the classes, ties at their middle
+    return np.subtract.outer(middle, middle) ** 2
+
+
+def _beyond_chance(counts: FloatArray, chance: Callable[[FloatArray], float]) -> float:
+    size = counts.sum(axis=1)
+    observed = float(((counts * (counts - 1)).sum(axis=1) / (size * (size - 1))).mean())
+    expected = chance((counts / size[:, np.newaxis]).mean(axis=0))
+    if not expected < 1:
+        raise UndefinedError("all ratings fall into one class, so chance explains everything")
+    return (observed - expected) / (1 - expected)
+
+
+def _with_jackknife(
+    coefficient: Callable[[FloatArray], float], ratings: FloatArray, level: float, name: str
+) -> Estimate:
+    """The coefficient of subjects x classes counts, and its interval from leaving subjects out."""
+    counts = _counts(ratings)
+    value = coefficient(counts)
+    subjects = np.arange(len(counts))
+    try:
+        left_out = np.array([coefficient(counts[subjects != one]) for one in subjects])
+    except UndefinedError as reason:
+        return Estimate(value, method=name, reason=f"no interval: {reason}")
+    low, high = jackknife_interval(value, left_out, level)
+    return Estimate(value, low, high, level, f"{name}, jackknife over subjects")
+
+
+def _counts(ratings: FloatArray) -> FloatArray:
+    """How many readers put each subject into each class; subjects rated once are left out."""
+    table = np.asarray(ratings, dtype=np.float64)
+    is_rated: BoolArray = np.isfinite(table)
+    values, place = np.unique(table[is_rated], return_inverse=True)
+    subject = np.nonzero(is_rated)[0]
+    counts: FloatArray = np.zeros((len(table), max(len(values), 2)))
+    np.add.at(counts, (subject, place), 1.0)
+    counts = counts[counts.sum(axis=1) >= 2]
+    if len(counts) < 2:
+        raise UndefinedError("agreement needs two subjects that two readers rated")
+    return counts
+
+
+def _agreement_weights(classes: int, weights: Weights) -> FloatArray:
+    if weights == "none":
+        return np.eye(classes, dtype=np.float64)
+    place = np.arange(classes) / (classes - 1)
+    apart: FloatArray = np.abs(np.subtract.outer(place, place))
+    weight: FloatArray = 1 - (apart if weights == "linear" else apart**2)
+    return weight

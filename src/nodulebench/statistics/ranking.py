@@ -1,0 +1,140 @@
+"""Replicate values of algorithms -> a leaderboard whose ties do not look like an order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.results import Estimate
+from nodulebench.statistics.compare import Better, Comparison, Replicates, compare_all
+from nodulebench.statistics.intervals import percentile_interval
+
+TIE_RULE = (
+    "From the best value down, an algorithm joins the group of the leader above it unless their "
+    "paired difference is significant after the adjustment over all pairs; then it leads the next "
+    "group. Members of one group share its order only by the luck of this sample."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One line of a leaderboard."""
+
+    name: str
+    value: float
+    rank: int
+    """1 is best; equal values share the better rank."""
+    best_rank: int
+    """Best rank within the interval of ranks over replicates."""
+    worst_rank: int
+    """Worst rank within that interval."""
+    share_first: float
+    """In how many replicates it is first, alone or with others."""
+    group: int
+    """Algorithms with the same number cannot be told apart from their group's leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A leaderboard with the stability of its order."""
+
+    lines: tuple[Ranked, ...]
+    """From the best down."""
+    kendall_tau: Estimate
+    """Mean of Kendall's tau-b between this order and the order in each replicate."""
+    comparisons: tuple[Comparison, ...]
+    tie_rule: str = TIE_RULE
+
+
+def rank_algorithms(
+    replicates: Replicates,
+    *,
+    level: float = 0.95,
+    better: Better = "higher",
+    adjustment: str = "holm",
+) -> Ranking:
+    """Rank algorithms by a figure, with rank intervals and groups that are not separable.
+
+    Raises:
+        UndefinedError: with fewer than two algorithms, or where the figure is undefined for one.
+    """
+    if len(replicates.names) < 2:
+        raise UndefinedError("a ranking needs two algorithms")
+    if not np.isfinite(replicates.value).all():
+        missing = [
+            name
+            for name, value in zip(replicates.names, replicates.value, strict=True)
+            if not np.isfinite(value)
+        ]
+        raise UndefinedError(f"the figure is undefined for {', '.join(missing)}")
+    sign = 1.0 if better == "higher" else -1.0
+    drawn = replicates.replicate[:, np.isfinite(replicates.replicate).all(axis=0)]
+    if drawn.shape[1] < 2:
+        raise UndefinedError("there are no replicates in which all algorithms are defined")
+    rank = ranks(sign * replicates.value[:, np.newaxis])[:, 0]
+    rank_drawn = ranks(sign * drawn)
+    tail = (1 - level) / 2
+    low, high = np.quantile(rank_drawn, [tail, 1 - tail], axis=1, method="inverted_cdf")
+    order = np.argsort(rank, kind="stable")
+    comparisons = compare_all(replicates, level=level, better=better, adjustment=adjustment)
+    group = _tie_groups([replicates.names[place] for place in order], comparisons, 1 - level)
+    return Ranking(
+        lines=tuple(
+            Ranked(
+                name=replicates.names[place],
+                value=float(replicates.value[place]),
+                rank=int(rank[place]),
+                best_rank=int(low[place]),
+                worst_rank=int(high[place]),
+                share_first=float((rank_drawn[place] == 1).mean()),
+                group=group[replicates.names[place]],
+            )
+            for place in order
+        ),
+        kendall_tau=_stability(kendall_tau(sign * replicates.value, sign * drawn), level),
+        comparisons=comparisons,
+    )
+
+
+def ranks(goodness: FloatArray) -> IntArray:
+    """Rank of each row in each column: 1 + how many rows are better."""
+    descending = -np.sort(-goodness, axis=0)
+    found = np.empty(goodness.shape, dtype=np.int64)
+    for row, values in enumerate(goodness):
+        found[row] = 1 + (descending > values).sum(axis=0)
+    return found
+
+
+def kendall_tau(value: FloatArray, drawn: FloatArray) -> FloatArray:
+    """Kendall's tau-b between one order and that of each column; NaN where either is all ties."""
+    left, right = np.triu_indices(len(value), 1)
+    order = np.sign(value[left] - value[right])
+    orders = np.sign(drawn[left] - drawn[right])
+    pairs = np.sqrt(np.count_nonzero(order) * np.count_nonzero(orders, axis=0))
+    tau: FloatArray = np.full(drawn.shape[1], np.nan)
+    np.divide(order @ orders, pairs, out=tau, where=pairs > 0)
+    return tau
+
+
+def _stability(tau: FloatArray, level: float) -> Estimate:
+    method = "Kendall's tau-b over replicates, percentile"
+    defined = tau[np.isfinite(tau)]
+    if not len(defined):
+        return Estimate(None, method=method, reason="all algorithms have the same value")
+    return Estimate(float(defined.mean()), *percentile_interval(defined, level), level, method)
+
+
+def _tie_groups(
+    best_first: list[str], comparisons: tuple[Comparison, ...], alpha: float
+) -> dict[str, int]:
+    p_value = {
+        frozenset((comparison.algorithm, comparison.baseline)): comparison.adjusted_p_value
+        for comparison in comparisons
+    }
+    groups, leader, number = {}, best_first[0], 1
+    for name in best_first:
+        if name != leader and p_value[frozenset((leader, name))] < alpha:
+            leader, number = name, number + 1
+        groups[name] = number
+    return groups

@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from nodulebench.errors import UndefinedError
+from nodulebench.statistics.measurement_agreement import (
+    IccForm,
+    bland_altman,
+    concordance_correlation,
+    intraclass_correlation,
+)
+
+SIX_TARGETS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+)
+"""Four judges on six targets: the example of Shrout and Fleiss 1979."""
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "low", "high"),
+    [
+        ("1,1", 0.17, -0.133, 0.72),
+        ("2,1", 0.29, 0.019, 0.76),
+        ("3,1", 0.71, 0.342, 0.95),
+        ("1,k", 0.44, -0.884, 0.91),
+        ("2,k", 0.62, 0.071, 0.93),
+        ("3,k", 0.91, 0.676, 0.99),
+    ],
+)
+def test_six_forms_on_the_example_of_shrout_and_fleiss(
+    form: IccForm, value: float, low: float, high: float
+) -> None:
+    # values as printed in the paper; intervals as R's psych package gives them
+    found = intraclass_correlation(SIX_TARGETS, form=form)
+    assert found.value == pytest.approx(value, abs=5e-3)
+    assert found.low == pytest.approx(low, abs=6e-4)
+    assert found.high == pytest.approx(high, abs=6e-3)
+
+
+def test_icc_by_hand() -> None:
+    # subjects 1 3, 5 5 and 8 8: means 2 5 8, 36 between on 2, readers ±1/3
+    table = np.array([[1.0, 3.0], [5.0, 5.0], [8.0, 8.0]])
+    between = 2 * 18 / 2
+    within = 2 / 3
+    assert intraclass_correlation(table, form="1,1").value == pytest.approx(
+        (between - within) / (between + within)
+    )
+
+
+def test_a_shift_of_one_reader_lowers_agreement_but_not_consistency() -> None:
+    shifted = SIX_TARGETS + np.array([0, 0, 0, 10])
+    assert intraclass_correlation(shifted, form="3,1").value == pytest.approx(
+        intraclass_correlation(SIX_TARGETS, form="3,1").value
+    )
+    assert (intraclass_correlation(shifted, form="2,1").value or 0) < 0.29
+
+
+def test_the_mean_of_k_measurements_follows_spearman_and_brown() -> None:
+    for kind in ("1", "2", "3"):
+        single = intraclass_correlation(SIX_TARGETS, form=f"{kind},1").value or 0  # type: ignore[arg-type]
+        of_mean = intraclass_correlation(SIX_TARGETS, form=f"{kind},k").value  # type: ignore[arg-type]
+        assert of_mean == pytest.approx(4 * single / (1 + 3 * single))
+
+
+def test_holes_in_the_measurements_leave_icc_undefined() -> None:
+    with pytest.raises(UndefinedError, match="every reader on every subject"):
+        intraclass_correlation(np.array([[1.0, np.nan], [2.0, 3.0]]))
+
+
+def test_readers_without_any_error_leave_the_interval_undefined() -> None:
+    with pytest.raises(UndefinedError, match="agree without error"):
+        intraclass_correlation(np.array([[1.0, 1.0], [2.0, 2.0]]))
+
+
+LARGE_METER = np.array(
+    [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427.0]
+)
+MINI_METER = np.array(
+    [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451.0]
+)
+"""Peak flow by two meters: the example of Bland and Altman 1986."""
+
+
+def test_limits_of_the_example_of_bland_and_altman() -> None:
+    found = bland_altman(LARGE_METER, MINI_METER)
+    assert found.bias.value == pytest.approx(-2.1, abs=0.05)
+    assert found.standard_deviation == pytest.approx(38.8, abs=0.05)
+    # the paper rounds 1.96 to 2: -79.7 and 75.5
+    assert found.lower.value == pytest.approx(-2.1 - 1.96 * 38.8, abs=0.1)
+    assert found.upper.value == pytest.approx(-2.1 + 1.96 * 38.8, abs=0.1)
+    # standard error of the bias 9.4, interval -22.0 to 17.8
+    assert (found.bias.low, found.bias.high) == pytest.approx((-22.0, 17.8), abs=0.1)
+    assert found.count == 17
+
+
+def test_the_interval_of_a_limit_by_hand() -> None:
+    found = bland_altman(LARGE_METER, MINI_METER)
+    z, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, 16)
+    error = found.standard_deviation * np.sqrt(1 / 17 + z**2 / 32)
+    assert found.lower.value is not None
+    assert found.lower.low == pytest.approx(found.lower.value - t * error)
+
+
+def test_about_the_named_share_of_differences_lies_within_the_limits() -> None:
+    random = np.random.default_rng(2)
+    first, second = random.normal(size=(2, 4000))
+    found = bland_altman(first, second, share=0.8)
+    difference = first - second
+    inside = (difference > (found.lower.value or 0)) & (difference < (found.upper.value or 0))
+    assert inside.mean() == pytest.approx(0.8, abs=0.02)
+
+
+def test_one_pair_has_no_limits() -> None:
+    with pytest.raises(UndefinedError, match="two pairs"):
+        bland_altman(np.array([1.0]), np.array([2.0]))
+
+
+def test_concordance_by_hand() -> None:
+    # x 1 2 3, y 2 3 4: covariance 2/3, variances 2/3, shift 1: (4/3) / (4/3 + 1) = 4/7
+    found = concordance_correlation(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]))
+    assert found.value == pytest.approx(4 / 7)
+
+
+def test_concordance_of_equal_measurements_is_one() -> None:
+    found = concordance_correlation(np.array([1.0, 2, 4]), np.array([1.0, 2, 4]))
+    assert found.value == pytest.approx(1)
+    assert found.low is None
+
+
+def test_concordance_never_exceeds_correlation() -> None:
+    found = concordance_correlation(LARGE_METER, MINI_METER)
+    assert found.value is not None
+    assert found.value <= np.corrcoef(LARGE_METER, MINI_METER)[0, 1]
+    assert found.value == pytest.approx(0.943, abs=5e-4)
+
+
+def test_concordance_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    random = np.random.default_rng(9)
+    covered = 0
+    for _ in range(300):
+        x = random.normal(size=60)
+        y = 0.2 + 0.9 * x + random.normal(scale=0.4, size=60)
+        truth = 2 * 0.9 / (1 + 0.81 + 0.16 + 0.04)
+        found = concordance_correlation(x, y)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= truth <= found.high
+    assert 0.91 <= covered / 300 <= 0.99
+
+
+def test_measurements_that_do_not_vary_have_no_concordance() -> None:
+    with pytest.raises(UndefinedError, match="that vary"):
+        concordance_correlation(np.ones(4), np.arange(4.0))

@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from nodulebench.errors import UndefinedError
+from nodulebench.statistics.compare import Replicates
+from nodulebench.statistics.ranking import kendall_tau, rank_algorithms, ranks
+
+
+def drawn(centre: list[float], noise: float, seed: int = 0, count: int = 500) -> Replicates:
+    random = np.random.default_rng(seed)
+    rows = np.array(centre)[:, np.newaxis] + random.normal(scale=noise, size=(len(centre), count))
+    return Replicates(tuple("abcdef"[: len(centre)]), np.array(centre), rows)
+
+
+def test_lines_stand_from_the_best_down() -> None:
+    ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001))
+    assert [line.name for line in ranking.lines] == ["b", "c", "a"]
+    assert [line.rank for line in ranking.lines] == [1, 2, 3]
+    assert [(line.best_rank, line.worst_rank) for line in ranking.lines] == [(1, 1), (2, 2), (3, 3)]
+    assert [line.group for line in ranking.lines] == [1, 2, 3]
+    assert ranking.kendall_tau.value == 1
+    assert ranking.lines[0].share_first == 1
+
+
+def test_where_lower_is_better_the_order_turns() -> None:
+    ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001), better="lower")
+    assert [line.name for line in ranking.lines] == ["a", "c", "b"]
+
+
+def test_equal_values_share_the_better_rank() -> None:
+    ranking = rank_algorithms(drawn([0.7, 0.9, 0.7, 0.1], 0.001))
+    assert [line.rank for line in ranking.lines] == [1, 2, 2, 4]
+
+
+def test_rank_intervals_are_ranks_that_occur() -> None:
+    # b beats a in one of four replicates
+    table = Replicates(
+        ("a", "b"), np.array([0.6, 0.5]), np.array([[0.6, 0.6, 0.6, 0.4], [0.5, 0.5, 0.5, 0.5]])
+    )
+    ranking = rank_algorithms(table, level=0.9)
+    assert [(line.best_rank, line.worst_rank) for line in ranking.lines] == [(1, 2), (1, 2)]
+    assert ranking.lines[0].share_first == 0.75
+    assert ranking.kendall_tau.value == pytest.approx(0.5)
+
+
+def test_algorithms_not_separable_from_the_leader_share_its_group() -> None:
+    ranking = rank_algorithms(drawn([0.80, 0.79, 0.60, 0.59], 0.01))
+    assert [(line.name, line.group) for line in ranking.lines] == [
+        ("a", 1),
+        ("b", 1),
+        ("c", 2),
+        ("d", 2),
+    ]
+    assert "joins the group of the leader" in ranking.tie_rule
+
+
+def test_a_group_is_measured_from_its_leader_not_in_a_chain() -> None:
+    # neighbours are inseparable, the ends are far apart
+    ranking = rank_algorithms(drawn([0.90, 0.885, 0.87, 0.855, 0.84], 0.007, count=4000))
+    assert [line.group for line in ranking.lines] == [1, 1, 2, 2, 3]
+
+
+def test_all_pairs_stand_behind_the_groups() -> None:
+    ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001))
+    assert len(ranking.comparisons) == 3
+    assert {one.adjustment for one in ranking.comparisons} == {"holm"}
+
+
+def test_equal_algorithms_have_no_order_to_be_stable() -> None:
+    same = Replicates(("a", "b"), np.array([0.5, 0.5]), np.full((2, 10), 0.5))
+    ranking = rank_algorithms(same)
+    assert ranking.kendall_tau.value is None
+    assert ranking.kendall_tau.reason == "all algorithms have the same value"
+    assert [line.group for line in ranking.lines] == [1, 1]
+
+
+def test_an_undefined_algorithm_is_named() -> None:
+    table = Replicates(("a", "b"), np.array([0.5, np.nan]), np.ones((2, 5)))
+    with pytest.raises(UndefinedError, match="the figure is undefined for b"):
+        rank_algorithms(table)
+
+
+def test_one_algorithm_is_no_ranking() -> None:
+    with pytest.raises(UndefinedError, match="needs two algorithms"):
+        rank_algorithms(drawn([0.5], 0.1))
+
+
+VALUES = st.lists(st.integers(0, 4), min_size=2, max_size=7)
+
+
+@settings(max_examples=80)
+@given(VALUES)
+def test_ranks_are_those_of_scipy(values: list[int]) -> None:
+    found = ranks(np.array(values, dtype=float)[:, np.newaxis])[:, 0]
+    expected = stats.rankdata([-value for value in values], method="min")
+    assert found.tolist() == expected.astype(int).tolist()
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=7))
+def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    first, second = np.array(pairs, dtype=float).T
+    found = kendall_tau(first, second[:, np.newaxis])[0]
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(stats.kendalltau(first, second).statistic)
