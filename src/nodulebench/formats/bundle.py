@@ -56,6 +56,8 @@ def write_reference(reference: Reference, folder: Path) -> None:
             "files": {name: file_digest(stage / name) for name in tables},
         }
         write_json(manifest, stage / MANIFEST)
+    if reference.slices is None:
+        (folder / _SLICES).unlink(missing_ok=True)  # those of an older bundle in the same place
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

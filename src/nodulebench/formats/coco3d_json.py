@@ -18,7 +18,7 @@ from nodulebench.formats.case_names import algorithm_name, case_of_image
 from nodulebench.formats.digest import file_digest
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import entries, number, numbers, read_json, write_json
+from nodulebench.formats.json_text import entries, number, place_numbers, read_json, write_json
 from nodulebench.model.geometry import geometries
 from nodulebench.model.tables import NODULE_TYPES, Reference, Submission
 
@@ -133,7 +133,7 @@ def _row(
     if not isinstance(image, int | str) or image not in case_of:
         problems.append(Problem(f"{place}.image_id", f"'{image}' is not the id of an image."))
         return {}
-    box = numbers(item.get("bbox"), 6, f"{place}.bbox", problems) or []
+    box = place_numbers(item.get("bbox"), 6, f"{place}.bbox", problems) or []
     score = item.get("score")
     return {
         "case_id": case_of[image],

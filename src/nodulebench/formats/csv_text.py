@@ -84,7 +84,16 @@ def read_header(path: Path) -> list[str]:
     Raises:
         InputError: if it has none, or a name stands twice.
     """
-    header = next(csv.reader([read_head(path)]), [])
+    try:
+        header = next(csv.reader([read_head(path)]), [])
+    except csv.Error as error:
+        raise InputError(
+            Problem(
+                f"{path.name} line 1",
+                f"is not comma-separated text ({error}).",
+                "End lines with a line feed.",
+            )
+        ) from error
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
         raise InputError(

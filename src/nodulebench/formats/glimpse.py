@@ -50,9 +50,10 @@ def glimpse(path: Path) -> Glimpse:
     if start.startswith((b"{", b"[")):
         document = read_json(path)
         return Glimpse(path, "json", _keys(document), document)
+    header = read_header(path)
     if path.name.lower().endswith((".json", ".json.gz")):
         raise InputError(Problem(str(path), "is not JSON: it starts with neither '{' nor '['."))
-    return Glimpse(path, "csv", frozenset(read_header(path)))
+    return Glimpse(path, "csv", frozenset(header))
 
 
 def _keys(document: Any) -> frozenset[str]:

@@ -12,7 +12,14 @@ from nodulebench.formats.digest import file_digest
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import entries, kind_of, number, numbers, read_json, write_json
+from nodulebench.formats.json_text import (
+    entries,
+    kind_of,
+    number,
+    place_numbers,
+    read_json,
+    write_json,
+)
 from nodulebench.formats.slice_boxes import gather
 from nodulebench.formats.slice_places import placed
 from nodulebench.model.geometry import geometries
@@ -126,7 +133,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """One row per point or box of a document."""
     kind = document.get("type")
-    if kind not in _LIST_OF:
+    if not isinstance(kind, str) or kind not in _LIST_OF:
         what = f"has the type '{kind}'." if kind else "has no type."
         problems.append(Problem(place, what, f"Known: {POINTS}, {BOXES}."))
         return
@@ -144,7 +151,7 @@ def _rows(
 
 
 def _point(item: dict[str, Any], where: str, problems: list[Problem]) -> dict[str, float]:
-    point = numbers(item.get("point"), 3, f"{where}.point", problems)
+    point = place_numbers(item.get("point"), 3, f"{where}.point", problems)
     return {} if point is None else dict(zip(("x_mm", "y_mm", "z_mm"), point, strict=True))
 
 
@@ -154,7 +161,7 @@ def _box(item: dict[str, Any], where: str, problems: list[Problem]) -> dict[str,
         problems.append(Problem(f"{where}.corners", "is not a list of four points."))
         return {}
     found = [
-        numbers(corner, 3, f"{where}.corners[{place}]", problems)
+        place_numbers(corner, 3, f"{where}.corners[{place}]", problems)
         for place, corner in enumerate(corners)
     ]
     kept = [corner for corner in found if corner is not None]
@@ -254,7 +261,8 @@ def _refuse(glimpse: Glimpse) -> str:
         return glimpse.is_not("json", "folder")
     first = content[0] if isinstance(content, list) and content else content
     kind = first.get("type") if isinstance(first, dict) else None
-    return "" if kind in _LIST_OF else f"type is not {POINTS} or {BOXES}"
+    is_known = isinstance(kind, str) and kind in _LIST_OF
+    return "" if is_known else f"type is not {POINTS} or {BOXES}"
 
 
 FORMAT = Format(

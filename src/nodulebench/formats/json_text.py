@@ -9,6 +9,7 @@ from typing import Any
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.csv_text import open_bytes
 from nodulebench.formats.folder import staged_file
+from nodulebench.model.geometry import FARTHEST_MM
 
 _MOST_BYTES = 1 << 30
 
@@ -80,6 +81,18 @@ def numbers(value: Any, count: int, where: str, problems: list[Problem]) -> list
     ]
     kept = [item for item in found_numbers if item is not None]
     return kept if len(kept) == count else None
+
+
+def place_numbers(
+    value: Any, count: int, where: str, problems: list[Problem]
+) -> list[float] | None:
+    """A JSON list of so many numbers that can be places or sizes in a patient."""
+    found = numbers(value, count, where, problems)
+    if found is not None and max(map(abs, found)) > FARTHEST_MM:
+        farthest = max(found, key=abs)
+        problems.append(Problem(where, f"{farthest:g} is too large for a place in a patient."))
+        return None
+    return found
 
 
 def number(value: Any, where: str, problems: list[Problem]) -> float | None:

@@ -20,7 +20,7 @@ from nodulebench.formats.case_names import algorithm_name, case_of_image, file_o
 from nodulebench.formats.digest import file_digest
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import entries, numbers, read_json, write_json
+from nodulebench.formats.json_text import entries, numbers, place_numbers, read_json, write_json
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.geometry import lps_to_ras
 from nodulebench.model.tables import Reference, Submission
@@ -164,7 +164,8 @@ def _boxes(item: dict[str, Any], place: str, problems: list[Problem]) -> list[li
         problems.append(Problem(f"{place}.box", "is not a list of boxes."))
         return []
     found = [
-        numbers(box, 6, f"{place}.box[{number}]", problems) for number, box in enumerate(boxes)
+        place_numbers(box, 6, f"{place}.box[{number}]", problems)
+        for number, box in enumerate(boxes)
     ]
     return [box for box in found if box is not None]
 

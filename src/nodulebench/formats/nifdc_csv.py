@@ -1,5 +1,6 @@
 """NIFDC-style CSV: one row per nodule or mark and slice, in millimetres (LPS)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,7 @@ from nodulebench.formats.glimpse import Glimpse
 from nodulebench.formats.slice_boxes import gather
 from nodulebench.formats.slice_places import placed
 from nodulebench.formats.table_file import read_cases
-from nodulebench.model.geometry import geometries
+from nodulebench.model.geometry import FARTHEST_MM, geometries
 from nodulebench.model.linking import link_boxes
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import (
@@ -38,19 +39,31 @@ COLUMNS = (
     "contour",
 )
 _SAID = ("type", "density", "malignancy", "category")
+_FREE = ("nodule_id", "slice_index")
+"""What may be found out: boxes can be linked, and slices found from their heights."""
+
+
+def _with_limits(column: Column) -> Column:
+    if column.unit != "mm":
+        return replace(column, is_required=column.is_required and column.name not in _FREE)
+    lowest = -FARTHEST_MM if column.minimum is None else column.minimum
+    return replace(column, minimum=lowest, maximum=FARTHEST_MM)
+
+
 _ROWS = TableSchema(
     "NIFDC CSV",
     "One row per nodule or mark and slice.",
     (
-        *NODULE_SLICES.columns,
+        Column("line", pl.Int64, "the line of the file"),
+        *(_with_limits(column) for column in NODULE_SLICES.columns),
         *(column for column in MARKS.columns if column.name in ("score", *_SAID)),
         Column("is_ignored", pl.Boolean, "marks on it do not count", is_required=False),
     ),
-    key=("case_id", "nodule_id", "slice_index"),
+    key=("line",),
 )
 _NEEDED = ("case_id", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
 _TEXT = ("nodule_id", "type", "density", "category", "contour", "is_ignored")
-_NUMBERS = tuple(column.name for column in _ROWS.columns if column.dtype.is_numeric())
+_NUMBERS = tuple(column.name for column in _ROWS.columns[1:] if column.dtype.is_numeric())
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _CONTOUR = rf"^{_NUMBER} {_NUMBER}(;{_NUMBER} {_NUMBER}){{2,}}$"
 _MOST_NAMED = 5
@@ -63,16 +76,16 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     ``link_boxes``). ``slice_index`` or ``z_mm`` may be left out where the geometry of the cases is
     known. A row with nothing but a ``case_id`` says that the case has no mark.
     """
-    boxes = _read_rows(path, cases).filter(~_is_bare())
+    boxes = _boxes(_read_rows(path), path, cases)
+    notices: tuple[str, ...] = ()
     if _is_nameless(boxes, path):
-        rows, notices = _linked(boxes, path)
-    else:
-        rows, notices = _conform(boxes, path), ()
-    rows = rows.rename({"nodule_id": "mark_id"})
+        boxes, notices = _linked(boxes, path)
+    slices = NODULE_SLICES.conform(boxes, path.name, boxes["line"])
+    marks = gather(boxes, "nodule_id").rename({"nodule_id": "mark_id"})
     return Submission(
         name=algorithm_name(path),
-        marks=MARKS.arrange(gather(rows, "mark_id")),
-        slices=MARK_SLICES.arrange(rows),
+        marks=MARKS.arrange(marks),
+        slices=MARK_SLICES.arrange(slices.rename({"nodule_id": "mark_id"})),
         digest=file_digest(path),
         notices=notices,
     )
@@ -88,23 +101,22 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
     if path.is_dir():
         file = path / "nodules.csv"
         cases = read_cases(path / "cases.csv") if cases is None else cases
-    every_row = _read_rows(file, cases)
-    rows = _conform(every_row.filter(~_is_bare()), file).with_columns(
-        pl.col("is_ignored").fill_null(False)
-    )
-    _refuse_contradictions(rows, file.name)
+    rows = _read_rows(file)
+    boxes = _boxes(rows, file, cases).with_columns(pl.col("is_ignored").fill_null(False))
+    slices = NODULE_SLICES.conform(boxes, file.name, boxes["line"])
+    _refuse_contradictions(boxes, file.name)
     if cases is None:
-        cases = CASES.arrange(every_row.select("case_id").unique(maintain_order=True))
-    refuse_unlisted(every_row["case_id"], cases, file.name)
-    ignored = rows.group_by("case_id", "nodule_id", maintain_order=True).agg(
+        cases = CASES.arrange(rows.select("case_id").unique(maintain_order=True))
+    refuse_unlisted(rows["case_id"], cases, file.name)
+    ignored = boxes.group_by("case_id", "nodule_id", maintain_order=True).agg(
         pl.col("is_ignored").any()
     )
-    nodules = gather(rows, "nodule_id").with_columns(ignored["is_ignored"])
+    nodules = gather(boxes, "nodule_id").with_columns(ignored["is_ignored"])
     return Reference(
         name=algorithm_name(path),
         cases=cases,
         nodules=NODULES.arrange(nodules.drop("score")),
-        slices=NODULE_SLICES.arrange(rows),
+        slices=slices,
     )
 
 
@@ -132,8 +144,8 @@ def write_reference(reference: Reference, path: Path) -> None:
     write_csv(ordered.select(*COLUMNS, "is_ignored"), path)
 
 
-def _read_rows(path: Path, cases: pl.DataFrame | None) -> pl.DataFrame:
-    """The rows of the file with all columns of the format, typed, and their lines."""
+def _read_rows(path: Path) -> pl.DataFrame:
+    """The rows of the file with all columns of the format and their lines."""
     header = read_header(path)
     require_columns(path, header, _NEEDED)
     if not {"slice_index", "z_mm"} & set(header):
@@ -142,35 +154,34 @@ def _read_rows(path: Path, cases: pl.DataFrame | None) -> pl.DataFrame:
         path, text=("case_id",), numbers=(), optional_text=_TEXT, optional_numbers=_NUMBERS
     )
     missing = [name for name in (*_TEXT, *_NUMBERS) if name not in header]
-    rows = found.with_columns(
+    return found.with_columns(
         pl.lit(None, dtype=pl.String if name in _TEXT else pl.Float64).alias(name)
         for name in missing
     ).with_columns(pl.col(_TEXT).replace("", None))
-    has_box = pl.all_horizontal(pl.col("center_x_mm", "center_y_mm").is_not_null())
-    rows = rows.with_columns(place=pl.format("{} line {}", pl.lit(path.name), "line"))
-    boxes = placed(rows.filter(has_box), geometries(cases), path.name)
-    return pl.concat([boxes, rows.filter(~has_box)], how="vertical_relaxed").sort("line")
 
 
-def _is_bare() -> pl.Expr:
-    """A row that names a case and says nothing of it."""
-    return pl.all_horizontal(pl.col(*_TEXT, *_NUMBERS).is_null())
+def _boxes(rows: pl.DataFrame, path: Path, cases: pl.DataFrame | None) -> pl.DataFrame:
+    """The rows that say more than the name of a case, checked, with slice and height."""
+    is_bare = pl.all_horizontal(pl.col(*_TEXT, *_NUMBERS).is_null())
+    given = rows.filter(~is_bare)
+    typed = _ROWS.conform(given, path.name, given["line"])
+    _refuse_contours(typed, path.name)
+    places = pl.format("{} line {}", pl.lit(path.name), "line")
+    located = placed(typed.with_columns(place=places), geometries(cases), path.name)
+    return located.cast({"slice_index": pl.Int64})
 
 
-def _conform(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """The rows as the format wants them, contours included."""
-    typed = _ROWS.conform(rows, path.name, rows["line"])
+def _refuse_contours(rows: pl.DataFrame, name: str) -> None:
     bad = rows.filter(~pl.col("contour").str.contains(_CONTOUR))
     if bad.height:
         raise InputError(
             Problem(
-                f"{path.name} line {line}",
+                f"{name} line {line}",
                 f"contour '{contour[:40]}' is not a list of at least three points.",
                 "Write it as 'x y;x y;x y' in mm.",
             )
             for line, contour in bad.select("line", "contour").head(_MOST_NAMED).iter_rows()
         )
-    return typed
 
 
 def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:
@@ -190,15 +201,14 @@ def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:
 
 def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The boxes with the ids of the marks that they were linked into."""
-    rows = _conform(boxes.with_columns(nodule_id=pl.col("line").cast(pl.String)), path)
-    numbers = pl.Series("number", link_boxes(rows))
-    rows = rows.with_columns(nodule_id="linked-" + (numbers + 1).cast(pl.String))
-    marks = rows.select("case_id", "nodule_id").n_unique()
+    numbers = pl.Series("number", link_boxes(boxes))
+    linked = boxes.with_columns(nodule_id="linked-" + (numbers + 1).cast(pl.String))
+    marks = linked.select("case_id", "nodule_id").n_unique()
     notice = (
-        f"{path.name} has no nodule_id: {rows.height} boxes were linked into {marks} marks (on "
+        f"{path.name} has no nodule_id: {boxes.height} boxes were linked into {marks} marks (on "
         "adjacent slices, the centre of one box inside the other, nearest first)."
     )
-    return rows, (notice,)
+    return linked, (notice,)
 
 
 def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:

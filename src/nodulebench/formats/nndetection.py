@@ -16,7 +16,7 @@ from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
 from nodulebench.formats.safe_pickle import read_pickle
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import Geometry, geometries
+from nodulebench.model.geometry import FARTHEST_MM, Geometry, checked_geometry, geometries
 from nodulebench.model.tables import Submission
 
 SUFFIX = "_boxes.pkl"
@@ -112,12 +112,14 @@ def _array(content: dict[str, Any], key: str, file: Path) -> FloatArray:
     """An array of finite numbers, boxes with six columns."""
     try:
         array = np.asarray(content[key], dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(Problem(file.name, f"'{key}' is not an array of numbers.")) from error
     if key == "pred_boxes" and array.size % 6:
         raise InputError(Problem(file.name, f"'{key}' is not an array with six columns."))
     if not np.isfinite(array).all():
         raise InputError(Problem(file.name, f"'{key}' holds a value that is not a finite number."))
+    if key == "pred_boxes" and np.abs(array).max(initial=0.0) > FARTHEST_MM:
+        raise InputError(Problem(file.name, f"'{key}' holds a value that is no place in an image."))
     return array
 
 
@@ -128,7 +130,7 @@ def _own_geometry(content: dict[str, Any], file: Path) -> Geometry:
             for key in ("itk_spacing", "itk_origin")
         )
         direction = np.asarray(content["itk_direction"], dtype=np.float64).reshape(3, 3)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise InputError(
             Problem(
                 file.name,
@@ -136,7 +138,7 @@ def _own_geometry(content: dict[str, Any], file: Path) -> Geometry:
                 "Give the cases with spacing and origin.",
             )
         ) from error
-    return Geometry(spacing, origin, direction)
+    return checked_geometry(spacing, origin, direction, None, file.name)
 
 
 def _content(boxes: pl.DataFrame, grid: Geometry) -> dict[str, Any]:

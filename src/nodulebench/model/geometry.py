@@ -18,6 +18,8 @@ GEOMETRY_COLUMNS = (
     "origin_y_mm",
     "origin_z_mm",
 )
+FARTHEST_MM = 1e6
+"""Nothing in a patient is a kilometre away or as large; such a number is a slip."""
 ORTHONORMAL_TOLERANCE = 1e-3
 """How far direction cosines may be from orthonormal: headers round them."""
 
@@ -75,6 +77,12 @@ class Geometry:
         return voxels
 
     @property
+    def is_axial(self) -> bool:
+        """Whether the slices lie across the z axis, so that each has one height."""
+        tilt = np.abs(self.direction)
+        return bool(max(tilt[2, :2].max(), tilt[:2, 2].max()) < ORTHONORMAL_TOLERANCE)
+
+    @property
     def is_head_first(self) -> bool:
         """Whether the image's slice 0 is the one nearest the head."""
         return bool(self.direction[2, 2] < 0)
@@ -115,7 +123,8 @@ class Geometry:
         """Whether points lie in the image; everywhere true where its size is unknown."""
         if self.size is None:
             return np.ones(len(point_mm), dtype=np.bool_)
-        index = self.to_index(point_mm)
+        with np.errstate(over="ignore", invalid="ignore"):  # places beyond any number are outside
+            index = self.to_index(point_mm)
         is_inside: BoolArray = np.all((index >= -0.5) & (index <= self.size - 0.5), axis=1)
         return is_inside
 
@@ -171,12 +180,45 @@ def lps_to_ras(point_mm: FloatArray) -> FloatArray:
     return turned
 
 
+def checked_geometry(
+    spacing_mm: FloatArray,
+    origin_mm: FloatArray,
+    direction: FloatArray,
+    size: IntArray | None,
+    where: str,
+) -> Geometry:
+    """A geometry that can be one.
+
+    Raises:
+        InputError: if the spacing is not positive, the direction not orthonormal, or a number is
+            beyond all reason.
+    """
+    problems = []
+    if not np.all((spacing_mm > 0) & (spacing_mm < FARTHEST_MM)):
+        problems.append(Problem(where, f"has a voxel size that cannot be: {_shown(spacing_mm)}."))
+    if not np.all(np.abs(origin_mm) < FARTHEST_MM):
+        problems.append(Problem(where, f"has an origin that cannot be: {_shown(origin_mm)}."))
+    largest = 1 + ORTHONORMAL_TOLERANCE
+    if not np.all(np.abs(direction) < largest) or not np.allclose(
+        direction @ direction.T, np.eye(3), atol=ORTHONORMAL_TOLERANCE
+    ):
+        problems.append(
+            Problem(
+                where,
+                f"direction '{_shown(direction.reshape(-1))}' is not nine orthonormal cosines.",
+                "Give them row by row, separated by spaces; leave it empty for an axial image.",
+            )
+        )
+    if problems:
+        raise InputError(problems)
+    return Geometry(spacing_mm, origin_mm, direction, size)
+
+
 def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, Geometry]:
     """The geometry of every case whose spacing and origin are given.
 
     Raises:
-        InputError: with one problem per spacing that is not positive and per direction that is
-            not nine orthonormal cosines.
+        InputError: with every problem of spacing, origin and direction.
     """
     if cases is None or not set(GEOMETRY_COLUMNS) <= set(cases.columns):
         return {}
@@ -186,32 +228,32 @@ def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, G
         where = f"{source} case '{row['case_id']}'"
         values = np.array([row[name] for name in GEOMETRY_COLUMNS], dtype=np.float64)
         sizes = [row.get(name) for name in ("size_x", "size_y", "size_z")]
-        direction = _direction(row.get("direction"))
-        if not np.all(values[:3] > 0):
-            problems.append(Problem(where, "has a voxel size that is not positive."))
-        elif direction is None:
-            problems.append(
-                Problem(
-                    where,
-                    f"direction '{row['direction']}' is not nine orthonormal cosines.",
-                    "Give them row by row, separated by spaces; leave it empty for an axial image.",
-                )
-            )
-        else:
-            size = None if None in sizes else np.array(sizes, dtype=np.int64)
-            found[row["case_id"]] = Geometry(values[:3], values[3:], direction, size)
+        size = None if None in sizes else np.array(sizes, dtype=np.int64)
+        try:
+            direction = _direction(row.get("direction"), where)
+            found[row["case_id"]] = checked_geometry(values[:3], values[3:], direction, size, where)
+        except InputError as error:
+            problems.extend(error.problems)
     if problems:
         raise InputError(problems)
     return found
 
 
-def _direction(text: str | None) -> FloatArray | None:
-    """Nine cosines as a matrix; None where they are not."""
+def _direction(text: str | None, where: str) -> FloatArray:
+    """Nine cosines as a matrix; an empty text stands for an axial image."""
     if not text:
         return np.eye(3)
     try:
-        matrix = np.array(text.replace(",", " ").split(), dtype=np.float64).reshape(3, 3)
-    except ValueError:
-        return None
-    is_right = np.allclose(matrix @ matrix.T, np.eye(3), atol=ORTHONORMAL_TOLERANCE)
-    return matrix if is_right else None
+        return np.array(text.replace(",", " ").split(), dtype=np.float64).reshape(3, 3)
+    except ValueError as error:
+        raise InputError(
+            Problem(
+                where,
+                f"direction '{text[:60]}' is not nine orthonormal cosines.",
+                "Give them row by row, separated by spaces; leave it empty for an axial image.",
+            )
+        ) from error
+
+
+def _shown(values: FloatArray) -> str:
+    return " ".join(f"{value:g}" for value in values)

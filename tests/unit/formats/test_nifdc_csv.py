@@ -194,8 +194,26 @@ def test_every_problem_is_told_with_its_line(tmp_path: Path) -> None:
         "x.csv line 2: type 'round' is not one of: solid, part_solid, pure_ground_glass, "
         "calcified, pleural, pleural_calcified.",
         "x.csv line 3: malignancy '2.0' is above 1.",
-        "x.csv line 3: case_id 'a', nodule_id 'n', slice_index '10' was given before. case_id and "
-        "nodule_id and slice_index must be unique; remove or renumber the row.",
+    ]
+
+
+def test_a_slice_given_twice_is_refused(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        HEADER + "a,n,10,-80,5,5,6,6,,,,,,,\n\na,n,10,-80,5,5,7,7,,,,,,,\n",
+    )
+    for read in (read_marks, read_reference):
+        assert told(read, path) == [
+            "x.csv line 4: case_id 'a', nodule_id 'n', slice_index '10' was given before. case_id "
+            "and nodule_id and slice_index must be unique; remove or renumber the row."
+        ]
+
+
+def test_a_box_a_kilometre_away_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, HEADER + "a,n,10,1e300,-2e6,5,6,6,,,,,,,\n")
+    assert told(read_marks, path, cases()) == [
+        "x.csv line 2: z_mm '1e+300' is above 1e+06.",
+        "x.csv line 2: center_x_mm '-2000000.0' is below -1e+06.",
     ]
 
 

@@ -1,0 +1,95 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from builders import Slice, case, ignored, nodule, reference
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import read_reference, write_reference
+
+
+def written(folder: Path) -> Path:
+    box = Slice(3, 1.0, 2.0, 8.0, 8.0)
+    truth = reference(
+        case("a", nodule(8, (1, 2, 3), box, type="solid"), ignored(4), patient_id="p", vendor="V"),
+        case("b", patient_id="q", vendor="W"),
+    )
+    write_reference(truth, folder / "set")
+    return folder / "set"
+
+
+def test_a_test_set_comes_back_as_it_was(tmp_path: Path) -> None:
+    found = read_reference(written(tmp_path))
+    assert found.name == "test"
+    assert found.cases.select("case_id", "patient_id", "vendor").rows() == [
+        ("a", "p", "V"),
+        ("b", "q", "W"),
+    ]
+    assert found.nodules.select("nodule_id", "diameter_mm", "is_ignored", "type").rows() == [
+        ("n0", 8.0, False, "solid"),
+        ("n1", 4.0, True, None),
+    ]
+    assert found.slices is not None
+    assert found.slices["slice_index"].to_list() == [3]
+
+
+def test_the_manifest_lists_every_table_with_its_digest(tmp_path: Path) -> None:
+    manifest = json.loads((written(tmp_path) / "manifest.json").read_text())
+    assert manifest["schema"] == "nodulebench/bundle@1"
+    assert (manifest["name"], manifest["cases"], manifest["nodules"]) == ("test", 2, 2)
+    assert sorted(manifest["files"]) == [
+        "cases.parquet",
+        "nodule_slices.parquet",
+        "nodules.parquet",
+    ]
+    assert all(len(digest) == len("sha256:") + 64 for digest in manifest["files"].values())
+
+
+def test_a_changed_table_is_refused(tmp_path: Path, told) -> None:
+    folder = written(tmp_path)
+    (folder / "nodules.parquet").write_bytes((folder / "cases.parquet").read_bytes())
+    (folder / "nodule_slices.parquet").unlink()
+    assert told(read_reference, folder) == [
+        "set/nodules.parquet: is not as the manifest says: it was changed after the bundle was "
+        "written. Get the bundle anew from whoever keeps it.",
+        "set/nodule_slices.parquet: is listed in the manifest, but is not there.",
+    ]
+
+
+def test_a_table_that_the_manifest_does_not_list_is_refused(tmp_path: Path, told) -> None:
+    folder = written(tmp_path)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]["nodule_slices.parquet"], manifest["files"]["cases.parquet"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert told(read_reference, folder) == [
+        "set/cases.parquet: is not listed in the manifest.",
+        "set/nodule_slices.parquet: is not listed in the manifest.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ([], "has the schema 'None', not 'nodulebench/bundle@1'"),
+        ({"schema": "nodulebench/bundle@2"}, "has the schema 'nodulebench/bundle@2', not"),
+        ({"schema": "nodulebench/bundle@1", "name": "x", "files": []}, "has no name and files"),
+    ],
+)
+def test_a_wrong_manifest_is_refused(tmp_path: Path, manifest: object, message: str) -> None:
+    folder = written(tmp_path)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=message):
+        read_reference(folder)
+
+
+def test_a_bundle_can_be_written_over_an_older_one(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    (folder / "images").mkdir()
+    write_reference(reference(case("c")), folder)
+    found = read_reference(folder)
+    assert (found.cases["case_id"].to_list(), found.nodules.height, found.slices) == (
+        ["c"],
+        0,
+        None,
+    )
+    assert (folder / "images").is_dir()
