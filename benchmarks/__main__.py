@@ -3,7 +3,13 @@
 import sys
 from importlib import import_module
 
-NAMES = ("evaluate_luna16", "evaluate_growth", "evaluate_nifdc", "command_line")
+NAMES = (
+    "evaluate_luna16",
+    "evaluate_growth",
+    "evaluate_nifdc",
+    "compare_algorithms",
+    "command_line",
+)
 
 for name in sys.argv[1:] or NAMES:
     print(f"\n## {name}\n")

@@ -151,3 +151,8 @@ def test_concordance_interval_covers_the_truth_about_as_often_as_it_says() -> No
 def test_measurements_that_do_not_vary_have_no_concordance() -> None:
     with pytest.raises(UndefinedError, match="that vary"):
         concordance_correlation(np.ones(4), np.arange(4.0))
+
+
+def test_one_reader_has_no_intraclass_correlation() -> None:
+    with pytest.raises(UndefinedError, match="two subjects and two readers"):
+        intraclass_correlation(np.ones((4, 1)))

@@ -144,3 +144,23 @@ def test_marks_are_inclusive_at_their_bounds(p_value: float, mark: str) -> None:
     from nodulebench.statistics.significance import Significance
 
     assert Significance("any", 1.0, p_value).mark == mark
+
+
+def test_one_group_is_no_analysis_of_variance() -> None:
+    with pytest.raises(UndefinedError, match="at least two groups"):
+        one_way_anova([GroupSummary(1, 1, 3)])
+
+
+def test_two_groups_that_do_not_vary_leave_t_undefined() -> None:
+    with pytest.raises(UndefinedError, match="neither group varies"):
+        unpaired_t(GroupSummary(1, 0, 3), GroupSummary(2, 0, 3))
+
+
+def test_conditions_that_never_differ_leave_friedman_undefined() -> None:
+    with pytest.raises(UndefinedError, match="the conditions never differ"):
+        friedman(np.array([[1.0, 1, 1], [2, 2, 2]]))
+
+
+def test_one_unit_is_no_pair() -> None:
+    with pytest.raises(UndefinedError, match="at least two units"):
+        repeated_measures_anova(TABLE[:1])

@@ -184,3 +184,30 @@ def test_the_test_rejects_equal_treatments_about_as_often_as_it_says() -> None:
         study = obuchowski_rockette(figures_from_ratings(rating, is_abnormal))
         rejected += study.random_readers_random_cases.significance.p_value < 0.05
     assert rejected / 200 < 0.09
+
+
+def test_an_error_below_zero_leaves_the_analysis_undefined() -> None:
+    given = by_hand()
+    covariance = given.covariance.copy()
+    covariance[0, 0, 1, 0] = covariance[1, 0, 0, 0] = 2.0  # beyond the variance: no real data
+    with pytest.raises(UndefinedError, match="fixed readers and random cases is not positive"):
+        obuchowski_rockette(ReaderFigures(given.value, covariance, "given"))
+
+
+def test_one_reader_cannot_stand_for_all() -> None:
+    with pytest.raises(UndefinedError, match="needs two readers"):
+        one_treatment(np.array([0.1]), np.array([[0.2]]), "given")
+
+
+def test_readers_who_do_not_differ_have_a_mean_without_interval() -> None:
+    given = by_hand()
+    value = np.array([[0.5, 0.7], [0.8, 0.8]])
+    study = obuchowski_rockette(ReaderFigures(value, given.covariance, "given"))
+    assert study.treatment_means[1].value == pytest.approx(0.8)
+    assert study.treatment_means[1].low is None
+    assert study.treatment_means[1].reason.startswith("the readers do not differ")
+
+
+def test_the_jackknife_needs_two_cases_of_each_kind() -> None:
+    with pytest.raises(UndefinedError, match="two abnormal and two normal cases"):
+        figures_from_ratings(RATING[..., 17:], IS_ABNORMAL[17:])

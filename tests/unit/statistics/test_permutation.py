@@ -207,3 +207,26 @@ def test_p_values_of_equal_algorithms_are_even() -> None:
         )
         small += found.p_value <= 0.1
     assert small / 200 <= 0.15
+
+
+def test_marks_without_scores_can_be_swapped() -> None:
+    silent = [
+        tuple(
+            replace(one, marks=tuple(with_score(item, None) for item in one.marks)) for one in cases
+        )
+        for cases in (FINDER, BLIND)
+    ]
+    found = permutation_test(
+        recall, cohort(*silent[0]), cohort(*silent[1]), unit_of_case=EACH, permutations=8, seed=0
+    )
+    assert found.p_value == 2 / 8
+
+
+def test_a_figure_without_a_value_is_undefined() -> None:
+    def nothing(_: LabelledCohort, weight: WeightArray) -> FloatArray:
+        return np.full(len(weight), np.nan)
+
+    with pytest.raises(UndefinedError, match="undefined for one of the algorithms"):
+        permutation_test(
+            nothing, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=8, seed=0
+        )

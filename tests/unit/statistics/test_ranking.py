@@ -108,3 +108,14 @@ def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
         assert np.isnan(found)
     else:
         assert found == pytest.approx(stats.kendalltau(first, second).statistic)
+
+
+def test_replicates_undefined_for_some_algorithm_are_left_out() -> None:
+    table = Replicates(
+        ("a", "b"),
+        np.array([0.6, 0.5]),
+        np.array([[0.6, 0.6, np.nan, 0.6], [0.5, 0.7, 0.9, 0.5]]),
+    )
+    assert rank_algorithms(table).lines[0].share_first == pytest.approx(2 / 3)
+    with pytest.raises(UndefinedError, match="no replicates in which all algorithms are defined"):
+        rank_algorithms(Replicates(table.names, table.value, np.full((2, 4), np.nan)))

@@ -6,7 +6,10 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.statistics.sample_size.plan import LARGEST_SIZE, Plan, check_between, curve_around
+from nodulebench.statistics.sample_size.plan import Plan, check_between, curve_around
+
+LARGEST_TEST = 100_000
+"""Sizes beyond this are not tried: every size is, one after the other."""
 
 Distribution = Callable[[FloatArray | IntArray, IntArray], FloatArray]
 """Cumulative probability of a count, given the count and the size of the test."""
@@ -88,7 +91,7 @@ def smallest_test(
         power: smallest probability of passing rightly.
     """
     start, width = 1, 512
-    while start <= LARGEST_SIZE:
+    while start <= LARGEST_TEST:
         sizes = np.arange(start, start + width)
         limit = largest_limit(guess(sizes), sizes, if_unacceptable, alpha)
         reached = (limit >= 0) & (if_expected(limit, sizes) >= power)
@@ -99,7 +102,7 @@ def smallest_test(
     raise InputError(
         Problem(
             "acceptance test",
-            f"no size up to {LARGEST_SIZE} suffices.",
+            f"no size up to {LARGEST_TEST} suffices.",
             "Move the expected value away from the unacceptable one.",
         )
     )

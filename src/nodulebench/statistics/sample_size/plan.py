@@ -8,7 +8,7 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem
 
-LARGEST_SIZE = 10_000_000
+LARGEST_SIZE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

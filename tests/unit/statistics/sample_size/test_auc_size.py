@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from nodulebench.errors import InputError
+from nodulebench.statistics.auc import hanley_mcneil_standard_error
+from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
+
+
+def test_area_precision_is_the_first_size_with_a_small_enough_error() -> None:
+    plan = size_for_auc(auc=0.9, half_width=0.05)
+    z = stats.norm.ppf(0.975)
+    assert plan.answer is not None
+    assert z * hanley_mcneil_standard_error(0.9, plan.answer, plan.answer) <= 0.05
+    assert z * hanley_mcneil_standard_error(0.9, plan.answer - 1, plan.answer - 1) > 0.05
+    assert plan.details["negatives"] == plan.answer
+
+
+def test_more_negatives_save_positives() -> None:
+    even = size_for_auc(auc=0.8, half_width=0.05)
+    uneven = size_for_auc(auc=0.8, half_width=0.05, negatives_per_positive=4)
+    assert (uneven.answer or 0) < (even.answer or 0)
+    assert uneven.details["negatives"] == 4 * (uneven.answer or 0)
+
+
+@pytest.mark.parametrize(("power", "published"), [(0.8, 652), (0.9, 897), (0.95, 1131)])
+def test_sizes_for_70_against_75_percent_are_those_of_hanley_and_mcneil(
+    power: float, published: int
+) -> None:
+    # their table III, one-sided at 5 %, drops terms of order 1 / n
+    plan = size_for_auc_difference(
+        baseline=0.7, expected=0.75, correlation=0, power=power, is_one_sided=True
+    )
+    assert plan.answer == pytest.approx(published, rel=0.005)
+
+
+def test_obuchowski_s_variance_by_hand() -> None:
+    # area Phi(1 / sqrt 2): A = 1; .0099 e^-.5 (13 + 9) = .1321
+    plan = size_for_auc(
+        auc=float(stats.norm.cdf(1 / np.sqrt(2))), half_width=0.05, variance="obuchowski"
+    )
+    needed = (stats.norm.ppf(0.975) / 0.05) ** 2 * 0.0099 * np.exp(-0.5) * 22
+    assert plan.answer == int(np.ceil(needed))
+
+
+def test_correlation_between_the_areas_saves_cases() -> None:
+    apart = size_for_auc_difference(baseline=0.8, expected=0.85, correlation=0)
+    same = size_for_auc_difference(baseline=0.8, expected=0.85, correlation=0.5)
+    assert (same.answer or 0) < 0.55 * (apart.answer or 0)
+
+
+def test_equal_areas_cannot_be_told_apart() -> None:
+    with pytest.raises(InputError, match="expected area: equals the baseline"):
+        size_for_auc_difference(baseline=0.8, expected=0.8, correlation=0)

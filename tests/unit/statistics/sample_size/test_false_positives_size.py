@@ -1,0 +1,56 @@
+from math import exp, factorial
+
+import numpy as np
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.statistics.sample_size.false_positives import (
+    size_for_false_positive_limit,
+    size_for_false_positives,
+)
+
+
+def test_poisson_rate_precision_by_hand() -> None:
+    # 1.96^2 * 2 / .2^2 = 192.07
+    assert size_for_false_positives(rate=2.0, half_width=0.2).answer == 193
+
+
+def test_over_dispersed_counts_need_more_cases() -> None:
+    # variance 2 + .5 * 4 = 4: twice as many
+    plan = size_for_false_positives(rate=2.0, half_width=0.2, dispersion=0.5)
+    assert plan.answer == 385
+    assert plan.method == "normal interval of a negative binomial mean"
+
+
+def poisson_at_most(count: int, mean: float) -> float:
+    return sum(exp(-mean) * mean**k / factorial(k) for k in range(count + 1))
+
+
+def test_poisson_limit_is_the_smallest_of_all() -> None:
+    plan = size_for_false_positive_limit(unacceptable=2.0, expected=1.0)
+    found = next(
+        (cases, count)
+        for cases in range(1, 100)
+        for count in range(2 * cases, -1, -1)
+        if poisson_at_most(count, 2.0 * cases) <= 0.05 and poisson_at_most(count, cases) >= 0.8
+    )
+    assert (plan.answer, plan.details["allowed_false_positives"]) == found
+
+
+def test_negative_binomial_limit_keeps_its_promises_in_simulation() -> None:
+    plan = size_for_false_positive_limit(unacceptable=2.0, expected=1.0, dispersion=1.0)
+    random = np.random.default_rng(6)
+    assert plan.answer is not None
+
+    def passed(rate: float) -> float:
+        counts = random.negative_binomial(1.0, 1 / (1 + rate), size=(20_000, plan.answer or 0))
+        return float((counts.sum(axis=1) <= plan.details["allowed_false_positives"]).mean())
+
+    assert passed(2.0) == pytest.approx(plan.details["alpha"], abs=0.006)
+    assert passed(1.0) == pytest.approx(plan.details["power"], abs=0.01)
+    assert plan.answer > (size_for_false_positive_limit(unacceptable=2.0, expected=1.0).answer or 0)
+
+
+def test_the_expected_rate_must_lie_below_the_limit() -> None:
+    with pytest.raises(InputError, match="expected rate: 2 is not below the unacceptable 1"):
+        size_for_false_positive_limit(unacceptable=1.0, expected=2.0)

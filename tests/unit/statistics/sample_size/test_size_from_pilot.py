@@ -1,0 +1,151 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from builders import case, cohort, false_mark, mark, nodule
+from nodulebench.errors import InputError, UndefinedError
+from nodulebench.metrics.froc import cpm
+from nodulebench.metrics.operating_point import precision, recall
+from nodulebench.model.arrays import BoolArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.statistics.sample_size.pilot import size_from_pilot
+
+PATIENTS = 60
+EVERYTHING = cohort(
+    *(case(f"{n}", nodule(), mark(0.5 + n / 200), false_mark(n / 100)) for n in range(PATIENTS))
+)
+UNITS = np.arange(PATIENTS)
+
+
+def finding(is_hit: BoolArray) -> LabelledCohort:
+    return replace(EVERYTHING, is_hit=is_hit, hit_mark=np.where(is_hit, EVERYTHING.hit_mark, -1))
+
+
+NEW = finding(UNITS % 10 < 8)  # 48 of 60
+OLD = finding((UNITS % 10 < 7) & (UNITS >= 3) | (UNITS % 20 == 8))  # 39 + 3, others than new
+
+
+def test_power_follows_the_normal_law_of_the_difference() -> None:
+    plan = size_from_pilot(
+        recall, NEW, OLD, unit_of_case=UNITS, sizes=(40, 80, 160), simulations=4000, seed=1
+    )
+    gain = NEW.is_hit.astype(float) - OLD.is_hit
+    for point in plan.curve:
+        error = gain.std() / np.sqrt(point.size)
+        expected = stats.norm.cdf(gain.mean() / error - stats.norm.ppf(0.975))
+        assert point.value == pytest.approx(expected, abs=0.05)
+    assert plan.details["pilot_difference"] == pytest.approx(gain.mean())
+
+
+def test_the_answer_is_the_first_size_with_the_power_wanted() -> None:
+    plan = size_from_pilot(
+        recall, NEW, OLD, unit_of_case=UNITS, sizes=(20, 60, 200, 600), simulations=500, seed=1
+    )
+    reached = [point.size for point in plan.curve if point.value >= 0.8]
+    assert plan.answer == reached[0]
+    assert plan.unit == "patients"
+    assert plan.assumptions[0] == "Patients are like the 60 of the pilot set."
+
+
+def test_no_size_tried_may_suffice() -> None:
+    plan = size_from_pilot(
+        recall, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=200, seed=1
+    )
+    assert plan.answer is None
+
+
+def test_a_margin_raises_the_power() -> None:
+    superior, not_inferior = (
+        size_from_pilot(
+            recall,
+            NEW,
+            OLD,
+            unit_of_case=UNITS,
+            sizes=(40,),
+            simulations=500,
+            seed=1,
+            margin=margin,
+        )
+        for margin in (0.0, 0.1)
+    )
+    assert not_inferior.curve[0].value > superior.curve[0].value + 0.1
+    assert not_inferior.question == "How many patients show that it loses less than 0.1?"
+
+
+def test_an_assumed_difference_replaces_that_of_the_pilot() -> None:
+    plan = size_from_pilot(
+        recall,
+        NEW,
+        OLD,
+        unit_of_case=UNITS,
+        sizes=(60,),
+        simulations=4000,
+        seed=1,
+        assumed_difference=0.0,
+    )
+    assert plan.curve[0].value == pytest.approx(0.025, abs=0.012)
+    assert plan.assumptions[1] == "The difference is 0, as assumed."
+
+
+def test_any_figure_can_be_planned_for() -> None:
+    plan = size_from_pilot(
+        cpm, NEW, OLD, unit_of_case=UNITS, sizes=(30, 120), simulations=200, seed=1
+    )
+    assert plan.curve[1].value >= plan.curve[0].value
+
+
+def test_patients_are_drawn_whole() -> None:
+    # two patients with 30 cases each: a test set of one patient has 30 cases
+    sizes = []
+
+    def counted(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+        sizes.append(set(weight.sum(axis=1).tolist()))
+        return recall(of, weight)
+
+    size_from_pilot(
+        counted, NEW, OLD, unit_of_case=np.repeat([0, 1], 30), sizes=(1,), simulations=100, seed=1
+    )
+    assert sizes == [{60}, {60}, {30}, {30}]
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    plans = [
+        size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(50,), simulations=200, seed=9)
+        for _ in range(2)
+    ]
+    assert plans[0] == plans[1]
+
+
+def test_a_figure_undefined_on_the_pilot_is_undefined() -> None:
+    silent = cohort(*(case(f"{n}", nodule()) for n in range(PATIENTS)))
+    with pytest.raises(UndefinedError):
+        size_from_pilot(precision, silent, NEW, unit_of_case=UNITS, sizes=(5,), simulations=100)
+
+
+def test_all_wrong_settings_are_told_at_once() -> None:
+    with pytest.raises(InputError) as error:
+        size_from_pilot(
+            recall, NEW, OLD, unit_of_case=UNITS, sizes=(9, 3), simulations=10, margin=-1
+        )
+    assert str(error.value) == (
+        "sizes: (9, 3) are not ascending positive numbers.\n"
+        "simulations: 10 is below 100.\n"
+        "margin: -1 is negative."
+    )
+
+
+def test_a_figure_without_a_value_is_told() -> None:
+    def sometimes(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+        return recall(of, weight) if len(weight) == 1 else np.full(len(weight), np.nan)
+
+    def never(_: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+        return np.full(len(weight), np.nan)
+
+    for figure, reason in (
+        (sometimes, "the figure is undefined in test sets of 5 patients"),
+        (never, "undefined for one of the algorithms on the pilot set"),
+    ):
+        with pytest.raises(UndefinedError, match=reason):
+            size_from_pilot(figure, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)
