@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.report.charts import froc_charts
+from nodulebench.report.curves import by_curve, froc_charts
 
 STYLED = (".plot", ".ticks", ".frame", ".curve", ".beyond", ".band", ".point", ".c1", ".c5")
 """The report's style rules that its plots need, by how their lines start."""
@@ -20,7 +20,7 @@ STYLED = (".plot", ".ticks", ".frame", ".curve", ".beyond", ".band", ".point", "
 def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
     document = json.loads((result / "evaluation.json").read_text(encoding="utf-8"))
-    chart = froc_charts(document, pl.read_parquet(result / "curves.parquet"))[0]
+    chart = froc_charts(document, by_curve(pl.read_parquet(result / "curves.parquet")))[0]
     css = files("nodulebench.report").joinpath("templates", "report.css").read_text("utf-8")
     colours = css.partition("@media")[0].replace(":root", "svg")
     rules = "\n".join(

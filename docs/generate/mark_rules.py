@@ -1,6 +1,7 @@
 """RULES -> the page of mark rules with their parameters."""
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
@@ -36,9 +37,9 @@ def _section(name: str, rule: Callable[..., Any]) -> str:
     rows = [
         [
             code(one.name),
-            allowed(TypeAdapter(hints[one.name]).json_schema()),
-            code(one.default),
             meanings[one.name],
+            allowed(TypeAdapter(hints[one.name]).json_schema()),
+            "none" if one.default is None else code(json.dumps(one.default)),
         ]
         for one in inspect.signature(rule).parameters.values()
         if one.kind is inspect.Parameter.KEYWORD_ONLY
@@ -47,7 +48,7 @@ def _section(name: str, rule: Callable[..., Any]) -> str:
         [
             f"## {name}",
             docstring_body(rule),
-            table(["parameter", "allowed", "default", "meaning"], rows),
+            table(["parameter", "meaning", "allowed", "default"], rows),
             f"See [the picture of {name}](../../explanation/rules/{name}.md).",
         ]
     )

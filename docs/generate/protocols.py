@@ -39,17 +39,20 @@ def _fields(model: type[BaseModel], schema: dict[str, Any]) -> str:
     rows = [
         [
             code(name),
-            allowed(part),
-            "required" if name in required else code(_toml(part.get("default"))),
             meanings[name],
+            allowed(part),
+            "required" if name in required else _default(part),
         ]
         for name, part in schema["properties"].items()
     ]
-    return f"{docstring_body(model)}\n\n{table(['field', 'allowed', 'default', 'meaning'], rows)}"
+    return f"{docstring_body(model)}\n\n{table(['field', 'meaning', 'allowed', 'default'], rows)}"
 
 
-def _toml(value: Any) -> str:
-    return "none" if value is None else json.dumps(value)
+def _default(part: dict[str, Any]) -> str:
+    value = part.get("default")
+    if isinstance(value, dict):
+        return "its defaults" if value else "none"
+    return "none" if value is None else code(json.dumps(value))
 
 
 def published_protocols_page() -> str:

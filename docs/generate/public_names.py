@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import nodulebench
@@ -23,15 +24,28 @@ PAGES_OF_REGISTRIES = {"RULES": "mark-rules", "FIGURES": "figures", "FORMATS": "
 
 def public_names_page() -> str:
     """Every public name: how it is called, what it gives, what it raises."""
-    return "\n\n".join(
-        [
-            "# Public names",
-            "`import nodulebench` loads nothing but these names' places; each is loaded when it "
-            "is first used. Other modules may change between versions.",
-            *(f"## {name}\n\n{_section(name)}" for name in nodulebench.__all__),
-            "",
-        ]
-    )
+    parts = [
+        "# Public names",
+        "`import nodulebench` loads nothing but these names' places; each is loaded when it is "
+        "first used. Other modules may change between versions.",
+    ]
+    for title, is_member in KINDS.items():
+        names = [name for name in nodulebench.__all__ if is_member(getattr(nodulebench, name))]
+        parts.append(f"## {title}")
+        parts += [f"### {name}\n\n{_section(name)}" for name in names]
+    return "\n\n".join([*parts, ""])
+
+
+def _is_error(thing: Any) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Exception)
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "Functions": inspect.isfunction,
+    "Data": lambda thing: inspect.isclass(thing) and not _is_error(thing),
+    "Registries": lambda thing: isinstance(thing, Registry),
+    "Errors": _is_error,
+}
 
 
 def _section(name: str) -> str:
@@ -63,7 +77,7 @@ def _of_function(name: str, function: Any) -> str:
 
 def _of_class(name: str, kind: type) -> str:
     parts = [docstring_body(kind)]
-    if issubclass(kind, Exception):
+    if _is_error(kind):
         above = kind.__mro__[1].__name__
         parts.append(f"An exception; also a `{above}`.")
     if dataclasses.is_dataclass(kind):

@@ -1,15 +1,16 @@
-"""Every code block of the tutorials and how-to pages runs, and shows what the page says."""
+"""Every code block of the documentation runs, and shows what the page says."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from doc_blocks import Block, blocks_to_run, lines_not_shown, run_block, run_block_here
+from doc_blocks import Block, blocks_of, blocks_to_run, lines_not_shown, run_block, run_block_here
 
 PAGES = Path(__file__).parents[2] / "docs"
 TUTORIALS = sorted(PAGES.glob("tutorials/*.md"))
 HOW_TO = sorted(PAGES.glob("how-to/*.md"))
+EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if blocks_of(page)]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
@@ -19,8 +20,8 @@ def test_every_block_of_a_tutorial_runs_and_shows_what_the_page_says(
     check_page(page, tmp_path, run_block)
 
 
-@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
-def test_every_block_of_a_how_to_runs_and_shows_what_the_page_says(
+@pytest.mark.parametrize("page", [*HOW_TO, *EXPLANATIONS], ids=lambda page: page.stem)
+def test_every_block_of_another_page_runs_and_shows_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,143 @@
+"""Every registered rule, figure, format, protocol, command and public name has its entry."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import rule_pictures
+from generate import PAGES, write_pages
+from generate.markdown import allowed, docstring_section, field_meanings
+
+import nodulebench
+from nodulebench.cli import COMMANDS
+from nodulebench.model.tables import TABLES
+from nodulebench.protocols import NAMES, load_protocol
+
+DOCS = Path(__file__).parents[2] / "docs"
+RULES, FIGURES = tuple(nodulebench.RULES), tuple(nodulebench.FIGURES)
+FORMATS = tuple(nodulebench.FORMATS)
+LABELS_IN_WORDS = {
+    "two hits": "hit, hit",
+    "one hit": "hit",
+    "missed": "false_positive",
+    "hit, false positive": "false_positive, hit",
+    "hit, duplicate": "duplicate, hit",
+    "false positive": "false_positive",
+}
+"""How the table of situations puts the labels of a situation's marks."""
+
+
+def entries(page: str) -> set[str]:
+    return set(re.findall(r"^##+ (.+)$", PAGES[page](), re.MULTILINE))
+
+
+def rows(page: str) -> Iterator[list[str]]:
+    for line in page.splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("mark-rules.md", RULES),
+        ("figures.md", FIGURES),
+        ("formats.md", FORMATS),
+        ("published-protocols.md", NAMES),
+        ("command-line.md", tuple(f"nodulebench {name}" for name in COMMANDS)),
+        ("tables.md", tuple(schema.name for schema in TABLES)),
+        ("public-names.md", tuple(nodulebench.__all__)),
+        ("protocol-fields.md", ("TestProtocol", "RuleChoice", "IntervalChoice", "SizeLimit")),
+    ],
+)
+def test_everything_of_a_registry_has_its_entry(page: str, names: tuple[str, ...]) -> None:
+    assert sorted(set(names) - entries(page)) == []
+
+
+@pytest.mark.parametrize("page", ["protocol-fields.md", "mark-rules.md", "tables.md"])
+def test_no_field_parameter_or_column_lacks_a_meaning(page: str) -> None:
+    heads: list[str] = []
+    silent = []
+    for cells in rows(PAGES[page]()):
+        if "meaning" in cells:
+            heads = cells
+        elif "meaning" in heads and not cells[heads.index("meaning")]:
+            silent.append(cells[0])
+    assert heads
+    assert silent == []
+
+
+def test_every_key_of_evaluation_json_has_a_meaning() -> None:
+    page = PAGES["evaluation-json.md"]()
+    assert "`algorithms[].rules.<rule>.figures.<figure>.<point>`" in page
+    assert [cells[0] for cells in rows(page) if not cells[1]] == []
+
+
+def test_a_key_that_nobody_explained_stops_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    from generate import evaluation_json
+
+    monkeypatch.delitem(evaluation_json.MEANINGS, "reference.patients")
+    monkeypatch.setattr(evaluation_json, "documents", lambda: [{"reference": {"patients": 3}}])
+    with pytest.raises(ValueError, match=r"what these keys mean: reference\.patients"):
+        evaluation_json.evaluation_json_page()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_has_a_page_with_its_picture_and_a_citation(rule: str) -> None:
+    page = DOCS / "explanation" / "rules" / f"{rule}.md"
+    assert page.is_file(), f"write {page}"
+    text = page.read_text(encoding="utf-8")
+    assert f"pictures/rule-{rule}.svg" in text
+    assert re.search(r"\(\d{4}\)", text), f"{page} cites no paper"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_picture_of_a_rule_is_what_the_rule_says(rule: str) -> None:
+    kept = rule_pictures.picture_of(rule).read_text(encoding="utf-8")
+    assert kept == rule_pictures.draw_rule(rule), "run python docs/rule_pictures.py"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_table_of_situations_is_what_the_rule_says(rule: str) -> None:
+    page = (DOCS / "explanation" / "rules" / "index.md").read_text(encoding="utf-8")
+    head, *lines = rows(page)
+    column = [cell.partition("]")[0].lstrip("[") for cell in head].index(rule)
+    labels = rule_pictures.label_situations(rule)
+    said = [
+        ", ".join(sorted(labels.filter(case_id=str(number))["label"].cast(str)))
+        for number in range(len(rule_pictures.SITUATIONS))
+    ]
+    assert [LABELS_IN_WORDS.get(cells[column], cells[column]) for cells in lines] == said
+
+
+def test_published_protocols_name_what_exists() -> None:
+    for name in NAMES:
+        protocol = load_protocol(name)
+        assert [rule.name for rule in protocol.rules if rule.name not in RULES] == []
+        assert [figure for figure in protocol.figures if figure not in FIGURES] == []
+
+
+def test_pages_that_are_no_longer_made_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "old.md").write_text("# Old\n")
+    write_pages(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(PAGES)
+
+
+def test_docstrings_and_schemas_read_as_words() -> None:
+    def example(first: int, second: str) -> None:
+        """Do a thing.
+
+        Args:
+            first: a number that needs
+                two lines.
+            second: a text.
+        """
+
+    assert docstring_section(example, "Args") == {
+        "first": "a number that needs two lines.",
+        "second": "a text.",
+    }
+    assert allowed({"type": "number", "exclusiveMinimum": 0, "maximum": 1}) == "number > 0 and ≤ 1"
+    assert allowed({"anyOf": [{"type": "integer"}, {"type": "null"}]}) == "whole number or nothing"
+    assert field_meanings(nodulebench.RuleChoice)["name"] == "Name of a registered mark rule."

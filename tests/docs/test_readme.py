@@ -1,0 +1,53 @@
+"""What README.md shows is what the commands print."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from doc_blocks import Block, blocks_of, lines_not_shown, run_block, run_block_here
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def block_with(text: str) -> Block:
+    (found,) = [block for block in blocks_of(README) if text in block.text]
+    return found
+
+
+def test_make_demo_prints_what_the_readme_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    demo = Block("bash", "nodulebench demo --out nodulebench-demo")
+    recipe = re.search(r"^demo:.*\n\t(?P<command>.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert recipe is not None
+    assert recipe["command"].endswith(f"/{demo.text}")
+    shown = block_with("make demo").shown
+    assert shown
+    output = run_block_here(demo, tmp_path)
+    assert lines_not_shown(shown, output) == []
+    assert (tmp_path / "nodulebench-demo" / "report.html").is_file()
+
+
+def test_the_luna16_command_prints_what_the_readme_shows(luna16_data: Path, tmp_path: Path) -> None:
+    (tmp_path / "luna16").symlink_to(luna16_data)
+    name = "deeplung_dpn26_888.csv.gz"
+    (tmp_path / name).symlink_to(luna16_data / "submissions" / name)
+    evaluate = block_with("nodulebench evaluate")
+    assert lines_not_shown(evaluate.shown, run_block(evaluate, tmp_path)) == []
+    python = block_with("from nodulebench import")
+    assert "value=0.8419657913755723" in run_block(python, tmp_path)
+
+
+def test_every_make_target_of_the_readme_exists() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
+    named = set(re.findall(r"\bmake (\w+)", README.read_text(encoding="utf-8")))
+    assert {"demo", "test", "docs", "benchmark"} <= named <= targets
+
+
+def test_every_link_of_the_readme_leads_to_a_file() -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)", README.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
