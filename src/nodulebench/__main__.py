@@ -1,5 +1,5 @@
 """``python -m nodulebench`` is the command line."""
 
-from nodulebench.cli import main
+from nodulebench.cli import run
 
-main()
+run()

@@ -44,26 +44,26 @@ def official_sensitivity(
 ) -> FloatArray:
     """The program's curve read at given rates (columns) in each replicate (rows).
 
-    NaN where a replicate has no hit. Case weights are numbers of repetitions.
+    NaN where a replicate has no hit. Case weights are numbers of repetitions; their sum is the
+    number of scans.
     """
     order = _defined_order(cohort)
     rates = np.asarray(operating_points, dtype=np.float64)
-    scans = cohort.case_count
-    false_total = case_weight @ np.bincount(order.false_case, minlength=scans)
-    hit_total = case_weight @ np.bincount(order.hit_case, minlength=scans)
-    nodule_total = case_weight @ np.bincount(cohort.nodule_case, minlength=scans)
-
-    allowed = _allowed_falses(rates, false_total, scans)
+    scans = case_weight.sum(axis=1)
+    false_total, hit_total, nodule_total = (
+        case_weight @ np.bincount(case, minlength=cohort.case_count)
+        for case in (order.false_case, order.hit_case, cohort.nodule_case)
+    )
+    allowed = _allowed_falses(rates, false_total[:, np.newaxis], scans[:, np.newaxis])
     around = find_brackets(order, case_weight, allowed)
-    totals = false_total[:, np.newaxis], hit_total[:, np.newaxis], nodule_total[:, np.newaxis]
     with np.errstate(invalid="ignore", divide="ignore"):
-        read = _sensitivity(around.hits, totals[1], totals[2])
+        read = _sensitivity(around.hits, hit_total[:, np.newaxis], nodule_total[:, np.newaxis])
     # between two points of different height the program interpolates along a group of equal scores
     is_sloped = (around.next_hits > around.hits) & (around.next_falses > around.falses)
     for row in np.flatnonzero(is_sloped.any(axis=1)):
         columns = np.flatnonzero(is_sloped[row])
         read[row, columns] = _read_whole_curve(
-            order, case_weight[row], nodule_total[row], scans, rates[columns]
+            order, case_weight[row], nodule_total[row], scans[row], rates[columns]
         )
     return read
 
@@ -93,18 +93,19 @@ def _defined_order(cohort: LabelledCohort) -> ScoreOrder:
     return order
 
 
-def _allowed_falses(rates: FloatArray, false_total: WeightArray, scans: int) -> FloatArray:
+def _allowed_falses(rates: FloatArray, false_total: WeightArray, scans: WeightArray) -> FloatArray:
     """The largest count whose rate, in the program's arithmetic, is not above each given rate."""
-    total = np.asarray(false_total, dtype=np.float64)[:, np.newaxis]
-    guess = np.floor(rates * scans)[np.newaxis, :]
-    allowed = np.zeros((len(total), len(rates)))
+    guess = np.floor(rates * scans)
+    allowed = np.zeros((len(false_total), len(rates)))
     for count in (guess - 1, guess, guess + 1):
-        is_reached = (count >= 0) & (_fp_per_scan(count, total, scans) <= rates)
+        is_reached = (count >= 0) & (_fp_per_scan(count, false_total, scans) <= rates)
         allowed = np.where(is_reached, count, allowed)
     return allowed
 
 
-def _fp_per_scan(falses: FloatArray | IntArray, total: WeightArray, scans: int) -> FloatArray:
+def _fp_per_scan(
+    falses: FloatArray | IntArray, total: WeightArray, scans: WeightArray | int
+) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         rate: FloatArray = falses / total * total / scans
     return np.asarray(np.where(total > 0, rate, 0.0), dtype=np.float64)

@@ -9,6 +9,8 @@ from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 
+_ELEMENTS = 250_000  # running sums held at a time; more would leave the processor's cache
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreOrder:
@@ -98,25 +100,36 @@ def find_brackets(
     groups_ending_by = np.searchsorted(order.falses_through, np.arange(total + 1), "right")
     last_group = len(order.threshold) - 1
     prefix = _end_of_group(order, 64 + int(1.15 * np.max(allowed_falses, initial=0)))
-    dtype = np.result_type(case_weight.dtype, np.int32)
-    hits = np.zeros(len(order.hit_case) + 1, dtype)
-    falses = np.zeros(total + 1, dtype)
     found = np.empty((4, *allowed_falses.shape))
-    for row, weight in enumerate(case_weight):
-        allowed = allowed_falses[row]
-        np.cumsum(weight[order.hit_case], out=hits[1:])
-        np.cumsum(weight[order.false_case[:prefix]], out=falses[1 : prefix + 1])
-        while prefix < total and falses[prefix] <= allowed.max(initial=0):
+    start = 0
+    while start < len(case_weight):
+        rows = slice(start, start + max(1, _ELEMENTS // (prefix + 1)))
+        weight, allowed = case_weight[rows], allowed_falses[rows]
+        falses = _running_sums(weight, order.false_case[:prefix])
+        if prefix < total and np.any(falses[:, -1] <= allowed.max(axis=1, initial=0)):
             prefix = _end_of_group(order, 2 * prefix + 1)
-            np.cumsum(weight[order.false_case[:prefix]], out=falses[1 : prefix + 1])
-        within = np.searchsorted(falses[1 : prefix + 1], allowed, "right")
-        group = groups_ending_by[within] - 1
+            continue
+        hits = _running_sums(weight, order.hit_case)
+        within = [
+            np.searchsorted(row[1:], limit, "right")
+            for row, limit in zip(falses, allowed, strict=True)
+        ]
+        group = groups_ending_by[np.stack(within)] - 1
         after = np.minimum(group + 1, last_group)
-        found[0, row] = hits[order.hits_through[group]]
-        found[1, row] = falses[order.falses_through[group]]
-        found[2, row] = hits[order.hits_through[after]]
-        found[3, row] = falses[order.falses_through[after]]
+        found[0, rows] = np.take_along_axis(hits, order.hits_through[group], axis=1)
+        found[1, rows] = np.take_along_axis(falses, order.falses_through[group], axis=1)
+        found[2, rows] = np.take_along_axis(hits, order.hits_through[after], axis=1)
+        found[3, rows] = np.take_along_axis(falses, order.falses_through[after], axis=1)
+        start = rows.stop
     return Brackets(*found)
+
+
+def _running_sums(case_weight: WeightArray, case: IntArray) -> WeightArray:
+    """For each row of weights the running sum over entries of these cases, from 0."""
+    dtype = np.result_type(case_weight.dtype, np.int32)
+    sums = np.zeros((len(case_weight), len(case) + 1), dtype)
+    np.cumsum(case_weight[:, case], axis=1, out=sums[:, 1:])
+    return sums
 
 
 def _end_of_group(order: ScoreOrder, count: int) -> int:
