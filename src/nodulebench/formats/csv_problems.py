@@ -15,6 +15,7 @@ from nodulebench.errors import Problem
 _LONGEST_LINE_BYTES = 1 << 20
 _MOST_NAMED = 10
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_is_plain_number = re.compile(r"[+-]?\d{1,300}(\.\d*)?", re.ASCII).fullmatch
 
 
 class _UnusableLineError(ValueError):
@@ -47,13 +48,21 @@ def row_problems(
     """
     known = None if known_cases is None else frozenset(known_cases)
     place = {column: header.index(column) for column in (case_column, *numbers)}
+    case, width = place[case_column], len(header)
+    number_places = [place[column] for column in numbers]
     problems: list[Problem] = []
     counts: Counter[str] = Counter()
     try:
         for line, row in _rows(file):
-            if not row or (known is not None and _cell(row, place[case_column]) not in known):
+            if (
+                len(row) == width
+                and row[case]
+                and all(_is_plain_number(row[index]) for index in number_places)
+            ):
+                continue  # nearly every row of a large file: worth a quick look
+            if not row or (known is not None and _cell(row, case) not in known):
                 continue
-            for group, what, remedy in _complaints(row, len(header), case_column, required, place):
+            for group, what, remedy in _complaints(row, width, case_column, required, place):
                 counts[group] += 1
                 if counts[group] <= _MOST_NAMED:
                     problems.append(Problem(f"{name} line {line}", what, remedy))

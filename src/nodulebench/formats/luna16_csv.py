@@ -88,17 +88,26 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     else:
         parts.append(_read_findings(excluded_file, series, is_ignored=True))
     findings = pl.concat(parts)
-    nodules = NODULES.arrange(findings)
     listed = series.unique(maintain_order=True).to_frame()
-    if cases is not None:
-        listed = listed.join(cases, on="case_id", how="left", maintain_order="left")
-    everything = Reference(
+    known = (
+        listed
+        if cases is None
+        else listed.join(cases, on="case_id", how="left", maintain_order="left")
+    )
+    reference = Reference(
         name=folder.resolve().name,
-        cases=CASES.arrange(listed),
-        nodules=nodules,
+        cases=CASES.arrange(known),
+        nodules=NODULES.arrange(
+            findings.filter(findings["case_id"].is_in(series.implode()).fill_null(False))
+        ),
         notices=notices,
     )
-    return everything.restricted(series, series_file.name)
+    # a series listed twice is refused there, in the same words as in a fold
+    return (
+        reference
+        if len(series) == listed.height
+        else reference.restricted(series, series_file.name)
+    )
 
 
 def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
