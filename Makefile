@@ -13,7 +13,7 @@ test: $(VENV)/.dev
 
 check: $(VENV)/.dev lint
 	$(BIN)/pytest -q -n 2 --cov --cov-report=term
-	
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,6 +33,7 @@ clean:
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -e .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
