@@ -21,14 +21,14 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.dev
-	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
+	$(BIN)/sphinx-build -q -W -E -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) docs/_build nodulebench-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/reference/generated nodulebench-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -99,10 +99,7 @@ def evaluation_json_page() -> str:
             "order and equal inputs give equal files. `<rule>`, `<figure>`, `<division>`, "
             "`<stratum>` and `<point>` stand for names; points are written as `0.125` or `8`. "
             "JSON has no infinity: it is the text `inf`.",
-            table(
-                ["key", "what it holds"],
-                ([code(place), meaning] for place, meaning in MEANINGS.items()),
-            ),
+            *_key_tables(),
             "## An estimate",
             "A figure of merit is an object. Undefined is `value: null` with a `reason`, never 0; "
             "what is empty is left out.",
@@ -115,6 +112,28 @@ def evaluation_json_page() -> str:
             "",
         ]
     )
+
+
+PARTS = {
+    "## The document": "",
+    "## Each algorithm: `algorithms[]`": "algorithms[].",
+    "## Each algorithm under each rule: `algorithms[].rules.<rule>`": "algorithms[].rules.<rule>.",
+}
+"""Heading -> how the keys of that part begin; a key belongs to the last part that it fits."""
+
+
+def _key_tables() -> Iterator[str]:
+    for heading, start in PARTS.items():
+        yield heading
+        longer = [other for other in PARTS.values() if len(other) > len(start)]
+        yield table(
+            ["key", "what it holds"],
+            (
+                [code(place.removeprefix(start)), meaning]
+                for place, meaning in MEANINGS.items()
+                if place.startswith(start) and not place.startswith(tuple(longer))
+            ),
+        )
 
 
 ESTIMATE = {

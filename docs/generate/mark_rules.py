@@ -22,13 +22,22 @@ def mark_rules_page() -> str:
             "ignored. A protocol lists one rule or several under `[[rules]]`; parameters given "
             "there replace the defaults below. Each rule has a page with a picture.",
             table(
-                ["rule", "suits"],
-                ([f"[{name}](#{name})", uses.get(name, "")] for name in RULES),
+                ["rule", "a mark hits if", "suits"],
+                (
+                    [f"[{name}](#{name})", _in_one_line(rule), uses.get(name, "")]
+                    for name, rule in RULES.items()
+                ),
             ),
             *(_section(name, rule) for name, rule in RULES.items()),
             "",
         ]
     )
+
+
+def _in_one_line(rule: Callable[..., Any]) -> str:
+    """What stands after the rule's name in the first line of its module."""
+    line = (inspect.getmodule(rule).__doc__ or "").partition("\n")[0]
+    return line.partition(": ")[2].rstrip(".")
 
 
 def _section(name: str, rule: Callable[..., Any]) -> str:
