@@ -1,10 +1,10 @@
 """The luna16 protocol against the plain implementation, on random submissions of every kind."""
 
 import numpy as np
-import plain_luna16
 import polars as pl
 import pytest
 
+import plain_luna16
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission

@@ -38,7 +38,7 @@ def told(folder: Path, content: bytes, known: list[str] | None = None) -> list[s
         b'"case","x"\n"a","1"\n"b",2\n',
         b"x,more,case\n1,?,a\n2,,b\n",
         b"case,x\na, 1\nb,+2.0 \n",
-        gzip.compress(b"case,x\na,1\nb,2\n"),
+        gzip.compress(b"case,x\na,1\nb,2\n", mtime=0),
     ],
     ids=["plain", "crlf", "bom", "quoted", "other order", "spaces", "gzip"],
 )
@@ -119,7 +119,7 @@ def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
             "separated by semicolons; use commas.",
         ),
         (
-            gzip.compress(b"case,x\na,1\n")[:-9],
+            gzip.compress(b"case,x\na,1\n", mtime=0)[:-9],
             "x.csv: is a damaged gzip file (Compressed file ended before the end-of-stream marker "
             "was reached). Compress it anew.",
         ),
@@ -173,3 +173,17 @@ def test_what_is_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
         back = read_columns(tmp_path / name, text=("case",), numbers=("x",))
         assert back["x"].to_list() == numbers
     assert (tmp_path / "x.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_gaps_in_rows_of_unknown_cases_do_not_matter(tmp_path: Path) -> None:
+    assert rows(tmp_path, b"case,x\na,1\nother,\nother,inf\n", ["a"])[0] == (2, "a", 1.0)
+    assert told(tmp_path, b"case,x\na,\nother,\n", ["a"]) == [
+        "x.csv line 2: x is missing; the row is cut short or empty there. Complete the row or "
+        "remove it."
+    ]
+
+
+def test_lines_that_end_in_carriage_returns_alone_are_told(tmp_path: Path) -> None:
+    assert told(tmp_path, b"case,x\ra,1\rb,2\r")[0].startswith(
+        "x.csv line 1: is not comma-separated text (new-line character seen in unquoted field"
+    )

@@ -5,7 +5,7 @@ import pytest
 
 from nodulebench.errors import InputError
 from nodulebench.formats import json_text
-from nodulebench.formats.json_text import number, numbers, read_json, write_json
+from nodulebench.formats.json_text import number, numbers, place_numbers, read_json, write_json
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from nodulebench.formats.json_text import number, numbers, read_json, write_json
         (b"\xff{}", "x.json: is not UTF-8 text."),
         (b"[" * 100_000 + b"]" * 100_000, "x.json: is nested too deeply to be read."),
         (b"[" + b"9" * 5000 + b"]", "x.json: is not valid JSON: Exceeds the limit (4300 digits)"),
-        (gzip.compress(b"{}")[:-5], "x.json: is a damaged gzip file"),
+        (gzip.compress(b"{}", mtime=0)[:-5], "x.json: is a damaged gzip file"),
         (b'{"a": 1', "x.json line 1 column 8: is not valid JSON: Expecting ',' delimiter."),
     ],
 )
@@ -81,3 +81,12 @@ def test_nan_is_never_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json([float("nan")], tmp_path / "x.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_beyond_a_kilometre_is_refused() -> None:
+    problems: list = []
+    assert place_numbers([1, -1e6, 3], 3, "p", problems) == [1.0, -1e6, 3.0]
+    assert place_numbers([1, -2e6, 3], 3, "p", problems) is None
+    assert [str(problem) for problem in problems] == [
+        "p: -2e+06 is too large for a place in a patient."
+    ]

@@ -179,3 +179,10 @@ def test_a_voxel_without_size_is_refused() -> None:
 def test_an_origin_beyond_all_reason_is_refused() -> None:
     with pytest.raises(InputError, match=r"case 'a': has an origin that cannot be: -100 1e\+300"):
         geometries(cases(origin_y_mm=1e300))
+
+
+def test_without_a_size_every_place_is_inside_and_boxes_keep_their_slices() -> None:
+    grid = axial(None)
+    assert grid.contains(np.array([[9999.0, 0.0, 0.0]])).tolist() == [True]
+    _, number, _ = slices_through(grid, np.array([[0.0, 0, -300]]), np.array([[5.0, 5, 4]]))
+    assert number.tolist() == [-1, 0, 1]

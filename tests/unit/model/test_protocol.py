@@ -35,7 +35,7 @@ def test_all_wrong_fields_are_told_at_once() -> None:
 
 
 def test_broken_toml_is_an_error_that_names_the_file() -> None:
-    with pytest.raises(InputError, match="own.toml: is not valid TOML"):
+    with pytest.raises(InputError, match=r"own.toml: is not valid TOML"):
         parse_protocol("name = ", "own.toml")
 
 

@@ -107,3 +107,9 @@ def test_a_wrong_source_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.csv line 5: z_mm 'left' is not a finite number"):
         convert(source, tmp_path / "y.csv", to_format="luna16_csv")
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_a_reference_cannot_become_marks(tmp_path: Path) -> None:
+    source = written(tmp_path / "truth.csv", MARKS)
+    with pytest.raises(InputError, match=r"format 'nndetection': cannot hold a reference\. Choose"):
+        convert(source, tmp_path / "y", to_format="nndetection", what="reference")

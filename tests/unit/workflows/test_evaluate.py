@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from builders import (
     case,
     cohort,
@@ -11,12 +12,11 @@ from builders import (
     reference,
     submission,
 )
-
 from nodulebench.errors import InputError
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
-from nodulebench.workflows.evaluate import evaluate, keep_listed
 from nodulebench.workflows.divisions import divide
+from nodulebench.workflows.evaluate import evaluate, keep_listed
 from nodulebench.workflows.strata import estimate_strata
 
 CASES = (
