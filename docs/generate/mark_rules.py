@@ -22,7 +22,7 @@ def mark_rules_page() -> str:
             "ignored. A protocol lists one rule or several under `[[rules]]`; parameters given "
             "there replace the defaults below. Each rule has a page with a picture.",
             table(
-                ["rule", "a mark hits if", "suits"],
+                ["rule", "in one line", "suits"],
                 (
                     [f"[{name}](#{name})", _in_one_line(rule), uses.get(name, "")]
                     for name, rule in RULES.items()
