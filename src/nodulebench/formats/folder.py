@@ -10,7 +10,7 @@ from nodulebench.errors import InputError, Problem
 
 
 @contextmanager
-def staged_folder(folder: Path, *, last: str = "") -> Iterator[Path]:
+def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iterator[Path]:
     """An empty folder to write into; its files move to ``folder`` when all went well.
 
     A folder that was not there appears at once. In one that was, files of the same names are
@@ -19,10 +19,19 @@ def staged_folder(folder: Path, *, last: str = "") -> Iterator[Path]:
     Args:
         folder: where the files shall be in the end.
         last: the file that is moved after all others, so that whoever sees it can trust them.
+        is_new: whether a folder that already holds something is refused.
 
     Raises:
         InputError: if the place cannot be written to; nothing is left behind.
     """
+    if is_new and folder.is_dir() and any(folder.iterdir()):
+        raise InputError(
+            Problem(
+                str(folder),
+                "is not empty; its files would be taken for part of what is written.",
+                "Choose a new folder.",
+            )
+        )
     with _stage_beside(folder) as stage:
         stage.mkdir()
         yield stage

@@ -96,7 +96,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     if path.suffix == ".json":
         write_json([{"case_id": case, **document} for case, document in documents.items()], path)
         return
-    with staged_folder(path) as stage:
+    with staged_folder(path, is_new=True) as stage:
         for case_id, document in documents.items():
             write_json(document, stage / file_of_case(case_id, ".json"))
 

@@ -137,8 +137,9 @@ def _problems(
                 )
             )
         if rows.height > _MOST_NAMED:
-            problems.append(Problem(where, f"{rows.height - _MOST_NAMED} more that {what}"))
+            rest = rows.height - _MOST_NAMED
+            problems.append(Problem(where, f"{rest} more candidates like this."))
     if unlisted.height > _MOST_NAMED:
-        more = unlisted.height - _MOST_NAMED
-        problems.append(Problem(where, f"{more} more marks that are none of the candidates."))
+        rest = unlisted.height - _MOST_NAMED
+        problems.append(Problem(where, f"{rest} more marks that are none of the candidates."))
     return problems

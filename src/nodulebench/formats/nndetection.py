@@ -68,7 +68,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     if problems:
         raise InputError(problems)
     parts = boxes.partition_by("case_id", as_dict=True, maintain_order=True)
-    with staged_folder(path) as stage:
+    with staged_folder(path, is_new=True) as stage:
         for case_id, grid in known.items():
             content = _content(parts.get((case_id,), boxes.clear()), grid)
             file = stage / file_of_case(case_id, SUFFIX)

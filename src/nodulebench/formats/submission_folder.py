@@ -49,13 +49,17 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
         {field: submission.facts[field] for field in fields}
         | {"name": submission.name, "intended_types": submission.intended_types or ()}
     )
+    tables = {"marks": submission.marks, "mark_slices": submission.slices, "runs": submission.runs}
     with staged_folder(path) as stage:
-        submission.marks.write_parquet(stage / "marks.parquet")
-        if submission.slices is not None:
-            submission.slices.write_parquet(stage / "mark_slices.parquet")
-        if submission.runs is not None:
-            submission.runs.write_parquet(stage / "runs.parquet")
+        for name, table in tables.items():
+            if table is not None:
+                table.write_parquet(stage / f"{name}.parquet")
         (stage / MANIFEST).write_text(manifest.to_toml(), encoding="utf-8")
+        written = {file.name for file in stage.iterdir()}
+    for name in tables:  # those of an older submission in the same place
+        for suffix in (*TABLE_SUFFIXES, ".json"):
+            if f"{name}{suffix}" not in written:
+                (path / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:

@@ -94,3 +94,15 @@ def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     ):
         pass
     assert names(tmp_path) == ["file"]
+
+
+def test_a_folder_that_has_to_be_new_may_hold_nothing(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with staged_folder(tmp_path / "out", is_new=True) as stage:
+        (stage / "a.txt").write_text("a")
+    with (
+        pytest.raises(InputError, match=r"out: is not empty; its files would be taken for part"),
+        staged_folder(tmp_path / "out", is_new=True),
+    ):
+        pass
+    assert names(tmp_path) == ["out", "out/a.txt"]

@@ -105,3 +105,14 @@ def test_the_real_annotations_are_candidates_of_themselves(luna16_data: Path) ->
 def test_a_wrong_list_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"column 'coordZ' is missing; found: seriesuid"):
         candidates(tmp_path, "seriesuid,coordX,coordY\n")
+
+
+def test_many_problems_are_counted(tmp_path: Path) -> None:
+    text = "seriesuid,coordX,coordY,coordZ,class\n" + "".join(f"a,{n},0,0,0\n" for n in range(8))
+    said = submission(case("a", *(mark(1, (n, 50, 0)) for n in range(7))))
+    found = check_candidate_track(said, candidates(tmp_path, text))
+    assert (found.missing, found.unlisted) == (8, 7)
+    assert [str(problem) for problem in found.problems][-2:] == [
+        "submission 'algorithm': 3 more candidates like this.",
+        "submission 'algorithm': 2 more marks that are none of the candidates.",
+    ]

@@ -7,6 +7,7 @@ import pytest
 
 from builders import case, ignored, mark, nodule, reference, submission
 from nodulebench.errors import InputError
+from nodulebench.formats import luna16_csv
 from nodulebench.formats.luna16_csv import (
     read_marks,
     read_reference,
@@ -155,3 +156,19 @@ def test_the_official_files_are_read_whole(luna16_data: Path) -> None:
     ]
     assert said.marks.height == 55677
     assert seconds < 2  # usually about 0.1: far above that, something reads row by row
+
+
+def test_a_damaged_series_list_is_told(tmp_path: Path) -> None:
+    (tmp_path / "series.csv").write_bytes(b"a\n\xff\n")
+    with pytest.raises(InputError, match=r"series\.csv: is not a list of series, one a line\."):
+        read_series(tmp_path / "series.csv")
+
+
+def test_long_tables_hold_the_same_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(HEADER + "b,1,2,3,0.5\na,1,2,3,0.5\nb,1,2,3,0.5\n")
+    listed = CASES.conform(pl.DataFrame({"case_id": ["a", "b"]}), "cases")
+    monkeypatch.setattr(luna16_csv, "_MANY_ROWS", 1)
+    assert read_marks(path, listed).marks["case_id"].to_list() == ["b", "a", "b"]
+    path.write_text(path.read_text() + "z,1,2,3,0.5\n")
+    assert read_marks(path, listed).marks["case_id"].to_list() == ["b", "a", "b", "z"]

@@ -175,3 +175,8 @@ def test_marks_are_written_with_their_conventions(tmp_path: Path) -> None:
 def test_ignored_findings_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has 1 ignored findings\. A MONAI datalist cannot hold"):
         write_reference(reference(case("a", nodule(5), ignored(5))), tmp_path / "x.json")
+
+
+def test_one_case_may_stand_alone(tmp_path: Path) -> None:
+    found = read_marks(written(tmp_path / "x.json", ONE | {"image": "C:\\scans\\b"}))
+    assert found.marks["case_id"].to_list() == ["b"]

@@ -316,3 +316,9 @@ def test_an_empty_reference_can_be_written(tmp_path: Path) -> None:
     after = read_reference(tmp_path / "y.csv")
     assert after.cases["case_id"].to_list() == ["a"]
     assert after.nodules.height == 0
+
+
+def test_many_boxes_without_a_place_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"a,n{n},10,,5,5,6,6,,,,,,,\n" for n in range(8))
+    messages = told(read_marks, written(tmp_path, HEADER + rows))
+    assert (len(messages), messages[-1]) == (6, "x.csv: 3 more boxes like this.")

@@ -138,3 +138,18 @@ def test_cases_without_geometry_and_marks_without_score_cannot_be_written(tmp_pa
         "submission 'algorithm': has marks without a score.",
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_box_beyond_any_image_is_refused(tmp_path: Path, cases: pl.DataFrame, told) -> None:
+    far = content(pred_boxes=np.full((1, 6), 1e300))
+    assert told(read_marks, predictions(tmp_path / "m", far), cases) == [
+        "a_boxes.pkl: 'pred_boxes' holds a value that is no place in an image."
+    ]
+
+
+def test_a_geometry_that_cannot_be_is_refused(tmp_path: Path, told) -> None:
+    own = content(itk_origin=(0, 0, 0), itk_spacing=(1, 1, 1), itk_direction=(0,) * 9)
+    assert told(read_marks, predictions(tmp_path / "m", own)) == [
+        "a_boxes.pkl: direction '0 0 0 0 0 0 0 0 0' is not nine orthonormal cosines. Give them row "
+        "by row, separated by spaces; leave it empty for an axial image."
+    ]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nodulebench.errors import InputError
+from nodulebench.formats import safe_pickle
 from nodulebench.formats.safe_pickle import read_pickle
 
 
@@ -109,3 +110,17 @@ def test_random_damage_never_escapes(tmp_path: Path) -> None:
         except InputError:
             outcomes.add("refused")
     assert outcomes == {"read", "refused"}
+
+
+def test_a_pickle_larger_than_any_prediction_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safe_pickle, "_MOST_BYTES", 1 << 20)
+    with pytest.raises(InputError, match=r"x\.pkl: is larger than 1 MB\."):
+        read_pickle(pickled(tmp_path, bytes(1 << 21)))
+
+
+def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pkl").write_bytes(b"c_codecs\nencode\n(Vx\nVrot13\ntR.")
+    with pytest.raises(InputError, match="holds 'text in rot13', which is refused"):
+        read_pickle(tmp_path / "x.pkl")

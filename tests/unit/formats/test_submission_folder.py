@@ -121,3 +121,14 @@ def test_everything_comes_back(tmp_path: Path) -> None:
 def test_a_wrong_folder_is_told(tmp_path: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_marks(folder(tmp_path / "mine", **files))
+
+
+def test_tables_of_an_older_submission_do_not_stay(tmp_path: Path) -> None:
+    old = folder(tmp_path / "mine", marks__csv=MARKS, mark_slices__csv=SLICES, log__txt="kept")
+    write_marks(submission(case("b", mark(0.5))), old)
+    assert sorted(file.name for file in old.iterdir()) == [
+        "algorithm.toml",
+        "log.txt",
+        "marks.parquet",
+    ]
+    assert read_marks(old).marks["case_id"].to_list() == ["b"]
