@@ -3,7 +3,14 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# machines differ in speed, so no example has a deadline; CI runs the same examples every time
+hypothesis.settings.register_profile(
+    "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI"))
+)
+hypothesis.settings.load_profile("nodulebench")
 
 ROOT = Path(__file__).parent.parent
 TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
