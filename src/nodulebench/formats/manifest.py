@@ -1,0 +1,151 @@
+"""Folder <-> its manifest: the SHA-256 of every file, so that a changed file is found and named."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.digest import file_digest
+from nodulebench.formats.folder import staged_file
+from nodulebench.formats.json_text import read_json
+
+SCHEMA = "nodulebench/manifest@1"
+MANIFEST = "manifest.json"
+SIGNATURE = "manifest.sig"
+"""The signature of the manifest; the manifest cannot list it."""
+
+_CHANGED = "was changed after the folder was written"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """Who signed a manifest, as the manifest itself says; part of what is signed."""
+
+    at: str
+    """Date and time, UTC."""
+    by: str
+    """Name of the signer, as given."""
+    key: str
+    """SHA-256 of the public key (of its DER form, as openssl makes it)."""
+    public_key: str
+    """The 32 bytes of the Ed25519 public key, hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The files of a folder with their digests, and who signed them."""
+
+    files: dict[str, str]
+    """Path below the folder, with slashes -> digest."""
+    signed: Signed | None = None
+
+    def to_bytes(self) -> bytes:
+        """The manifest as it stands on the disk; equal manifests give equal bytes."""
+        content: dict[str, Any] = {"schema": SCHEMA, "files": dict(sorted(self.files.items()))}
+        if self.signed is not None:
+            fields = Signed.__dataclass_fields__
+            content["signed"] = {name: getattr(self.signed, name) for name in fields}
+        return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def write_manifest(folder: Path) -> Manifest:
+    """List every file that is in a folder; an older manifest and its signature are replaced."""
+    manifest = Manifest({name: file_digest(folder / name) for name in _files_in(folder)})
+    _replace(folder, manifest)
+    return manifest
+
+
+def record_files(folder: Path, names: Iterable[str]) -> None:
+    """Take files that were written into a folder later into its manifest; others stay as listed.
+
+    A folder without a manifest stays without one. A signature is removed, because it no longer
+    stands for what the folder holds.
+    """
+    if (folder / MANIFEST).is_file():
+        added = {name: file_digest(folder / name) for name in names}
+        _replace(folder, Manifest({**read_manifest(folder).files, **added}))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder.
+
+    Raises:
+        InputError: if there is none, or it is not byte for byte what was written.
+    """
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise InputError(
+            Problem(str(file), "is not there, so changed files cannot be told from others.")
+        )
+    content = read_json(file)
+    found = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or found != SCHEMA:
+        raise InputError(Problem(str(file), f"has the schema '{found}', not '{SCHEMA}'."))
+    manifest = _parse(content)
+    if manifest is None or manifest.to_bytes() != file.read_bytes():
+        raise InputError(Problem(str(file), f"{_CHANGED}: it is not as NoduleBench writes it."))
+    return manifest
+
+
+def manifest_problems(folder: Path) -> list[Problem]:
+    """The files of a folder that were changed, removed or added since its manifest was written."""
+    try:
+        listed = read_manifest(folder).files
+    except InputError as error:
+        return list(error.problems)
+    return [*_listed_problems(folder, listed), *_unlisted_problems(folder, listed)]
+
+
+def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
+    for name, digest in listed.items():
+        if not _is_inside(name):
+            yield Problem(str(folder / MANIFEST), f"lists '{name}', which is outside the folder.")
+        elif not (folder / name).is_file():
+            yield Problem(str(folder / name), "is listed in the manifest, but is not there.")
+        elif file_digest(folder / name) != digest:
+            yield Problem(str(folder / name), f"{_CHANGED}: it is not the file that is listed.")
+
+
+def _unlisted_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
+    for name in _files_in(folder):
+        if name not in listed:
+            yield Problem(
+                str(folder / name),
+                "is not listed in the manifest: it was added after the folder was written.",
+                "Keep other files elsewhere.",
+            )
+
+
+def _files_in(folder: Path) -> list[str]:
+    """The files below a folder that a manifest lists, in order."""
+    names = (
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    )
+    return sorted(name for name in names if name not in (MANIFEST, SIGNATURE))
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _replace(folder: Path, manifest: Manifest) -> None:
+    (folder / SIGNATURE).unlink(missing_ok=True)
+    with staged_file(folder / MANIFEST) as stage:
+        stage.write_bytes(manifest.to_bytes())
+
+
+def _parse(content: dict[str, Any]) -> Manifest | None:
+    """The manifest that a JSON object describes; None if it has another shape."""
+    files, signed = content.get("files"), content.get("signed")
+    if not isinstance(files, dict):
+        return None
+    if signed is None:
+        return Manifest(files)
+    if not isinstance(signed, dict) or set(signed) != set(Signed.__dataclass_fields__):
+        return None
+    return Manifest(files, Signed(**signed))

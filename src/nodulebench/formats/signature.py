@@ -1,0 +1,270 @@
+"""Folder with a manifest + Ed25519 key -> a signature, and back: does the signature hold?
+
+The signature is the raw 64 bytes over ``manifest.json`` exactly as it lies there, so that other
+programs can check it: ``openssl pkeyutl -verify -rawin -pubin -inkey key.pub.pem -in manifest.json
+-sigfile manifest.sig``.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.folder import staged_file
+from nodulebench.formats.manifest import (
+    MANIFEST,
+    SIGNATURE,
+    Signed,
+    manifest_problems,
+    read_manifest,
+)
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+_NEW_KEY = "Make one with: nodulebench sign --new-key key.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature that holds for every byte of a folder."""
+
+    signed: Signed
+    is_known: bool
+    """Whether it was checked with a public key that was given, not the one in the folder."""
+
+
+def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
+    """Write a new private key, and the public key that belongs to it, into two PEM files.
+
+    Args:
+        path: where the private key shall be; only its owner may read it.
+        passphrase: what the private key is encrypted with; empty: it is not.
+
+    Returns:
+        The file of the public key, and the key's digest.
+
+    Raises:
+        InputError: if a file is in the way; a key is never overwritten.
+    """
+    _require_cryptography()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    public = path.with_suffix(f".pub{path.suffix or '.pem'}")
+    in_the_way = [file for file in (path, public) if file.exists()]
+    if in_the_way:
+        raise InputError(
+            Problem(
+                str(file), "is already there; a key is never overwritten.", "Choose a new name."
+            )
+            for file in in_the_way
+        )
+    key = Ed25519PrivateKey.generate()
+    encryption = (
+        serialization.BestAvailableEncryption(passphrase.encode())
+        if passphrase
+        else serialization.NoEncryption()
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
+    )
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(secret)
+    public.write_bytes(
+        key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    return public, _key_digest(key.public_key())
+
+
+def is_encrypted(path: Path) -> bool:
+    """Whether a private key needs a passphrase."""
+    return b"ENCRYPTED" in _pem(path)
+
+
+def sign_folder(
+    folder: Path, key: Path, *, passphrase: str = "", by: str = "", at: datetime | None = None
+) -> Signed:
+    """Sign a folder: its manifest then says by whom and when, and the signature lies beside it.
+
+    Args:
+        folder: a folder with a manifest.
+        key: the private key, PEM.
+        passphrase: of the key, if it is encrypted.
+        by: name of the signer.
+        at: the time that is written; None: now.
+
+    Raises:
+        InputError: if the files are not as the manifest says, or the key cannot be used.
+    """
+    problems = manifest_problems(folder)
+    if problems:
+        raise InputError(problems)
+    private = _private_key(key, passphrase)
+    time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    public = private.public_key()
+    signed = Signed(time, by, _key_digest(public), public.public_bytes_raw().hex())
+    manifest = replace(read_manifest(folder), signed=signed)
+    content = manifest.to_bytes()
+    with staged_file(folder / SIGNATURE) as stage:
+        stage.write_bytes(private.sign(content))
+    with staged_file(folder / MANIFEST) as stage:
+        stage.write_bytes(content)
+    return signed
+
+
+def check_signature(folder: Path, public_key: Path | None = None) -> Signature | None:
+    """The signature of a folder if it holds; None if there is none and none is asked for.
+
+    Args:
+        folder: a folder with a manifest.
+        public_key: the key of whoever shall have signed; None: the key that the folder names, which
+            shows that nothing was changed since, but not who signed.
+
+    Raises:
+        InputError: if a key is given and the folder is not signed with it, or the signature does
+            not hold.
+    """
+    manifest, file = read_manifest(folder), folder / SIGNATURE
+    if manifest.signed is None or not file.is_file():
+        if public_key is None and manifest.signed is None and not file.exists():
+            return None
+        raise InputError(_missing(folder, manifest.signed))
+    known = None if public_key is None else _public_key(public_key)
+    if known is not None and _key_digest(known) != manifest.signed.key:
+        raise InputError(
+            Problem(
+                str(folder / MANIFEST),
+                f"says that it was signed with the key {manifest.signed.key}, which is not "
+                f"{public_key} ({_key_digest(known)}).",
+                "Ask whoever signed it for the public key.",
+            )
+        )
+    if not _holds(known, manifest.signed, file.read_bytes(), manifest.to_bytes()):
+        raise InputError(
+            Problem(
+                str(file),
+                f"does not belong to {MANIFEST}: one of the two was changed after signing, or the "
+                "signature was made with another key.",
+            )
+        )
+    return Signature(manifest.signed, known is not None)
+
+
+def _missing(folder: Path, signed: Signed | None) -> Problem:
+    file = folder / SIGNATURE
+    if signed is not None:
+        return Problem(str(file), f"is not there, though {MANIFEST} names a signer.")
+    if file.exists():
+        return Problem(str(file), f"is there, though {MANIFEST} names no signer.")
+    return Problem(
+        str(folder), "is not signed.", "Sign it with: nodulebench sign DIR --key key.pem"
+    )
+
+
+def _holds(
+    key: "Ed25519PublicKey | None", signed: Signed, signature: bytes, content: bytes
+) -> bool:
+    """Whether a signature is that of the content, by the given key or else the one it names."""
+    _require_cryptography()
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        used = key or Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed.public_key))
+        used.verify(signature, content)
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    return _key_digest(used) == signed.key
+
+
+def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
+    _require_cryptography()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    pem = _pem(path)
+    if b"PUBLIC KEY" in pem:
+        raise InputError(Problem(str(path), "is a public key; signing needs the private one."))
+    needs_passphrase = b"ENCRYPTED" in pem
+    if needs_passphrase and not passphrase:
+        raise InputError(
+            Problem(
+                str(path),
+                "is encrypted, and no passphrase was given.",
+                "Give it with --passphrase-file, or call from a terminal to be asked.",
+            )
+        )
+    secret = passphrase.encode() if needs_passphrase else None
+    try:
+        key = serialization.load_pem_private_key(pem, secret)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        reason = (
+            "cannot be opened with this passphrase." if needs_passphrase else "is no private key."
+        )
+        raise InputError(
+            Problem(str(path), reason, "" if needs_passphrase else _NEW_KEY)
+        ) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError(Problem(str(path), "is not an Ed25519 key.", _NEW_KEY))
+    return key
+
+
+def _public_key(path: Path) -> "Ed25519PublicKey":
+    _require_cryptography()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    pem = _pem(path)
+    if b"PRIVATE KEY" in pem:
+        raise InputError(
+            Problem(str(path), "is a private key.", "Check with the public one; keep this secret.")
+        )
+    try:
+        key = serialization.load_pem_public_key(pem)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InputError(Problem(str(path), "is no public key in PEM form.")) from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError(Problem(str(path), "is not an Ed25519 key."))
+    return key
+
+
+def _key_digest(key: "Ed25519PublicKey") -> str:
+    from cryptography.hazmat.primitives import serialization
+
+    der = key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return "sha256:" + hashlib.sha256(der).hexdigest()
+
+
+def _pem(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            Problem(str(path), f"cannot be read: {error.strerror or error}.", _NEW_KEY)
+        ) from error
+
+
+def _require_cryptography() -> None:
+    try:
+        import cryptography  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            Problem(
+                "signatures",
+                "need the package cryptography, which is not installed.",
+                "pip install 'nodulebench[sign]'",
+            )
+        ) from error
