@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -33,11 +33,13 @@ VOXELS = st.tuples(*(st.integers(0, int(count) - 1) for count in SIZE))
 
 
 @given(grids(), POINTS)
+@settings(max_examples=60, deadline=None)
 def test_index_and_world_undo_each_other(grid: Geometry, points: np.ndarray) -> None:
     assert grid.to_world(grid.to_index(points)) == pytest.approx(points, abs=1e-6)
 
 
 @given(grids(), POINTS)
+@settings(max_examples=60, deadline=None)
 def test_distances_are_those_of_the_voxels(grid: Geometry, points: np.ndarray) -> None:
     index = grid.to_index(points)
     steps = (index[1:] - index[:-1]) * grid.spacing_mm
@@ -46,6 +48,7 @@ def test_distances_are_those_of_the_voxels(grid: Geometry, points: np.ndarray) -
 
 
 @given(grids(), arrays(np.float64, (3, 3), elements=st.floats(0, 100)))
+@settings(max_examples=60, deadline=None)
 def test_extents_undo_each_other_and_keep_the_volume(grid: Geometry, extent: np.ndarray) -> None:
     voxels = grid.extent_to_voxels(extent)
     assert grid.extent_to_world(voxels) == pytest.approx(extent, abs=1e-9)
@@ -54,6 +57,7 @@ def test_extents_undo_each_other_and_keep_the_volume(grid: Geometry, extent: np.
 
 
 @given(grids(), VOXELS, VOXELS)
+@settings(max_examples=60, deadline=None)
 def test_a_box_of_voxels_lies_on_the_slices_of_its_voxels(
     grid: Geometry, one: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
@@ -67,5 +71,6 @@ def test_a_box_of_voxels_lies_on_the_slices_of_its_voxels(
 
 
 @given(POINTS)
+@settings(max_examples=60, deadline=None)
 def test_ras_and_lps_undo_each_other(points: np.ndarray) -> None:
     assert np.array_equal(lps_to_ras(lps_to_ras(points)), points)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodulebench.model.linking import link_boxes
@@ -47,6 +47,7 @@ def contains(box: dict[str, float], other: dict[str, float]) -> bool:
 
 
 @given(BOXES, st.randoms())
+@settings(max_examples=60, deadline=None)
 def test_the_order_of_the_rows_does_not_matter(rows: list, chance) -> None:
     def as_sets(given: list) -> list:
         marks = marks_of(given).items()
@@ -58,6 +59,7 @@ def test_the_order_of_the_rows_does_not_matter(rows: list, chance) -> None:
 
 
 @given(BOXES)
+@settings(max_examples=60, deadline=None)
 def test_a_mark_is_a_chain_of_boxes_that_touch_slice_by_slice(rows: list) -> None:
     for boxes in marks_of(rows).values():
         chain = sorted(boxes, key=lambda box: box["slice_index"])
@@ -67,6 +69,7 @@ def test_a_mark_is_a_chain_of_boxes_that_touch_slice_by_slice(rows: list) -> Non
 
 
 @given(BOXES)
+@settings(max_examples=60, deadline=None)
 def test_what_could_still_be_linked_has_a_nearer_partner(rows: list) -> None:
     """No two free ends of marks could be linked: the linking leaves nothing undone."""
     ends = [
@@ -85,6 +88,7 @@ def test_what_could_still_be_linked_has_a_nearer_partner(rows: list) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(0, 20)), max_size=6))
+@settings(max_examples=60, deadline=None)
 def test_nodules_far_apart_are_found_again(stacks: list) -> None:
     """The oracle: boxes that are 100 mm apart belong to the stack they were drawn for."""
     rows, owner = [], []
