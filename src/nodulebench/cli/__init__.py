@@ -21,7 +21,11 @@ COMMANDS = {
     "convert": "Convert marks or a reference between formats.",
     "demo": "Make a small test set, test three algorithms, write a report.",
     "evaluate": "Score submissions against a reference under a protocol.",
+    "phantom": "Make CT scans of synthetic chests whose nodules are known exactly.",
     "plan": "Plan a test: calculators.",
+    "sign": "Sign a folder of results with an Ed25519 key, or make such a key.",
+    "test-plan": "Freeze protocol, test set and acceptance criteria before a test.",
+    "verify": "Recompute every number of a folder of results, and check its signature.",
 }
 """Command -> what it does; the code is in the module of that name, loaded when it is called."""
 
@@ -35,7 +39,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"nodulebench.cli.{cmd_name}").command
+        command: click.Command = import_module(f"nodulebench.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

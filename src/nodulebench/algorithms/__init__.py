@@ -1,0 +1,1 @@
+"""Reference algorithms whose behaviour is known: lung segmentation, candidate detectors."""

@@ -1,0 +1,136 @@
+"""Binary shapes in millimetres: ball-shaped dilation, erosion and closing, components, grids."""
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.model.arrays import BoolArray
+
+Spacing = npt.NDArray[np.float64]
+Factors = npt.NDArray[np.int64]
+
+
+def block_mean(values: npt.NDArray[np.generic], factors: Factors) -> npt.NDArray[np.float32]:
+    """Means over blocks of voxels; blocks at the end are filled up with the last voxel."""
+    result = values
+    for axis, factor in enumerate(factors.tolist()):
+        if factor == 1:
+            continue
+        missing = -result.shape[axis] % factor
+        if missing:
+            widths = [(0, missing if other == axis else 0) for other in range(result.ndim)]
+            result = np.pad(result, widths, mode="edge")
+        shape = (*result.shape[:axis], -1, factor, *result.shape[axis + 1 :])
+        result = result.reshape(shape).mean(axis=axis + 1, dtype=np.float32)
+    return result.astype(np.float32, copy=False)
+
+
+def repeated(mask: BoolArray, factors: Factors, shape: tuple[int, ...]) -> BoolArray:
+    """The inverse of :func:`block_mean` for a mask: each voxel becomes its block."""
+    fine = mask
+    for axis, (factor, length) in enumerate(zip(factors.tolist(), shape, strict=True)):
+        if factor > 1:
+            fine = np.repeat(fine, factor, axis=axis)
+        fine = fine[(slice(None),) * axis + (slice(0, length),)]
+    return fine
+
+
+def dilated(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
+    """Everything at most ``radius_mm`` from the mask: the union of the mask shifted over a ball."""
+    result = np.zeros_like(mask)
+    if not mask.any():
+        return result
+    reach = np.floor(radius_mm / spacing_mm).astype(np.int64)
+    part, box = _boxed(mask, reach)
+    widest = _widened(part, int(reach[2]))
+    grown = np.zeros_like(part)
+    for up in range(-reach[0], reach[0] + 1):
+        layer = np.zeros_like(part)
+        for over in range(-reach[1], reach[1] + 1):
+            left_mm2 = radius_mm**2 - (up * spacing_mm[0]) ** 2 - (over * spacing_mm[1]) ** 2
+            if left_mm2 >= 0:
+                _join_shifted(layer, widest[int(np.sqrt(left_mm2) / spacing_mm[2])], over, axis=1)
+        _join_shifted(grown, layer, up, axis=0)
+    result[box] = grown
+    return result
+
+
+def eroded(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
+    """What is further than ``radius_mm`` from every voxel outside the mask."""
+    part, box = _boxed(mask, np.ones(3, dtype=np.int64))
+    result = np.zeros_like(mask)
+    result[box] = ~dilated(~part, radius_mm, spacing_mm)
+    return result
+
+
+def closing(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
+    """The mask with holes, and with gaps and dents that a ball of ``radius_mm`` cannot enter."""
+    from scipy import ndimage
+
+    margin = np.ceil(radius_mm / spacing_mm).astype(np.int64) + 1
+    part, box = _boxed(mask, np.zeros(3, dtype=np.int64))
+    padded = np.pad(part, [(width, width) for width in margin])
+    wide = dilated(padded, radius_mm, spacing_mm)
+    filled = ndimage.binary_fill_holes(eroded(wide, radius_mm, spacing_mm) | padded)
+    result = np.zeros_like(mask)
+    result[box] = filled[tuple(slice(width, -width) for width in margin)]
+    return result
+
+
+def grown_into(seed: BoolArray, room: BoolArray) -> BoolArray:
+    """The seed grown by one voxel over its faces, within ``room`` only."""
+    grown = seed.copy()
+    for axis in range(seed.ndim):
+        for shift in (-1, 1):
+            _join_shifted(grown, seed, shift, axis)
+    grown &= room
+    grown |= seed
+    return grown
+
+
+def largest_components(mask: BoolArray, count: int) -> list[BoolArray]:
+    """At most ``count`` connected regions (faces touch), largest first."""
+    from scipy import ndimage
+
+    labels, found = ndimage.label(mask)
+    if not found:
+        return []
+    sizes = np.bincount(labels.ravel())
+    sizes[0] = 0
+    order = np.argsort(-sizes, kind="stable")[: min(count, found)]
+    return [labels == number for number in order]
+
+
+def _widened(mask: BoolArray, reach: int) -> list[BoolArray]:
+    """The mask widened along columns by 0, 1, ... ``reach`` voxels to either side."""
+    widened = [mask]
+    for width in range(1, reach + 1):
+        wider = widened[-1].copy()
+        _join_shifted(wider, mask, width, axis=2)
+        _join_shifted(wider, mask, -width, axis=2)
+        widened.append(wider)
+    return widened
+
+
+def _join_shifted(target: BoolArray, mask: BoolArray, shift: int, axis: int) -> None:
+    """Add the mask, shifted along an axis, to the target."""
+    length = mask.shape[axis]
+    if abs(shift) >= length:
+        return
+    lead = (slice(None),) * axis
+    to = slice(max(0, shift), length + min(0, shift))
+    source = slice(max(0, -shift), length + min(0, -shift))
+    target[(*lead, to)] |= mask[(*lead, source)]
+
+
+def _boxed(
+    mask: BoolArray, margin: npt.NDArray[np.int64]
+) -> tuple[BoolArray, tuple[slice, slice, slice]]:
+    """The part of an array around its mask, and where it lies."""
+    box = []
+    for axis, extra in enumerate(margin.tolist()):
+        others = tuple(other for other in range(mask.ndim) if other != axis)
+        along = np.flatnonzero(mask.any(axis=others))
+        low, high = (int(along[0]), int(along[-1])) if len(along) else (0, 0)
+        box.append(slice(max(0, low - extra), min(mask.shape[axis], high + 1 + extra)))
+    first, second, third = box
+    return mask[first, second, third], (first, second, third)

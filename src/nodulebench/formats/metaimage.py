@@ -1,0 +1,163 @@
+"""MetaImage (.mhd with .raw or .zraw, or .mha), the format of LUNA16's scans <-> Volume."""
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.folder import staged_file
+from nodulebench.model.volume import Volume, make_volume
+
+_ELEMENT_TYPES = {
+    "MET_CHAR": "i1",
+    "MET_UCHAR": "u1",
+    "MET_SHORT": "i2",
+    "MET_USHORT": "u2",
+    "MET_INT": "i4",
+    "MET_UINT": "u4",
+    "MET_FLOAT": "f4",
+    "MET_DOUBLE": "f8",
+}
+_LONGEST_HEADER = 1 << 16
+
+
+def read_volume(path: Path) -> Volume:
+    """Read a MetaImage.
+
+    Raises:
+        InputError: if it is no 3-D MetaImage of a CT, or its voxels are damaged or absent.
+    """
+    fields, voxel_start = _read_fields(path)
+    size = _numbers(path, fields, "DimSize").astype(np.int64)
+    kind = fields.get("ElementType", "")
+    if len(size) != 3 or kind not in _ELEMENT_TYPES:
+        raise InputError(
+            Problem(
+                str(path),
+                f"has DimSize '{fields['DimSize']}' and ElementType '{kind}'.",
+                f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}.",
+            )
+        )
+    order = ">" if _is_true(fields, "BinaryDataByteOrderMSB", "ElementByteOrderMSB") else "<"
+    content = _read_content(path, fields, voxel_start)
+    dtype = np.dtype(order + _ELEMENT_TYPES[kind])
+    expected = int(np.prod(size)) * dtype.itemsize
+    if len(content) != expected:
+        raise InputError(
+            Problem(
+                str(path),
+                f"holds {len(content)} bytes of voxels, but its header asks for {expected}.",
+                "Copy or export it anew.",
+            )
+        )
+    hu = np.frombuffer(content, dtype).reshape(size[::-1]).astype(dtype.newbyteorder("="))
+    direction = fields.get("TransformMatrix") or fields.get("Orientation")
+    origin = next((name for name in ("Offset", "Position", "Origin") if name in fields), None)
+    return make_volume(
+        hu,
+        spacing_mm=_numbers(path, fields, "ElementSpacing"),
+        origin_mm=np.zeros(3) if origin is None else _numbers(path, fields, origin),
+        # MetaImage lists the direction of one image axis after the other
+        direction=None if direction is None else _matrix(path, direction).T,
+        where=str(path),
+    )
+
+
+def write_volume(volume: Volume, path: Path) -> None:
+    """Write ``name.mhd`` with ``name.zraw`` (compressed) beside it, or all in one ``name.mha``."""
+    is_local = path.suffix == ".mha"
+    content = zlib.compress(np.ascontiguousarray(volume.hu).tobytes(), level=1)
+    voxel_path = path.with_suffix(".zraw")
+    geometry = volume.geometry
+    fields = {
+        "ObjectType": "Image",
+        "NDims": "3",
+        "BinaryData": "True",
+        "BinaryDataByteOrderMSB": "False",
+        "CompressedData": "True",
+        "CompressedDataSize": str(len(content)),
+        "TransformMatrix": _text(geometry.direction.T.ravel()),
+        "Offset": _text(geometry.origin_mm),
+        "CenterOfRotation": "0 0 0",
+        "AnatomicalOrientation": "RAI",
+        "ElementSpacing": _text(geometry.spacing_mm),
+        "DimSize": " ".join(str(count) for count in volume.hu.shape[::-1]),
+        "ElementType": "MET_SHORT" if volume.hu.dtype == np.int16 else "MET_FLOAT",
+        "ElementDataFile": "LOCAL" if is_local else voxel_path.name,
+    }
+    header = "".join(f"{name} = {value}\n" for name, value in fields.items()).encode("ascii")
+    if not is_local:
+        with staged_file(voxel_path) as staged:
+            staged.write_bytes(content)
+    with staged_file(path) as staged:
+        staged.write_bytes(header + content if is_local else header)
+
+
+def _read_fields(path: Path) -> tuple[dict[str, str], int]:
+    """The header's fields, and where voxels begin if they stand in the same file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_LONGEST_HEADER)
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}.")) from error
+    fields: dict[str, str] = {}
+    place = 0
+    while place < len(head) and "ElementDataFile" not in fields:
+        line, _, _ = head[place:].partition(b"\n")
+        name, equals, value = line.decode("latin-1").partition("=")
+        if not equals:
+            break
+        fields[name.strip()] = value.strip()
+        place += len(line) + 1
+    missing = [name for name in ("DimSize", "ElementDataFile") if name not in fields]
+    if missing:
+        raise InputError(
+            Problem(str(path), f"is not a MetaImage: its header has no {' and no '.join(missing)}.")
+        )
+    return fields, place
+
+
+def _read_content(path: Path, fields: dict[str, str], voxel_start: int) -> bytes:
+    name = fields["ElementDataFile"]
+    source = path if name == "LOCAL" else path.parent / name
+    if name == "LIST" or "%" in name:
+        raise InputError(
+            Problem(str(path), "keeps its slices in several files.", "Export it as one raw file.")
+        )
+    try:
+        content = source.read_bytes()[voxel_start if name == "LOCAL" else 0 :]
+    except OSError as error:
+        raise InputError(
+            Problem(str(path), f"its voxels in '{name}' cannot be read: {error.strerror}.")
+        ) from error
+    if not _is_true(fields, "CompressedData"):
+        return content
+    try:
+        return zlib.decompress(content)
+    except zlib.error as error:
+        raise InputError(
+            Problem(str(source), f"its compressed voxels are damaged ({error}).", "Copy it anew.")
+        ) from error
+
+
+def _is_true(fields: dict[str, str], *names: str) -> bool:
+    return any(fields.get(name, "").lower() == "true" for name in names)
+
+
+def _numbers(path: Path, fields: dict[str, str], name: str) -> npt.NDArray[np.float64]:
+    try:
+        return np.array(fields[name].split(), dtype=np.float64)
+    except (KeyError, ValueError) as error:
+        found = f"'{fields[name]}'" if name in fields else "missing"
+        raise InputError(Problem(str(path), f"its {name} is {found}, not numbers.")) from error
+
+
+def _matrix(path: Path, text: str) -> npt.NDArray[np.float64]:
+    cosines = _numbers(path, {"TransformMatrix": text}, "TransformMatrix")
+    return cosines.reshape(3, 3) if cosines.size == 9 else cosines
+
+
+def _text(numbers: npt.NDArray[np.float64]) -> str:
+    return " ".join(repr(float(number)) for number in numbers)

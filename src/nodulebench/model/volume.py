@@ -1,0 +1,155 @@
+"""Volume: a CT image in Hounsfield units and where its voxels are in the patient."""
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.geometry import ORTHONORMAL_TOLERANCE, Geometry
+
+VoxelArray: TypeAlias = npt.NDArray[Any]
+"""Voxels in Hounsfield units, int16 or float32, with the axes slice, row, column."""
+
+AIR_HU = -1000.0
+WATER_HU = 0.0
+LARGEST_TILT_DEGREES = 20.0
+"""How oblique an image may be and still be read as axial, coronal or sagittal."""
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A CT image; the axes of ``hu`` are z, y, x of the image (slice, row, column)."""
+
+    hu: VoxelArray
+    geometry: Geometry
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Slices, rows, columns."""
+        slices, rows, columns = self.hu.shape
+        return slices, rows, columns
+
+    @property
+    def spacing_mm(self) -> FloatArray:
+        """Voxel size along the array's axes: slice, row, column."""
+        return self.geometry.spacing_mm[::-1]
+
+    @property
+    def voxel_mm3(self) -> float:
+        """The volume of a voxel."""
+        return float(np.prod(self.geometry.spacing_mm))
+
+
+def make_volume(
+    hu: VoxelArray,
+    *,
+    spacing_mm: npt.ArrayLike,
+    origin_mm: npt.ArrayLike = (0.0, 0.0, 0.0),
+    direction: npt.ArrayLike | None = None,
+    where: str = "volume",
+) -> Volume:
+    """A volume from voxels [slice, row, column] and geometry in the order x, y, z.
+
+    Raises:
+        InputError: with everything that makes it unfit to be a CT volume.
+    """
+    cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
+    spacing = np.asarray(spacing_mm, dtype=np.float64)
+    problems = [*_voxel_problems(hu, where), *_geometry_problems(spacing, cosines, where)]
+    if problems:
+        raise InputError(problems)
+    geometry = Geometry(
+        spacing_mm=spacing,
+        origin_mm=np.asarray(origin_mm, dtype=np.float64),
+        direction=cosines.reshape(3, 3),
+        size=np.array(hu.shape[::-1], dtype=np.int64),
+    )
+    return Volume(_as_voxels(hu), geometry)
+
+
+def _as_voxels(hu: VoxelArray) -> VoxelArray:
+    """Whole numbers within 16 bits as int16, everything else as float32."""
+    limits = np.iinfo(np.int16)
+    if np.issubdtype(hu.dtype, np.integer) and limits.min <= hu.min() and hu.max() <= limits.max:
+        return hu.astype(np.int16, copy=False)
+    return hu.astype(np.float32, copy=False)
+
+
+def _voxel_problems(hu: VoxelArray, where: str) -> list[Problem]:
+    if hu.ndim != 3 or hu.size == 0:
+        return [
+            Problem(
+                where, f"has the shape {hu.shape}, not slices x rows x columns.", "Give 3-D CT."
+            )
+        ]
+    if hu.dtype.itemsize == 1:
+        return [
+            Problem(
+                where,
+                f"has 8-bit voxels ({int(hu.min())} to {int(hu.max())}), "
+                "which cannot hold Hounsfield units.",
+                "Export the CT with 16 bits per voxel, without a display window.",
+            )
+        ]
+    if np.issubdtype(hu.dtype, np.floating):
+        wrong = hu.size - np.count_nonzero(np.isfinite(hu))
+        if wrong:
+            return [
+                Problem(
+                    where,
+                    f"{wrong} of {hu.size} voxels are not finite numbers (NaN or infinite).",
+                    f"Write {AIR_HU:.0f} HU where there is no data.",
+                )
+            ]
+    return []
+
+
+def _geometry_problems(spacing: FloatArray, cosines: FloatArray, where: str) -> list[Problem]:
+    problems = []
+    if spacing.shape != (3,) or not np.all(np.isfinite(spacing) & (spacing > 0)):
+        problems.append(Problem(where, f"voxel size {spacing.tolist()} mm is not three lengths."))
+    is_square = cosines.size == 9
+    matrix = cosines.reshape(3, 3) if is_square else cosines
+    if not is_square or not np.allclose(matrix @ matrix.T, np.eye(3), atol=ORTHONORMAL_TOLERANCE):
+        problems.append(Problem(where, "its direction is not nine orthonormal cosines."))
+    return problems
+
+
+def to_patient_axes(volume: Volume, where: str = "volume") -> Volume:
+    """The same image with columns running to the left, rows to the back, slices to the head.
+
+    Voxels are only reordered, never interpolated.
+
+    Raises:
+        InputError: if the image axes lie too oblique in the patient for that.
+    """
+    direction = volume.geometry.direction
+    patient_axis = np.argmax(np.abs(direction), axis=0)
+    cosine = np.abs(direction[patient_axis, range(3)]).min()
+    tilt = float(np.degrees(np.arccos(np.clip(cosine, 0.0, 1.0))))
+    if sorted(patient_axis) != [0, 1, 2] or tilt > LARGEST_TILT_DEGREES:
+        raise InputError(
+            Problem(
+                where,
+                f"its axes are turned {tilt:.0f} degrees against the patient's.",
+                f"Resample it to axial slices (at most {LARGEST_TILT_DEGREES:.0f} degrees off).",
+            )
+        )
+    image_axis = np.argsort(patient_axis)
+    is_reversed = direction[range(3), image_axis] < 0
+    size = np.array(volume.hu.shape[::-1], dtype=np.int64)
+    first = np.zeros((1, 3))
+    first[0, image_axis] = np.where(is_reversed, size[image_axis] - 1, 0)
+    hu = volume.hu.transpose(*(2 - image_axis[::-1]))
+    hu = hu[tuple(slice(None, None, -1 if turn else 1) for turn in is_reversed[::-1])]
+    signs = np.where(is_reversed, -1.0, 1.0)
+    geometry = Geometry(
+        spacing_mm=volume.geometry.spacing_mm[image_axis],
+        origin_mm=volume.geometry.to_world(first)[0],
+        direction=direction[:, image_axis] * signs,
+        size=size[image_axis],
+    )
+    return replace(volume, hu=np.ascontiguousarray(hu), geometry=geometry)

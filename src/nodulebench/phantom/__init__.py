@@ -1,0 +1,1 @@
+"""CT volumes of a synthetic chest whose nodules are known exactly."""

@@ -1,0 +1,170 @@
+"""Patient and scanner -> a CT volume with its lungs and nodules known exactly."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.model.geometry import Geometry
+from nodulebench.model.volume import Volume
+from nodulebench.phantom.bones import (
+    CARTILAGE_HU,
+    CORTEX_HU,
+    CORTEX_MM,
+    MARROW_HU,
+    RIB_FLATTENING,
+    build_skeleton,
+)
+from nodulebench.phantom.great_vessels import great_vessels, oesophagus
+from nodulebench.phantom.grid import Canvas
+from nodulebench.phantom.nodule import Nodule, paint_nodule
+from nodulebench.phantom.patient import NOISE, TEXTURE, Patient, stream
+from nodulebench.phantom.scanner import Scanner, make_slices
+from nodulebench.phantom.surfaces import surfaces_along
+from nodulebench.phantom.tissue import SliceGrid, draw_slice, empty_slice, random_textures
+from nodulebench.phantom.tubes import paint_in_lung, paint_tubes
+
+OESOPHAGUS_HU = 38.0
+BRONCHUS_WALL_HU = -150.0
+BRONCHUS_LUMEN_HU = -960.0
+AIRWAY_WALL_HU = 30.0
+AIRWAY_WALL_MM = 1.8
+LUMEN_HU = -985.0
+BELOW_MM, ABOVE_MM = 12.0, 22.0
+"""How far a scan goes on below and above the lungs."""
+RIGHT_LUNG, LEFT_LUNG = 1, 2
+
+
+@dataclass(frozen=True)
+class PhantomScan:
+    """A scan and its truth, in world coordinates."""
+
+    volume: Volume
+    lungs: npt.NDArray[np.uint8]
+    """0 outside, 1 right, 2 left lung, with its vessels and nodules, without central airways."""
+    nodules: tuple[Nodule, ...]
+
+
+def scan_patient(
+    patient: Patient,
+    scanner: Scanner,
+    *,
+    position_mm: npt.ArrayLike = (0.0, 0.0, 0.0),
+    repeat: int = 0,
+    slices: int | None = None,
+) -> PhantomScan:
+    """Make a CT scan.
+
+    Args:
+        patient: who.
+        scanner: how.
+        position_mm: where the patient's carina lies in the scanner's coordinates.
+        repeat: another number gives the same scan with other noise.
+        slices: how many; None: as many as the lungs need.
+    """
+    position = np.asarray(position_mm, dtype=np.float64)
+    canvas = _empty_canvas(patient, scanner, slices)
+    inside = _draw_body(patient, canvas, scanner.parts_per_slice)
+    _draw_tubes(patient, canvas)
+    for nodule in patient.nodules:
+        paint_nodule(canvas, nodule)
+    noise = stream(patient.seed, patient.number * 1000 + repeat, NOISE)
+    hu = make_slices(canvas, scanner, noise)
+    middle = scanner.parts_per_slice // 2
+    geometry = Geometry(
+        spacing_mm=np.array([scanner.pixel_mm, scanner.pixel_mm, scanner.slice_spacing_mm]),
+        origin_mm=position + np.array([canvas.x_mm[0], canvas.y_mm[0], canvas.z_mm[middle]]),
+        direction=np.eye(3),
+        size=np.array(hu.shape[::-1], dtype=np.int64),
+    )
+    lungs = _without_airways(patient, inside, canvas, middle, scanner.parts_per_slice)
+    return PhantomScan(
+        volume=Volume(hu, geometry),
+        lungs=lungs,
+        nodules=tuple(nodule.moved(position) for nodule in patient.nodules),
+    )
+
+
+def nodule_mask(
+    nodule: Nodule, geometry: Geometry
+) -> tuple[tuple[slice, ...], npt.NDArray[np.bool_]]:
+    """The voxels of an axial volume whose centres lie in a nodule: a box of it, and which."""
+    reach = nodule.shape.largest_reach_mm
+    center = nodule.shape.center_mm
+    assert geometry.size is not None  # noqa: S101 - scans know their size
+    low = np.ceil(geometry.to_index((center - reach)[None])[0]).astype(int)
+    high = np.floor(geometry.to_index((center + reach)[None])[0]).astype(int)
+    low, high = np.maximum(low, 0), np.minimum(high, geometry.size - 1)
+    ranges = [np.arange(first, last + 1) for first, last in zip(low, high, strict=True)]
+    k, j, i = np.meshgrid(*ranges[::-1], indexing="ij")
+    index = np.stack([i, j, k], axis=-1).reshape(-1, 3).astype(np.float64)
+    inside = nodule.shape.contains(geometry.to_world(index)).reshape(k.shape)
+    box = tuple(
+        slice(int(first), int(last) + 1) for first, last in zip(low[::-1], high[::-1], strict=True)
+    )
+    return box, inside
+
+
+def _empty_canvas(patient: Patient, scanner: Scanner, slices: int | None) -> Canvas:
+    chest = patient.chest
+    bottom, top = chest.lowest_z - BELOW_MM, chest.apex_z + ABOVE_MM
+    count = slices or int(np.ceil((top - bottom) / scanner.slice_spacing_mm))
+    parts = scanner.parts_per_slice
+    step = scanner.slice_spacing_mm / parts
+    offset = (np.arange(scanner.matrix) - (scanner.matrix - 1) / 2) * scanner.pixel_mm
+    return Canvas(
+        hu=np.empty((count * parts, scanner.matrix, scanner.matrix), dtype=np.float32),
+        x_mm=offset,
+        y_mm=offset + chest.center_y + 6.0,
+        z_mm=bottom + np.arange(count * parts) * step,
+    )
+
+
+def _draw_body(patient: Patient, canvas: Canvas, parts: int) -> npt.NDArray[np.bool_]:
+    """Draw all planes; return what lies within the pleura on the middle plane of each slice."""
+    grid = SliceGrid(canvas.x_mm, canvas.y_mm)
+    textures = random_textures(stream(patient.seed, patient.number, TEXTURE))
+    inside = np.empty((len(canvas.z_mm) // parts, *canvas.hu.shape[1:]), dtype=np.bool_)
+    empty = empty_slice(patient.chest, grid)
+    planes = surfaces_along(patient.chest, grid.x, grid.y, canvas.z_mm)
+    for number, surfaces in enumerate(planes):
+        z = float(canvas.z_mm[number])
+        canvas.hu[number] = empty
+        draw_slice(canvas.hu[number], patient.chest, surfaces, textures, grid, z)
+        if number % parts == parts // 2:
+            inside[number // parts] = surfaces.pleura < 0
+    return inside
+
+
+def _draw_tubes(patient: Patient, canvas: Canvas) -> None:
+    """Bones, great vessels, lung vessels and airways, later ones over earlier ones."""
+    chest, tubes = patient.chest, patient.tubes
+    bones = build_skeleton(chest)
+    paint_tubes(canvas, great_vessels(chest), chest.blood_hu)
+    paint_tubes(canvas, oesophagus(chest), OESOPHAGUS_HU)
+    paint_tubes(canvas, bones.cartilages, CARTILAGE_HU, flattening=RIB_FLATTENING)
+    for bone, flattening in ((bones.ribs, RIB_FLATTENING), (bones.long_bones, (1.0, 1.0, 1.0))):
+        paint_tubes(canvas, bone, CORTEX_HU, flattening=flattening)
+        paint_tubes(canvas, bone.thinner(CORTEX_MM), MARROW_HU, flattening=flattening)
+    paint_in_lung(canvas, tubes.vessels, chest.blood_hu, chest.parenchyma_hu)
+    paint_in_lung(canvas, tubes.twigs, chest.blood_hu, chest.parenchyma_hu)
+    paint_in_lung(canvas, tubes.bronchi, BRONCHUS_WALL_HU, chest.parenchyma_hu)
+    paint_tubes(canvas, tubes.lumens, BRONCHUS_LUMEN_HU)
+    paint_tubes(canvas, tubes.central_airways.thinner(-AIRWAY_WALL_MM), AIRWAY_WALL_HU)
+    paint_tubes(canvas, tubes.central_airways, LUMEN_HU)
+
+
+def _without_airways(
+    patient: Patient, inside: npt.NDArray[np.bool_], canvas: Canvas, middle: int, parts: int
+) -> npt.NDArray[np.uint8]:
+    """Both lungs without trachea and main bronchi."""
+    airways = Canvas(
+        np.zeros(inside.shape, dtype=np.float32),
+        canvas.x_mm,
+        canvas.y_mm,
+        canvas.z_mm[middle::parts],
+    )
+    paint_tubes(airways, patient.tubes.central_airways.thinner(-AIRWAY_WALL_MM), 1.0)
+    is_lung = inside & (airways.hu < 0.5)
+    side = np.where(canvas.x_mm < 3.0, RIGHT_LUNG, LEFT_LUNG).astype(np.uint8)
+    return is_lung * side

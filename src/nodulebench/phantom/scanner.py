@@ -1,0 +1,213 @@
+"""Scanner: a canvas in HU -> the slices that a CT scanner would make of it.
+
+A slice is the mean over its thickness, blurred and sharpened by the reconstruction kernel, with
+noise as filtered back-projection leaves it: correlated by the kernel, stronger along the body's
+widest direction, weaker in the lungs and with more dose.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.phantom.grid import Canvas, Field
+
+LOWEST_HU, HIGHEST_HU = -1024, 3071
+FINEST_STEP_MM = 1.3
+"""Slices further apart than this are drawn as several and averaged."""
+REFERENCE_NOISE_HU = 21.0
+"""In soft tissue at 100 mAs, 1 mm and the standard kernel."""
+REFERENCE_PATH_MM = 200.0
+"""How much water the beam passes in the body that this noise holds for."""
+WATER_PER_MM = 0.0195
+CURRENT_MODULATION = 0.4
+"""How much of the difference in absorption the tube current leaves: 1 nothing is compensated."""
+LOCAL_NOISE = 0.9
+"""How much lower noise is where there is little tissue around."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A reconstruction kernel by its modulation transfer: (1 + boost t) exp(-b t), t = (f/f50)²."""
+
+    half_per_mm: float
+    """Spatial frequency at which half of the contrast is left."""
+    boost: float
+    """Above 1 edges are overshot."""
+
+    def transfer(self, square_per_mm2: Field) -> Field:
+        """Contrast that is left at squared spatial frequencies."""
+        relative = square_per_mm2 * np.float32(1 / self.half_per_mm**2)
+        decay = np.float32(np.log(2 * (1 + self.boost)))
+        left: Field = (1 + np.float32(self.boost) * relative) * np.exp(-decay * relative)
+        return left
+
+
+KERNELS = {
+    "smooth": Kernel(0.27, 0.0),
+    "standard": Kernel(0.35, 0.4),
+    "sharp": Kernel(0.52, 2.2),
+    "edge": Kernel(0.66, 3.6),
+}
+"""From soft-tissue to bone kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """How a scan is made. Vendors' names for kernels are in ``vendors``."""
+
+    slice_thickness_mm: float = 1.0
+    slice_spacing_mm: float = 1.0
+    pixel_mm: float = 0.7
+    matrix: int = 512
+    kernel: str = "standard"
+    exposure_mas: float = 100.0
+    padding_hu: int | None = None
+    """Outside the round field of view, where the vendor marks it."""
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem(
+                f"scanner {name}",
+                f"{value:g} {unit} is not between {low:g} and {high:g} {unit}.",
+            )
+            for name, value, low, high, unit in (
+                ("slice_thickness_mm", self.slice_thickness_mm, 0.5, 7.0, "mm"),
+                ("slice_spacing_mm", self.slice_spacing_mm, 0.3, 10.0, "mm"),
+                ("pixel_mm", self.pixel_mm, 0.3, 4.0, "mm"),
+                ("matrix", self.matrix, 32, 1024, "pixels"),
+                ("exposure_mas", self.exposure_mas, 1.0, 1000.0, "mAs"),
+            )
+            if not low <= value <= high
+        ]
+        if self.kernel not in KERNELS:
+            problems.append(
+                Problem("scanner kernel", f"'{self.kernel}' is not one of {', '.join(KERNELS)}.")
+            )
+        if problems:
+            raise InputError(problems)
+
+    @property
+    def parts_per_slice(self) -> int:
+        """How many planes are drawn for each slice."""
+        return int(np.ceil(self.slice_spacing_mm / FINEST_STEP_MM))
+
+
+def slice_weights(scanner: Scanner) -> Field:
+    """Weights of the planes around a slice's middle: a trapezoid as wide as the slice is thick."""
+    step = scanner.slice_spacing_mm / scanner.parts_per_slice
+    thickness = scanner.slice_thickness_mm
+    reach = int(np.ceil(0.65 * thickness / step))
+    finer = (np.arange(-(2 * reach + 1) * 10, (2 * reach + 1) * 10 + 1)) * step / 20
+    profile = np.clip((0.65 * thickness - np.abs(finer)) / (0.3 * thickness), 0, 1)
+    plane = np.clip(np.rint(finer / step).astype(int) + reach, 0, 2 * reach)
+    weights = np.bincount(plane, weights=profile, minlength=2 * reach + 1)
+    shares: Field = (weights / weights.sum()).astype(np.float32)
+    return shares
+
+
+def make_slices(
+    canvas: Canvas, scanner: Scanner, random: np.random.Generator
+) -> npt.NDArray[np.int16]:
+    """The scan: one slice for every ``parts_per_slice`` planes of the canvas."""
+    from scipy import fft
+
+    weights = slice_weights(scanner)
+    parts, reach = scanner.parts_per_slice, len(weights) // 2
+    middles = range(parts // 2, len(canvas.z_mm), parts)
+    size = scanner.matrix
+    across, down = _frequencies(size, scanner.pixel_mm)
+    square = across**2 + down**2
+    transfer = KERNELS[scanner.kernel].transfer(square)
+    noise_filter = np.sqrt(np.sqrt(square)) * transfer
+    correlation = max(0.0, 1 - scanner.slice_spacing_mm / scanner.slice_thickness_mm)
+    spectrum = np.zeros(transfer.shape, dtype=np.complex64)
+    scan = np.empty((len(middles), size, size), dtype=np.int16)
+    level = _noise_level(scanner)
+    for number, middle in enumerate(middles):
+        planes = np.clip(np.arange(middle - reach, middle + reach + 1), 0, len(canvas.z_mm) - 1)
+        plain = np.zeros((size, size), dtype=np.float32)
+        for weight, plane in zip(weights, planes.tolist(), strict=True):
+            if weight > 0:
+                plain += weight * canvas.hu[plane]
+        shown = fft.irfft2(fft.rfft2(plain) * transfer, s=plain.shape)
+        fresh = random.standard_normal((*transfer.shape, 2), dtype=np.float32)
+        keep = 0.0 if number == 0 else correlation
+        spectrum = keep * spectrum + np.sqrt(1 - keep**2) * fresh.view(np.complex64)[..., 0]
+        wide, deep = _paths_mm(plain, scanner.pixel_mm)
+        lean = _directional(down, square, wide, deep)
+        noise = fft.irfft2(spectrum * (noise_filter * lean), s=plain.shape)
+        shown += noise * (np.float32(level) * _local_share(plain))
+        np.rint(shown, out=shown)
+        scan[number] = np.clip(shown, LOWEST_HU, HIGHEST_HU)
+    _mark_padding(scan, scanner)
+    return scan
+
+
+def _frequencies(size: int, pixel_mm: float) -> tuple[Field, Field]:
+    """Spatial frequencies along x (half of them, as for real images) and y, in 1/mm."""
+    across = np.fft.rfftfreq(size, pixel_mm).astype(np.float32)[None, :]
+    down = np.fft.fftfreq(size, pixel_mm).astype(np.float32)[:, None]
+    return across, down
+
+
+def _noise_level(scanner: Scanner) -> float:
+    """Factor that turns white unit noise in the frequency domain into HU."""
+    size, pixel = scanner.matrix, scanner.pixel_mm
+    reference = KERNELS["standard"]
+    frequency = np.linspace(0, 2.0, 2001)
+    square = (frequency**2).astype(np.float32)
+    # noise power per area of the frequency plane is the frequency times the squared transfer
+    power = np.trapezoid(2 * np.pi * frequency**2 * reference.transfer(square) ** 2, frequency)
+    dose = scanner.exposure_mas / 100.0 * scanner.slice_thickness_mm
+    per_power = REFERENCE_NOISE_HU / np.sqrt(power * dose)
+    # the sum over the frequencies of an image approximates the integral over their plane
+    return float(per_power * size / np.sqrt(2.0) / pixel)
+
+
+def _paths_mm(plain: Field, pixel_mm: float) -> tuple[float, float]:
+    """How much water the beam passes across and from front to back, through the body's middle."""
+    water = np.clip(plain[::4, ::4] * 0.001 + 1, 0, 2)
+    step = 4 * pixel_mm
+    return float(np.percentile(water.sum(axis=1), 80) * step), float(
+        np.percentile(water.sum(axis=0), 80) * step
+    )
+
+
+def _directional(down: Field, square: Field, wide_mm: float, deep_mm: float) -> Field:
+    """Noise by direction: beams through the wide body make streaks along it."""
+    share = down * down / np.maximum(square, np.float32(1e-12))
+    rate = 0.5 * WATER_PER_MM * CURRENT_MODULATION
+    exponent = rate * ((wide_mm - deep_mm) * share + (deep_mm - REFERENCE_PATH_MM))
+    return np.exp(exponent.astype(np.float32))
+
+
+def _local_share(plain: Field) -> Field:
+    """How strong noise is at each pixel: less where there is little tissue around."""
+    from scipy import ndimage
+
+    step = max(1, len(plain) // 32)
+    water = np.clip(plain[::step, ::step] * 0.001 + 1, 0, 1)
+    smooth = ndimage.gaussian_filter(water, 3.0, mode="constant")
+    coarse = np.exp(LOCAL_NOISE * (smooth - 0.85)).astype(np.float32)
+    rows = _stretched(coarse, len(plain))
+    return np.ascontiguousarray(_stretched(np.ascontiguousarray(rows.T), len(plain)).T)
+
+
+def _stretched(values: Field, length: int) -> Field:
+    """Linear interpolation of the rows of an array to another number of rows."""
+    place = np.linspace(0, len(values) - 1, length)
+    low = np.minimum(place.astype(int), len(values) - 2)
+    share = (place - low).astype(np.float32)[:, None]
+    between: Field = values[low] + share * (values[low + 1] - values[low])
+    return between
+
+
+def _mark_padding(scan: npt.NDArray[np.int16], scanner: Scanner) -> None:
+    """Set what lies outside the round field of view to the padding value."""
+    if scanner.padding_hu is None:
+        return
+    offset = np.arange(scanner.matrix) - (scanner.matrix - 1) / 2
+    is_outside = offset[:, None] ** 2 + offset[None, :] ** 2 > (scanner.matrix / 2) ** 2
+    scan[:, is_outside] = scanner.padding_hu

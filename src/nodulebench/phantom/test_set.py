@@ -1,0 +1,189 @@
+"""Number of patients and a seed -> a test set on disk: images, masks, truth in three formats.
+
+The folder is a bundle (tables, manifest, ``images/``) and holds ``nifdc.csv`` and ``luna16/`` too.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nifdc_csv, nifti
+from nodulebench.formats.dicom_header import SeriesHeader
+from nodulebench.model.tables import CASES, Reference
+from nodulebench.model.volume import Volume
+from nodulebench.phantom.patient import SCANNER, Growth, Patient, follow_up, make_patient, stream
+from nodulebench.phantom.scan import PhantomScan, nodule_mask, scan_patient
+from nodulebench.phantom.scanner import Scanner
+from nodulebench.phantom.truth import geometry_columns, nodule_rows, nodule_tables, slice_rows
+from nodulebench.phantom.vendors import Vendor, random_scanner, series_header
+
+IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
+FIRST_DAY = date(2024, 1, 8)
+FOLLOW_UP_DAYS = (90, 400)
+
+
+@dataclass(frozen=True)
+class PhantomCase:
+    """One scan with all that is known of it."""
+
+    case_id: str
+    patient: Patient
+    scanner: Scanner
+    vendor: Vendor
+    scan: PhantomScan
+    header: SeriesHeader
+    days: int
+    """Since the patient's first scan."""
+    growth: tuple[Growth, ...] = ()
+
+
+def make_cases(
+    count: int, seed: int, *, matrix: int = 512, has_follow_up: bool = False
+) -> Iterator[PhantomCase]:
+    """The scans of ``count`` patients, and of the same patients months later if asked for."""
+    for number in range(1, count + 1):
+        patient = make_patient(seed, number)
+        yield _make_case(patient, 0, 0, (), matrix)
+        if has_follow_up:
+            days = int(stream(seed, number * 1000 + 1, SCANNER).integers(*FOLLOW_UP_DAYS))
+            later, growth = follow_up(patient, days)
+            yield _make_case(later, 1, days, growth, matrix)
+
+
+def _make_case(
+    patient: Patient, repeat: int, days: int, growth: tuple[Growth, ...], matrix: int
+) -> PhantomCase:
+    random = stream(patient.seed, patient.number * 1000 + repeat, SCANNER)
+    chest = patient.chest
+    half_width = chest.half_width + chest.wall_mm + chest.fat_mm
+    vendor, scanner = random_scanner(random, matrix=matrix, half_width_mm=half_width)
+    position = np.round(random.uniform((-12, -12, -400), (12, 12, 200)), 1)
+    case_id = f"phantom-{patient.number:04d}" + ("-follow-up" if repeat else "")
+    day = FIRST_DAY + timedelta(days=days + 3 * patient.number)
+    header = series_header(
+        vendor,
+        scanner,
+        case_id=case_id,
+        patient_id=patient.patient_id,
+        seed=patient.seed,
+        is_female=chest.is_female,
+        age=patient.age,
+        study_date=f"{day:%Y%m%d}",
+        is_enhanced=chest.is_enhanced,
+    )
+    scan = scan_patient(patient, scanner, position_mm=position, repeat=repeat)
+    return PhantomCase(case_id, patient, scanner, vendor, scan, header, days, growth)
+
+
+def write_test_set(
+    folder: Path,
+    cases: Iterator[PhantomCase],
+    *,
+    image_formats: Sequence[str] = ("metaimage",),
+    has_masks: bool = True,
+    progress: Callable[[str], object] = str,
+) -> Reference:
+    """Write scans as they are made, then their truth.
+
+    Args:
+        folder: the bundle; images go to ``images/``, masks to ``masks/``.
+        cases: made one by one, so that only one is in memory.
+        image_formats: any of ``IMAGE_FORMATS``.
+        has_masks: whether nodules and lungs are also written as label volumes.
+        progress: told one line per scan.
+
+    Raises:
+        InputError: if a format is unknown or the folder cannot be written to.
+    """
+    unknown = [name for name in image_formats if name not in IMAGE_FORMATS]
+    if unknown:
+        raise InputError(
+            Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
+            for name in unknown
+        )
+    rows: list[dict[str, Any]] = []
+    nodules: list[dict[str, Any]] = []
+    slices: list[dict[str, Any]] = []
+    for case in cases:
+        _write_images(case, folder, image_formats)
+        if has_masks:
+            _write_masks(case, folder / "masks")
+        geometry = case.scan.volume.geometry
+        rows.append(_case_row(case))
+        nodules.extend(_with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth))
+        slices.extend(slice_rows(case.case_id, case.scan.nodules, geometry))
+        progress(_told(case))
+    tables = nodule_tables(nodules, slices)
+    table = CASES.conform(pl.DataFrame(rows, infer_schema_length=None), "phantom cases")
+    reference = Reference(folder.resolve().name, table, *tables)
+    luna16_csv.write_reference(reference, folder / "luna16")
+    nifdc_csv.write_reference(reference, folder / "nifdc.csv")
+    bundle.write_reference(reference, folder)
+    return reference
+
+
+def _write_images(case: PhantomCase, folder: Path, image_formats: Sequence[str]) -> None:
+    volume, name = case.scan.volume, case.case_id
+    if "metaimage" in image_formats:
+        metaimage.write_volume(volume, folder / "images" / f"{name}.mhd")
+    if "dicom" in image_formats:
+        dicom_series.write_volume(volume, folder / "images" / name, case.header)
+    if "nifti" in image_formats:
+        nifti.write_volume(volume, folder / "images" / f"{name}.nii.gz")
+
+
+def _write_masks(case: PhantomCase, folder: Path) -> None:
+    """Lungs (1 right, 2 left) and nodules (1 for the first nodule, 2 for the second, ...)."""
+    geometry = case.scan.volume.geometry
+    labels = np.zeros(case.scan.volume.shape, dtype=np.int16)
+    for number, nodule in enumerate(case.scan.nodules, start=1):
+        box, inside = nodule_mask(nodule, geometry)
+        labels[box][inside] = number
+    lungs = case.scan.lungs.astype(np.int16)
+    metaimage.write_volume(Volume(labels, geometry), folder / f"{case.case_id}_nodules.mhd")
+    metaimage.write_volume(Volume(lungs, geometry), folder / f"{case.case_id}_lungs.mhd")
+
+
+def _case_row(case: PhantomCase) -> dict[str, Any]:
+    scanner = case.scanner
+    return {
+        "case_id": case.case_id,
+        "patient_id": case.patient.patient_id,
+        **geometry_columns(case.scan.volume.geometry),
+        "series_uid": case.header.series_uid,
+        "sex": case.header.patient_sex,
+        "age": case.patient.age,
+        "vendor": case.vendor.name,
+        "kernel": scanner.kernel,
+        "slice_thickness_mm": scanner.slice_thickness_mm,
+        "exposure_mas": scanner.exposure_mas,
+        "is_contrast_enhanced": bool(case.header.contrast_agent),
+        "days": case.days,
+    }
+
+
+def _with_growth(rows: list[dict[str, Any]], growth: tuple[Growth, ...]) -> list[dict[str, Any]]:
+    """Add what is known of each nodule's change since the first scan."""
+    known = {change.nodule_id: change for change in growth}
+    for row in rows:
+        change = known.get(row["nodule_id"])
+        row["volume_ratio"] = None if change is None else change.volume_ratio
+        row["doubling_days"] = None if change is None else change.doubling_days
+    return rows
+
+
+def _told(case: PhantomCase) -> str:
+    slices, rows, columns = case.scan.volume.shape
+    kinds = ", ".join(
+        f"{nodule.type} {nodule.shape.diameter_mm:.1f} mm" for nodule in case.scan.nodules
+    )
+    return (
+        f"{case.case_id}: {columns} x {rows} x {slices}, {case.vendor.manufacturer} "
+        f"{case.header.kernel}, {kinds or 'no nodule'}"
+    )

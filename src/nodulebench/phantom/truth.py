@@ -1,0 +1,119 @@
+"""Nodules and the grid of a scan -> NODULES and NODULE_SLICES, from the analytic shapes alone."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.diameters import long_and_short_mm
+from nodulebench.model.geometry import Geometry
+from nodulebench.model.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
+from nodulebench.phantom.nodule import Nodule
+
+CONTOUR_CORNERS = 72
+
+
+def nodule_rows(case_id: str, nodules: Iterable[Nodule]) -> list[dict[str, Any]]:
+    """One row of NODULES for each nodule; its centre is the centre of mass."""
+    rows = []
+    for nodule in nodules:
+        shape = nodule.shape
+        x, y, z = shape.centroid_mm.tolist()
+        long, short = shape.long_and_short_mm
+        core = nodule.core
+        rows.append(
+            {
+                "case_id": case_id,
+                "nodule_id": nodule.nodule_id,
+                "x_mm": x,
+                "y_mm": y,
+                "z_mm": z,
+                "diameter_mm": shape.diameter_mm,
+                "is_ignored": False,
+                "long_mm": long,
+                "short_mm": short,
+                "type": nodule.type,
+                "density": DENSITY_OF_TYPE[nodule.type],
+                "malignancy": float(nodule.is_malignant),
+                "volume_mm3": shape.volume_mm3,
+                "surface": nodule.surface,
+                "attachment": nodule.attachment,
+                "hu": nodule.hu,
+                "core_diameter_mm": None if core is None else core.diameter_mm,
+            }
+        )
+    return rows
+
+
+def slice_rows(case_id: str, nodules: Iterable[Nodule], geometry: Geometry) -> list[dict[str, Any]]:
+    """One row of NODULE_SLICES for each nodule and slice of an axial scan that cuts it.
+
+    A nodule that lies between two slices is seen on the nearer one, with its largest section.
+    """
+    return [
+        {"case_id": case_id, "nodule_id": nodule.nodule_id, **row}
+        for nodule in nodules
+        for row in _sections(nodule, geometry)
+    ]
+
+
+def _sections(nodule: Nodule, geometry: Geometry) -> list[dict[str, Any]]:
+    shape = nodule.shape
+    bottom, step = float(geometry.origin_mm[2]), float(geometry.spacing_mm[2])
+    assert geometry.size is not None  # noqa: S101 - scans know their size
+    low, high = (int(np.ceil((z - bottom) / step)) for z in shape.extent_z_mm)
+    heights = {number: bottom + number * step for number in range(low, high)}
+    if not heights:
+        widest = shape.largest_section_z_mm
+        heights = {round((widest - bottom) / step): widest}
+    rows = []
+    for number, height in heights.items():
+        outline = shape.outline(height, CONTOUR_CORNERS)
+        if outline is not None and 0 <= number < geometry.size[2]:
+            rows.append(_section_row(number, bottom + number * step, outline))
+    return rows
+
+
+def _section_row(number: int, z_mm: float, outline: FloatArray) -> dict[str, Any]:
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    center, extent = (low + high) / 2, high - low
+    long, short = long_and_short_mm(outline)
+    return {
+        "slice_index": number,
+        "z_mm": z_mm,
+        "center_x_mm": float(center[0]),
+        "center_y_mm": float(center[1]),
+        "length_mm": float(extent[0]),
+        "width_mm": float(extent[1]),
+        "long_mm": long,
+        "short_mm": short,
+        "contour": ";".join(f"{x:.3f} {y:.3f}" for x, y in outline.tolist()),
+    }
+
+
+def geometry_columns(geometry: Geometry) -> dict[str, Any]:
+    """Where the voxels of a case are, as CASES has it."""
+    assert geometry.size is not None  # noqa: S101 - scans know their size
+    axes = "xyz"
+    return (
+        {f"size_{axis}": int(geometry.size[place]) for place, axis in enumerate(axes)}
+        | {f"spacing_{axis}_mm": float(geometry.spacing_mm[i]) for i, axis in enumerate(axes)}
+        | {f"origin_{axis}_mm": float(geometry.origin_mm[i]) for i, axis in enumerate(axes)}
+        | {"direction": " ".join(f"{cosine:g}" for cosine in geometry.direction.ravel())}
+    )
+
+
+def nodule_tables(
+    nodules: Sequence[dict[str, Any]], slices: Sequence[dict[str, Any]]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows as the tables NODULES and NODULE_SLICES."""
+    return (
+        NODULES.conform(_table(nodules, NODULES.empty()), "phantom nodules"),
+        NODULE_SLICES.conform(_table(slices, NODULE_SLICES.empty()), "phantom slices"),
+    )
+
+
+def _table(rows: Sequence[dict[str, Any]], empty: pl.DataFrame) -> pl.DataFrame:
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else empty
