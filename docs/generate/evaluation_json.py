@@ -157,6 +157,12 @@ FILES = (
         "`flips.parquet`",
         "with several rules: nodules hit under one rule only, and marks whose label changes",
     ),
+    (
+        "`inputs/`",
+        "the tables that were judged (CASES, NODULES, MARKS, and slices and runs where there are "
+        "any), so that every number can be recomputed from the folder alone; it holds the "
+        "reference standard, so keep it where the test set is kept",
+    ),
     ("`report.html`", "the report; one file, no network needed"),
 )
 

@@ -20,7 +20,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         InputError: if the file is damaged, or with every problem of its content.
     """
     if path.suffix == ".parquet":
-        return schema.conform(_read_parquet(path), path.name)
+        return schema.conform(read_parquet(path), path.name)
     require_columns(
         path, read_header(path), [column.name for column in schema.columns if column.is_required]
     )
@@ -53,7 +53,12 @@ def read_cases(path: Path) -> pl.DataFrame:
     return read_table(path, CASES)
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def read_parquet(path: Path) -> pl.DataFrame:
+    """A Parquet file as it is, whatever its columns.
+
+    Raises:
+        InputError: if it is damaged or not there.
+    """
     try:
         return pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

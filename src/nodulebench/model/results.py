@@ -1,12 +1,16 @@
 """What we compute: Estimate, Curve, Evaluation. Frozen; nothing is cached on them."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.tables import Reference, Submission
+
+if TYPE_CHECKING:
+    from nodulebench.model.plan import PlanOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,8 @@ class AlgorithmResult:
     rule_differences: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    submission: Submission | None = None
+    """The marks that were judged; kept beside the results so that they can be recomputed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +138,7 @@ class Evaluation:
     reference: dict[str, Any]
     algorithms: tuple[AlgorithmResult, ...]
     notices: tuple[str, ...] = ()
+    test_set: Reference | None = None
+    """The tables of the test set; kept beside the results so that they can be recomputed."""
+    plan: "PlanOutcome | None" = None
+    """What came of the plan, where the test was made under one."""

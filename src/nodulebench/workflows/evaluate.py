@@ -74,6 +74,7 @@ def evaluate(
         },
         algorithms=tuple(results),
         notices=reference.notices,
+        test_set=reference,
     )
 
 
@@ -107,6 +108,7 @@ def _evaluate_algorithm(
         rule_differences=differences,
         facts={**submission.facts, "intended_types": submission.intended_types},
         notices=(*submission.notices, *notices),
+        submission=listed,
     )
 
 
