@@ -1,0 +1,1 @@
+"""People and their readings -> findings that went through every step, with who, when and what."""

@@ -1,0 +1,165 @@
+"""Who takes part: people, their seniority and roles, teams, and who may be what."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nodulebench.errors import InputError, Problem
+
+Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
+Role = Literal["candidate", "junior", "leader", "arbitrator", "panel", "scientist", "organiser"]
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")]
+
+_RANK: dict[Title, int] = {
+    "scientist": 0,
+    "resident": 1,
+    "attending": 2,
+    "deputy_chief": 3,
+    "chief": 4,
+}
+REQUIRED: dict[Role, tuple[Title, float]] = {
+    "junior": ("resident", 5),
+    "leader": ("deputy_chief", 10),
+    "arbitrator": ("deputy_chief", 15),
+}
+"""Lowest title, and the years of reading that must be exceeded (Wang et al. 2022)."""
+
+READING_ROLES: tuple[Role, ...] = ("junior", "leader", "arbitrator", "panel")
+"""Who can be a reader in a team."""
+PROGRAM = "program"
+"""The actor of steps that nobody takes by hand; no person has this name."""
+
+
+class Written(BaseModel):
+    """What people write: a wrong or unknown field is an error, and nothing changes afterwards."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Person(Written):
+    """Someone who takes part in making a reference standard."""
+
+    person_id: Name
+    hospital: str = ""
+    province: str = ""
+    title: Title = "resident"
+    years_reading: float = Field(default=0, ge=0)
+    """Years of reading images."""
+    roles: tuple[Role, ...] = ("candidate",)
+
+
+class Team(Written):
+    """Readers who read the same batches without seeing each other's marks."""
+
+    team_id: Name
+    reader_ids: tuple[Name, ...]
+    leader_id: Name | None = None
+    """Reviews other teams' batches; may be one of the readers."""
+
+    @property
+    def member_ids(self) -> frozenset[str]:
+        """The readers and the leader."""
+        return frozenset((*self.reader_ids, *((self.leader_id,) if self.leader_id else ())))
+
+
+class Roster(Written):
+    """Everyone who takes part, and the teams they form."""
+
+    people: tuple[Person, ...]
+    teams: tuple[Team, ...] = ()
+
+    def person(self, person_id: str) -> Person:
+        """Someone by name.
+
+        Raises:
+            InputError: if nobody has that name.
+        """
+        for one in self.people:
+            if one.person_id == person_id:
+                return one
+        raise InputError(
+            Problem(
+                f"person '{person_id}'",
+                "is not known.",
+                f"Known: {', '.join(one.person_id for one in self.people)}.",
+            )
+        )
+
+    def team(self, team_id: str) -> Team:
+        """A team by name.
+
+        Raises:
+            InputError: if there is no such team.
+        """
+        for one in self.teams:
+            if one.team_id == team_id:
+                return one
+        known = ", ".join(one.team_id for one in self.teams) or "none"
+        raise InputError(Problem(f"team '{team_id}'", "is not known.", f"Known: {known}."))
+
+    def has_role(self, person_id: str, role: Role) -> bool:
+        """Whether a known person has a role."""
+        return role in self.person(person_id).roles
+
+
+def is_eligible(person: Person, role: Role) -> bool:
+    """Whether title and years of reading suffice for a role; strictly more years are needed."""
+    if role not in REQUIRED:
+        return True
+    title, years = REQUIRED[role]
+    return _RANK[person.title] >= _RANK[title] and person.years_reading > years
+
+
+def check_roster(roster: Roster, *, requires_seniority: bool = True) -> None:
+    """Refuse a roster that contradicts itself or gives roles to people who may not have them.
+
+    Raises:
+        InputError: with one problem per repeated name, unmet requirement, and unknown, repeated or
+            unsuitable member of a team.
+    """
+    problems = [
+        *_repeats([one.person_id for one in roster.people], "person"),
+        *_repeats([one.team_id for one in roster.teams], "team"),
+    ]
+    if any(one.person_id == PROGRAM for one in roster.people):
+        problems.append(Problem(f"person '{PROGRAM}'", "has the name of the program itself."))
+    if requires_seniority:
+        problems += _unmet(roster.people)
+    known = {one.person_id: one for one in roster.people}
+    for team in roster.teams:
+        problems += _team_problems(team, known)
+    readers = [reader for team in roster.teams for reader in team.reader_ids]
+    problems += _repeats(readers, "reader of teams")
+    if problems:
+        raise InputError(problems)
+
+
+def _repeats(names: list[str], kind: str) -> Iterator[Problem]:
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield Problem(f"{kind} '{name}'", "is listed more than once.", "List each once.")
+
+
+def _unmet(people: Iterable[Person]) -> Iterator[Problem]:
+    for person in people:
+        for role in person.roles:
+            if not is_eligible(person, role):
+                title, years = REQUIRED[role]
+                yield Problem(
+                    f"person '{person.person_id}'",
+                    f"is {person.title} with {person.years_reading:g} years of reading and cannot "
+                    f"be {role}.",
+                    f"A {role} is {title} or above with more than {years:g} years.",
+                )
+
+
+def _team_problems(team: Team, known: dict[str, Person]) -> Iterator[Problem]:
+    where = f"team '{team.team_id}'"
+    wanted = [(reader, READING_ROLES) for reader in team.reader_ids]
+    if team.leader_id is not None:
+        wanted.append((team.leader_id, ("leader",)))
+    for name, roles in wanted:
+        if name not in known:
+            yield Problem(where, f"person '{name}' is not known.")
+        elif not set(roles) & set(known[name].roles):
+            yield Problem(where, f"person '{name}' has not the role {' or '.join(roles)}.")

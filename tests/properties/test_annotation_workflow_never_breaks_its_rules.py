@@ -1,0 +1,251 @@
+"""Whatever anybody tries in whatever order, the workflow's promises hold."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from annotation import drawn, reading, small_cases, two_teams
+from nodulebench.annotate.actions import (
+    ArbitrateNodule,
+    CheckBatch,
+    OpenBatch,
+    ReleaseBatch,
+    ReviewNodule,
+    SubmitReading,
+    TypeNodule,
+)
+from nodulebench.annotate.batch import NIFDC, STATES, WorkflowRules
+from nodulebench.annotate.events import check_chain
+from nodulebench.annotate.people import PROGRAM
+from nodulebench.annotate.reading import Reading
+from nodulebench.annotate.storage import MemoryStore, act
+from nodulebench.annotate.workflow import Workflow
+from nodulebench.errors import InputError
+
+ROSTER = two_teams()
+TEAMS = {team.team_id: team for team in ROSTER.teams}
+PEOPLE = [one.person_id for one in ROSTER.people]
+CASES = small_cases("a", "b")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MARKS = {
+    "center": drawn("f1", (3, 50, 50, 8), (4, 50, 50, 8)),
+    "corner": drawn("f2", (9, 20, 20, 6)),
+    "outside": drawn("f3", (3, 500, 50, 8)),
+}
+people = st.sampled_from([*PEOPLE, "nobody", PROGRAM])
+readers = st.sampled_from(["r1", "r2", "r3", "r4"])
+batch_ids = st.sampled_from(["batch-1", "batch-2"])
+case_ids = st.sampled_from(["a", "b"])
+candidate_ids = st.sampled_from(["candidate-1", "candidate-2"])
+types = st.sampled_from(["solid", "calcified"])
+
+
+class AnyoneTriesAnything(RuleBasedStateMachine):
+    """People try steps, allowed or not; what was accepted is remembered beside the log."""
+
+    rules_of_workflow: WorkflowRules = NIFDC
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.workflow = Workflow(ROSTER, CASES, self.rules_of_workflow)
+        self.store = MemoryStore()
+        self.handed_in: dict[tuple[str, str, str], Reading] = {}
+        self.highest: dict[str, int] = {}
+
+    def attempt(self, actor: str, action) -> bool:
+        before = self.store.read()
+        try:
+            event = act(
+                self.workflow, self.store, actor, action, lambda: START + timedelta(len(before))
+            )
+        except InputError:
+            assert self.store.read() == before
+            return False
+        assert self.store.read() == [*before, event]
+        assert event.actor_id == actor
+        return True
+
+    def batch(self, batch_id: str):
+        return self.workflow.batches(self.store.read()).get(batch_id)
+
+    @rule(
+        actor=st.sampled_from(["office", "r1"]),
+        batch_id=batch_ids,
+        team=st.sampled_from(["one", "two"]),
+        reviewer=st.sampled_from(["lead1", "lead2", "r1", "judge1", None]),
+        cases=st.sampled_from([("a",), ("a", "b"), ("z",)]),
+    )
+    def open_batch(self, actor, batch_id, team, reviewer, cases) -> None:
+        order = OpenBatch(batch_id=batch_id, team_id=team, case_ids=cases, reviewer_id=reviewer)
+        if self.attempt(actor, order):
+            assert actor == "office"
+            assert cases != ("z",)
+            if self.rules_of_workflow.has_review:
+                assert reviewer not in TEAMS[team].member_ids
+                assert reviewer in ("lead1", "lead2")
+
+    @rule(
+        actor=people,
+        reader=readers,
+        batch_id=batch_ids,
+        case_id=st.sampled_from(["a", "b", "z"]),
+        marks=st.lists(st.sampled_from(sorted(MARKS)), unique=True, max_size=2),
+    )
+    def hand_in(self, actor, reader, batch_id, case_id, marks) -> None:
+        self.read(actor, reading(reader, case_id, *(MARKS[name] for name in marks)), batch_id)
+
+    def read(self, actor: str, drawn_marks: Reading, batch_id: str) -> None:
+        if self.attempt(actor, SubmitReading(batch_id=batch_id, reading=drawn_marks)):
+            key = (batch_id, drawn_marks.case_id, drawn_marks.reader_id)
+            assert key not in self.handed_in
+            assert actor == drawn_marks.reader_id
+            assert MARKS["outside"] not in drawn_marks.findings
+            self.handed_in[key] = drawn_marks
+
+    @precondition(lambda self: self.store.read())
+    @rule(
+        batch_id=batch_ids,
+        marks=st.lists(st.sampled_from(["center", "corner"]), unique=True, max_size=2),
+    )
+    def hand_in_everything_that_is_missing(self, batch_id, marks) -> None:
+        batch = self.batch(batch_id)
+        for number, (case_id, reader) in enumerate(batch.missing_readings if batch else []):
+            kept = marks if number % 3 else marks[:1]
+            self.read(reader, reading(reader, case_id, *(MARKS[name] for name in kept)), batch_id)
+
+    @rule(actor=st.sampled_from([PROGRAM, "office", "r1"]), batch_id=batch_ids)
+    def check(self, actor, batch_id) -> None:
+        if self.attempt(actor, CheckBatch(batch_id=batch_id)):
+            assert actor == PROGRAM
+            assert not self.batch(batch_id).missing_readings
+
+    @rule(actor=people, batch_id=batch_ids, case_id=case_ids, name=candidate_ids, said=types)
+    def type_nodule(self, actor, batch_id, case_id, name, said) -> None:
+        step = TypeNodule(batch_id=batch_id, case_id=case_id, candidate_id=name, type=said)
+        if self.attempt(actor, step):
+            assert self.handed_in[batch_id, case_id, actor].findings
+
+    @precondition(lambda self: self.store.read())
+    @rule(batch_id=batch_ids, said=types)
+    def type_everything(self, batch_id, said) -> None:
+        batch = self.batch(batch_id)
+        for case_id, name in batch.untyped if batch else []:
+            for reader in batch.candidates[case_id, name].reader_ids:
+                self.type_nodule(reader, batch_id, case_id, name, said)
+
+    @rule(
+        actor=people, batch_id=batch_ids, case_id=case_ids, name=candidate_ids, agrees=st.booleans()
+    )
+    def review(self, actor, batch_id, case_id, name, agrees) -> None:
+        step = ReviewNodule(batch_id=batch_id, case_id=case_id, candidate_id=name, agrees=agrees)
+        if self.attempt(actor, step):
+            assert actor not in TEAMS[self.batch(batch_id).order.team_id].member_ids
+
+    @precondition(lambda self: self.store.read())
+    @rule(batch_id=batch_ids, agrees=st.booleans())
+    def review_everything(self, batch_id, agrees) -> None:
+        batch = self.batch(batch_id)
+        for case_id, name in batch.unreviewed if batch else []:
+            self.review(batch.order.reviewer_id, batch_id, case_id, name, agrees)
+
+    @rule(actor=people, batch_id=batch_ids, case_id=case_ids, name=candidate_ids, said=types)
+    def arbitrate(self, actor, batch_id, case_id, name, said) -> None:
+        step = ArbitrateNodule(
+            batch_id=batch_id, case_id=case_id, candidate_id=name, is_nodule=True, type=said
+        )
+        if self.attempt(actor, step):
+            assert actor in ("judge1", "judge2")
+
+    @precondition(lambda self: self.store.read())
+    @rule(batch_id=batch_ids, said=types)
+    def arbitrate_everything(self, batch_id, said) -> None:
+        batch = self.batch(batch_id)
+        for case_id, name in batch.open_disputes if batch else []:
+            self.arbitrate("judge1", batch_id, case_id, name, said)
+
+    @rule(actor=people, batch_id=batch_ids)
+    def release(self, actor, batch_id) -> None:
+        before = self.batch(batch_id)
+        if self.attempt(actor, ReleaseBatch(batch_id=batch_id)):
+            assert actor in ("judge1", "judge2")
+            for key in self.plainly_disputed(before):
+                assert key in before.rulings
+
+    def plainly_disputed(self, batch):
+        """Candidates that a reader left out or the reviewer objected to, from the log alone."""
+        for key, one in batch.candidates.items():
+            is_partial = len(one.reader_ids) < len(batch.reader_ids)
+            is_objected = any(
+                event.step == "review"
+                and event.batch_id == batch.order.batch_id
+                and (event.payload["case_id"], event.payload["candidate_id"]) == key
+                and not event.payload["agrees"]
+                for event in self.store.read()
+            )
+            if is_partial or is_objected:
+                yield key
+
+    @invariant()
+    def nobody_of_the_team_sees_anothers_marks_before_release(self) -> None:
+        events = self.store.read()
+        for batch_id, batch in self.workflow.batches(events).items():
+            for person in PEOPLE:
+                seen = {
+                    one.reader_id
+                    for one in self.workflow.visible_readings(events, person, batch_id)
+                }
+                if batch.state == "released":
+                    continue
+                if person in TEAMS[batch.order.team_id].member_ids or person == "office":
+                    assert seen <= {person}
+                if batch.state in ("reading", "checking", "typing"):
+                    assert seen <= {person}
+
+    @invariant()
+    def no_reading_is_lost_or_altered(self) -> None:
+        kept = {
+            (batch_id, *key): one
+            for batch_id, batch in self.workflow.batches(self.store.read()).items()
+            for key, one in batch.readings.items()
+        }
+        assert kept == self.handed_in
+
+    @invariant()
+    def batches_never_go_back(self) -> None:
+        for batch_id, batch in self.workflow.batches(self.store.read()).items():
+            place = STATES.index(batch.state)
+            assert place >= self.highest.get(batch_id, 0)
+            self.highest[batch_id] = place
+
+    @invariant()
+    def the_log_is_whole(self) -> None:
+        check_chain(self.store.read(), "log")
+
+
+class AllReadersType(AnyoneTriesAnything):
+    """The same where all who drew a nodule have to type it."""
+
+    rules_of_workflow = WorkflowRules(typings=3)
+
+
+TestAnyoneTriesAnything = AnyoneTriesAnything.TestCase
+TestAnyoneTriesAnything.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestAllReadersType = AllReadersType.TestCase
+TestAllReadersType.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)
+
+
+def test_the_steps_tried_here_can_reach_a_release() -> None:
+    machine = AnyoneTriesAnything()
+    machine.open_batch("office", "batch-1", "one", "lead2", ("a", "b"))
+    machine.hand_in_everything_that_is_missing("batch-1", ["center", "corner"])
+    machine.check(PROGRAM, "batch-1")
+    machine.type_everything("batch-1", "solid")
+    machine.review_everything("batch-1", False)
+    machine.release("judge1", "batch-1")
+    assert machine.batch("batch-1").state == "arbitration"
+    machine.arbitrate_everything("batch-1", "solid")
+    machine.release("judge1", "batch-1")
+    assert machine.batch("batch-1").state == "released"
+    machine.no_reading_is_lost_or_altered()
