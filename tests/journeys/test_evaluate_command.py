@@ -59,7 +59,9 @@ def test_a_submission_gives_json_tables_and_a_report(luna16: Path, capsys) -> No
     assert sorted(path.name for path in out.iterdir()) == [
         "curves.parquet",
         "evaluation.json",
+        "inputs",
         "labels.parquet",
+        "manifest.json",
         "report.html",
     ]
     found = json.loads((out / "evaluation.json").read_text())

@@ -12,7 +12,8 @@ FILE = click.Path(path_type=Path)
 @click.command("evaluate")
 @click.argument("marks", nargs=-1, required=True, type=FILE)
 @click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
-@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+@click.option("--protocol", help="Name or TOML file.  [default: luna16, or the plan's]")
+@click.option("--plan", type=FILE, help="Frozen test plan: its protocol, and a verdict.")
 @click.option("--out", type=FILE, help="Folder for evaluation.json, report.html and tables.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
@@ -23,7 +24,8 @@ FILE = click.Path(path_type=Path)
 def command(
     marks: tuple[Path, ...],
     reference: Path,
-    protocol: str,
+    protocol: str | None,
+    plan: Path | None,
     out: Path | None,
     series: Path | None,
     cases: Path | None,
@@ -43,6 +45,7 @@ def command(
         marks,
         reference,
         protocol,
+        plan=plan,
         series=series,
         cases=cases,
         candidates=candidates,

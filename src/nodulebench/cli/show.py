@@ -1,8 +1,15 @@
 """Evaluation -> lines on the terminal."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from nodulebench.model.results import Estimate, Evaluation, RuleResult
+
+if TYPE_CHECKING:
+    from nodulebench.model.plan import CriterionOutcome, PlanOutcome
+
+_COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
@@ -21,6 +28,27 @@ def print_evaluation(evaluation: Evaluation) -> None:
             click.secho(f"{algorithm.name}  ·  rule {result.rule}", bold=True)
             for line in _result_lines(result):
                 click.echo(f"  {line}")
+    if evaluation.plan is not None:
+        print_plan(evaluation.plan)
+
+
+def print_plan(outcome: "PlanOutcome") -> None:
+    """Print the verdict under a plan and how each criterion stands."""
+    click.echo()
+    click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)
+    for difference in outcome.differences:
+        click.secho(f"  NOT THE PLANNED TEST: {difference}", fg="yellow", bold=True)
+    for one in outcome.criteria:
+        click.echo(f"  {_criterion_line(one)}")
+    for algorithm, verdict in outcome.verdicts.items():
+        click.echo(f"  {algorithm}: {click.style(verdict, fg=_COLOURS[verdict], bold=True)}")
+
+
+def _criterion_line(one: "CriterionOutcome") -> str:
+    word = {True: "met", False: "NOT MET", None: "undecided"}[one.is_met]
+    found = with_interval(Estimate(one.value, one.low, one.high)) if one.value is not None else "–"
+    because = f"  ({one.reason})" if one.reason else ""
+    return f"{word:<9}  {one.algorithm}: {one.criterion}: {found}{because}"
 
 
 def print_table(evaluation: Evaluation) -> None:

@@ -89,6 +89,14 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
+def listed_files(folder: Path) -> set[str]:
+    """The files below a folder that its manifest lists; none if it has no manifest of ours."""
+    try:
+        return set(filter(_is_inside, read_manifest(folder).files))
+    except InputError:
+        return set()
+
+
 def manifest_problems(folder: Path) -> list[Problem]:
     """The files of a folder that were changed, removed or added since its manifest was written."""
     try:
@@ -103,9 +111,11 @@ def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
         if not _is_inside(name):
             yield Problem(str(folder / MANIFEST), f"lists '{name}', which is outside the folder.")
         elif not (folder / name).is_file():
-            yield Problem(str(folder / name), "is listed in the manifest, but is not there.")
+            yield Problem(str(folder / name), f"is listed in {MANIFEST}, but is not there.")
         elif file_digest(folder / name) != digest:
-            yield Problem(str(folder / name), f"{_CHANGED}: it is not the file that is listed.")
+            yield Problem(
+                str(folder / name), f"{_CHANGED}: it is not the file that {MANIFEST} lists."
+            )
 
 
 def _unlisted_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
@@ -113,7 +123,7 @@ def _unlisted_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem
         if name not in listed:
             yield Problem(
                 str(folder / name),
-                "is not listed in the manifest: it was added after the folder was written.",
+                f"is not listed in {MANIFEST}: it was added after the folder was written.",
                 "Keep other files elsewhere.",
             )
 

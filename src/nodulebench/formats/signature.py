@@ -21,6 +21,7 @@ from nodulebench.formats.manifest import (
     manifest_problems,
     read_manifest,
 )
+from nodulebench.formats.optional_package import optional_package
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -258,13 +259,4 @@ def _pem(path: Path) -> bytes:
 
 
 def _require_cryptography() -> None:
-    try:
-        import cryptography  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            Problem(
-                "signatures",
-                "need the package cryptography, which is not installed.",
-                "pip install 'nodulebench[sign]'",
-            )
-        ) from error
+    optional_package("cryptography", "sign", "signing")

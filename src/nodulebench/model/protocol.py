@@ -3,23 +3,37 @@
 import hashlib
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from nodulebench.errors import InputError, Problem
 
-Parameter = bool | int | float | str
+
+def _from_word(value: Any) -> Any:
+    """JSON has no infinity, so evaluation.json has the word for it."""
+    return float(value) if value in ("inf", "-inf") else value
 
 
-class _Written(BaseModel):
+Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
+
+
+class Written(BaseModel):
     """What people write: frozen, and a field nobody knows is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class RuleChoice(_Written):
+class RuleChoice(Written):
     """A mark rule by name, with the parameters that differ from its published defaults."""
 
     name: str
@@ -28,7 +42,7 @@ class RuleChoice(_Written):
     """Parameters of the rule by name; what is left out has the rule's default."""
 
 
-class IntervalChoice(_Written):
+class IntervalChoice(Written):
     """How intervals are made."""
 
     method: Literal["percentile", "bca", "jackknife", "luna16"] = "percentile"
@@ -43,7 +57,7 @@ class IntervalChoice(_Written):
     """Further intervals shown beside the main one, for proportions."""
 
 
-class Scope(_Written):
+class Scope(Written):
     """The intended use: references outside it become ignore regions."""
 
     types: tuple[str, ...] = ()
@@ -52,7 +66,7 @@ class Scope(_Written):
     """Whether an algorithm's own declared types narrow the scope for that algorithm."""
 
 
-class SizeLimit(_Written):
+class SizeLimit(Written):
     """A smallest size to report, with tolerance for size error (Fotin 2008)."""
 
     minimum_mm: Annotated[float, Field(gt=0)]
@@ -66,7 +80,7 @@ class SizeLimit(_Written):
     """Further tolerances for which counts and curves are reported; inf is allowed."""
 
 
-class TestProtocol(_Written):
+class TestProtocol(Written):
     """A published or own test protocol; its digest stands in every result."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -153,13 +167,16 @@ def parse_protocol(text: str, source: str) -> TestProtocol:
     except tomllib.TOMLDecodeError as error:
         raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
     except ValidationError as error:
-        raise InputError(
-            Problem(
-                f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
-                f"{item['msg']}, got {item['input']!r}.",
-            )
-            for item in error.errors(include_url=False)
-        ) from error
+        raise InputError(field_problems(error, source)) from error
+
+
+def field_problems(error: ValidationError, source: str) -> Iterator[Problem]:
+    """One problem for each field that is not as it should be."""
+    for item in error.errors(include_url=False):
+        yield Problem(
+            f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
+            f"{item['msg']}, got {item['input']!r}.",
+        )
 
 
 def read_protocol(path: Path) -> TestProtocol:

@@ -23,6 +23,7 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, Any]:
             "version": evaluation.version,
             "digests": evaluation.digests,
             "protocol": evaluation.protocol.model_dump(mode="python"),
+            **({} if evaluation.plan is None else {"plan": evaluation.plan.to_json()}),
             "reference": evaluation.reference,
             "notices": evaluation.notices,
             "algorithms": [_algorithm(one) for one in evaluation.algorithms],

@@ -1,30 +1,46 @@
 """Files -> Evaluation -> files: what ``nodulebench evaluate`` does."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.manifest import SIGNATURE, listed_files, write_manifest
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.model.tables import LABELS, Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html import render_html
 from nodulebench.workflows.evaluate import evaluate
+from nodulebench.workflows.recompute import (
+    EVALUATION,
+    INPUTS,
+    LABEL_FILE,
+    write_document,
+    write_inputs,
+)
+
+if TYPE_CHECKING:
+    from nodulebench.model.plan import TestPlan
+
+CURVE_FILE, FLIP_FILE = "curves.parquet", "flips.parquet"
+PLAN = "plan.json"
+"""The plan of the test beside its results, where there was one."""
 
 
 def evaluate_files(
     marks: tuple[Path, ...],
     reference: Path,
-    protocol: str,
+    protocol: str | None = None,
     *,
+    plan: Path | None = None,
     series: Path | None = None,
     cases: Path | None = None,
     candidates: Path | None = None,
@@ -35,10 +51,17 @@ def evaluate_files(
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
 
+    The protocol is the plan's where there is a plan, else the one named, else ``luna16``.
+
     Returns:
         The evaluation and the files written.
     """
-    chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
+    frozen = None if plan is None else _read_plan(plan, protocol, bootstraps, seed)
+    chosen = (
+        with_options(load_protocol(protocol or "luna16"), bootstraps=bootstraps, seed=seed)
+        if frozen is None
+        else frozen.protocol
+    )
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
@@ -46,7 +69,34 @@ def evaluate_files(
     if candidates is not None:
         submissions = keep_to_candidates(submissions, candidates, truth)
     evaluation = evaluate(truth, submissions, chosen, progress)
+    if frozen is not None:
+        from nodulebench.workflows.judge_plan import evaluated_under
+
+        evaluation = evaluated_under(frozen, evaluation)
     return evaluation, [] if out is None else write_evaluation(evaluation, out)
+
+
+def _read_plan(
+    path: Path, protocol: str | None, bootstraps: int | None, seed: int | None
+) -> "TestPlan":
+    """A frozen plan, whose protocol no option may change."""
+    from nodulebench.workflows.freeze_plan import read_plan
+
+    plan = read_plan(path)
+    planned = plan.protocol
+    differing = []
+    if protocol is not None and load_protocol(protocol).digest != planned.digest:
+        differing.append(f"the protocol '{planned.name}', not '{protocol}'")
+    if bootstraps not in (None, planned.interval.bootstraps):
+        differing.append(f"{planned.interval.bootstraps} bootstraps, not {bootstraps}")
+    if seed not in (None, planned.seed):
+        differing.append(f"the seed {planned.seed}, not {seed}")
+    if differing:
+        raise InputError(
+            Problem(str(path), f"fixes {what}.", "Leave the option out, or the plan.")
+            for what in differing
+        )
+    return plan
 
 
 def keep_to_candidates(
@@ -86,25 +136,41 @@ def with_options(
 
 
 def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
-    """Write evaluation.json, the tables and the report into a folder, all or nothing."""
+    """Write evaluation.json, the tables and the report into a folder, all or nothing.
+
+    The manifest names every file with its digest; those of an older run in the same folder are
+    removed.
+    """
     document = evaluation_document(evaluation)
-    curves = _curves(evaluation)
-    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
-    flip_table = pl.concat(flips) if flips else None
-    page = render_html(document, curves, flip_table)
-    with staged_folder(out) as stage:
-        (stage / "evaluation.json").write_text(
-            json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8"
-        )
-        pl.concat([one.labels for one in evaluation.algorithms]).write_parquet(
-            stage / "labels.parquet", compression="lz4"
-        )
-        curves.write_parquet(stage / "curves.parquet")
-        if flip_table is not None:
-            flip_table.write_parquet(stage / "flips.parquet")
+    tables = result_tables(evaluation)
+    older = listed_files(out)
+    with staged_folder(out, last=EVALUATION) as stage:
+        for name, table in tables.items():
+            table.write_parquet(stage / name, compression="lz4", statistics=False)
+        write_inputs(evaluation, stage / INPUTS)
+        write_document(document, stage / EVALUATION)
+        page = render_html(document, tables[CURVE_FILE], tables.get(FLIP_FILE))
         (stage / "report.html").write_text(page, encoding="utf-8")
+        if evaluation.plan is not None:
+            from nodulebench.workflows.freeze_plan import write_plan
+
+            write_plan(evaluation.plan.plan, stage / PLAN)
+        listed = write_manifest(stage).files
         names = sorted(path.name for path in stage.iterdir())
+    for name in (*(older - listed.keys()), SIGNATURE):  # those of an older run in the same place
+        (out / name).unlink(missing_ok=True)
     return [out / name for name in names]
+
+
+def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables that an evaluation found, by their files: labels, curves, and flips if any."""
+    labels = [one.labels for one in evaluation.algorithms if one.labels.width]
+    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
+    return {
+        LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
+        CURVE_FILE: _curves(evaluation),
+        **({FLIP_FILE: pl.concat(flips)} if flips else {}),
+    }
 
 
 def _curves(evaluation: Evaluation) -> pl.DataFrame:

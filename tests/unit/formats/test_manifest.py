@@ -10,6 +10,7 @@ from nodulebench.formats.manifest import (
     SIGNATURE,
     Manifest,
     Signed,
+    listed_files,
     manifest_problems,
     read_manifest,
     record_files,
@@ -50,9 +51,10 @@ def test_a_changed_a_lost_and_an_added_file_are_named(folder: Path) -> None:
     (folder / "inputs" / "b.parquet").unlink()
     (folder / "inputs" / "c.txt").write_text("new")
     assert told(folder) == [
-        "a.json: was changed after the folder was written: it is not the file that is listed.",
-        "inputs/b.parquet: is listed in the manifest, but is not there.",
-        "inputs/c.txt: is not listed in the manifest: it was added after the folder was written. "
+        "a.json: was changed after the folder was written: it is not the file that manifest.json "
+        "lists.",
+        "inputs/b.parquet: is listed in manifest.json, but is not there.",
+        "inputs/c.txt: is not listed in manifest.json: it was added after the folder was written. "
         "Keep other files elsewhere.",
     ]
 
@@ -145,3 +147,10 @@ def test_reading_a_signed_manifest_gives_back_who_signed(tmp_path: Path) -> None
 def test_a_missing_manifest_is_an_error_for_whoever_needs_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"manifest\.json: is not there"):
         read_manifest(tmp_path)
+
+
+def test_listed_files_are_those_inside_the_folder(folder: Path, tmp_path: Path) -> None:
+    assert listed_files(folder) == {"a.json", "inputs/b.parquet"}
+    (folder / MANIFEST).write_bytes(Manifest({"../x": "sha256:0", "y": "sha256:0"}).to_bytes())
+    assert listed_files(folder) == {"y"}
+    assert listed_files(tmp_path / "none") == set()

@@ -1,6 +1,6 @@
-import builtins
 import shutil
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -232,17 +232,9 @@ def test_openssl_says_the_same(folder: Path, key: Path, public: Path) -> None:
 def test_a_missing_package_is_named_with_the_command_that_adds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = builtins.__import__
-
-    def without_cryptography(name: str, *rest: object) -> object:
-        if name.partition(".")[0] == "cryptography":
-            raise ImportError(name)
-        return there(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without_cryptography)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(InputError) as caught:
         new_key(tmp_path / "key.pem")
     assert str(caught.value) == (
-        "signatures: need the package cryptography, which is not installed. "
-        "pip install 'nodulebench[sign]'"
+        "signing: needs cryptography, which is not installed. pip install 'nodulebench[sign]'"
     )

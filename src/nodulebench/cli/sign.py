@@ -1,0 +1,65 @@
+"""nodulebench sign: sign a folder of results, or make the key for it."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from nodulebench.errors import InputError, Problem
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("sign")
+@click.argument("folder", metavar="[DIR]", required=False, type=FILE)
+@click.option("--key", type=FILE, help="Private Ed25519 key, PEM.")
+@click.option("--by", default="", help="Name of the signer, shown to whoever verifies.")
+@click.option("--new-key", type=FILE, help="Make a key pair instead: KEY.pem and KEY.pub.pem.")
+@click.option(
+    "--passphrase-file", type=FILE, help="File whose first line is the private key's passphrase."
+)
+@click.option("--ask-passphrase", is_flag=True, help="Ask for the new key's passphrase.")
+def command(
+    folder: Path | None,
+    key: Path | None,
+    by: str,
+    new_key: Path | None,
+    passphrase_file: Path | None,
+    ask_passphrase: bool,
+) -> None:
+    r"""Sign the folder DIR that evaluate wrote: every file of it, by its manifest.
+
+    \b
+    nodulebench sign --new-key key.pem
+    nodulebench sign result/ --key key.pem --by "Test laboratory"
+    nodulebench verify result/ --public-key key.pub.pem
+    """
+    if (new_key is None) == (folder is None) or (folder is not None and key is None):
+        raise click.UsageError("give either DIR and --key, or --new-key")
+    from nodulebench.formats import signature
+
+    passphrase = "" if passphrase_file is None else _first_line(passphrase_file)
+    if new_key is not None:
+        if ask_passphrase and not passphrase:
+            passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
+        public, digest = signature.new_key(new_key, passphrase)
+        secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
+        click.echo(f"wrote {new_key} (private, {secrecy})")
+        click.echo(f"wrote {public} (public: give it to whoever shall verify)")
+        click.echo(f"key {digest}")
+    elif folder is not None and key is not None:
+        if not passphrase and sys.stdin.isatty() and signature.is_encrypted(key):
+            passphrase = click.prompt("Passphrase", hide_input=True)
+        signed = signature.sign_folder(folder, key, passphrase=passphrase, by=by)
+        click.echo(f"signed {folder} at {signed.at}")
+        click.echo(f"key {signed.key}")
+
+
+def _first_line(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
+    if not lines or not lines[0]:
+        raise InputError(Problem(str(path), "has no passphrase in its first line."))
+    return lines[0]

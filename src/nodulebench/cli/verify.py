@@ -1,0 +1,94 @@
+"""nodulebench verify: recompute what a folder of results says, and check who signed it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodulebench import __version__
+
+if TYPE_CHECKING:
+    from nodulebench.workflows.verify import Recomputed, Verification
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("verify")
+@click.argument("folder", metavar="DIR", type=FILE)
+@click.option("--public-key", type=FILE, help="Public key of whoever shall have signed, PEM.")
+@click.option("--reference", type=FILE, help="Recompute from the original files: the test set.")
+@click.option(
+    "--marks", type=FILE, multiple=True, help="The marks of an algorithm; repeat for each."
+)
+@click.option("--series", type=FILE, help="The list of cases, if one was given.")
+@click.option("--cases", type=FILE, help="The table of cases, if one was given.")
+@click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
+def command(
+    folder: Path,
+    public_key: Path | None,
+    reference: Path | None,
+    marks: tuple[Path, ...],
+    series: Path | None,
+    cases: Path | None,
+    candidates: Path | None,
+) -> int:
+    r"""Recompute every number in DIR, and say what differs, one line each.
+
+    The files have to be as the manifest lists them, the numbers as the tables in DIR give them,
+    and the signature, if there is one, has to hold.
+
+    \b
+    nodulebench verify result/
+    nodulebench verify result/ --public-key key.pub.pem
+    nodulebench verify result/ --reference luna16/ --marks my_marks.csv
+    """
+    if (reference is None) != (not marks) or (
+        reference is None and (series or cases or candidates)
+    ):
+        raise click.UsageError("--reference and --marks go together; other files go with them")
+    from nodulebench.workflows.verify import Originals, verify_folder
+
+    originals = (
+        None if reference is None else Originals(reference, marks, series, cases, candidates)
+    )
+    found = verify_folder(folder, public_key=public_key, originals=originals)
+    _print(found, folder)
+    return 0 if found.is_good else 1
+
+
+def _print(found: "Verification", folder: Path) -> None:
+    for line in (*found.problems, *found.differences):
+        click.echo(f"error: {line}", err=True)
+    if found.version not in ("", __version__):
+        click.echo(
+            f"warning: made by NoduleBench {found.version}, recomputed by {__version__}", err=True
+        )
+    click.echo(f"files       {found.files} listed")
+    click.echo(f"signature   {_signature(found)}")
+    for source, part in (("folder", found.from_folder), ("originals", found.from_originals)):
+        if part is not None:
+            click.echo(f"recomputed  from the {source}: {_amount(part)}")
+    word = (
+        click.style("verified", fg="green")
+        if found.is_good
+        else click.style(
+            f"NOT verified: {len(found.problems) + len(found.differences)} found", fg="red"
+        )
+    )
+    click.echo(f"{folder}: {word}")
+
+
+def _signature(found: "Verification") -> str:
+    if found.signature is None:
+        return "does not hold" if found.is_signed else "none"
+    signed = found.signature.signed
+    by = f" by {signed.by}" if signed.by else ""
+    known = "" if found.signature.is_known else "; whose it is was not checked: give --public-key"
+    return f"holds: {signed.at}{by}, key {signed.key}{known}"
+
+
+def _amount(part: "Recomputed") -> str:
+    if not part.values:
+        return "nothing, because the protocol is not the one that its digest names"
+    agree = f"{len(part.differences)} difference(s)" if part.differences else "all agree"
+    return f"{part.values:,} values and {part.rows:,} rows, {agree}"

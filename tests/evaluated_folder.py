@@ -1,0 +1,36 @@
+"""A small evaluation as it lies on the disk, with everything that verify recomputes in it."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nodulebench.model.plan import AcceptanceCriteria, Criterion
+from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.workflows.evaluate import evaluate
+from nodulebench.workflows.evaluate_files import write_evaluation
+from nodulebench.workflows.freeze_plan import freeze_plan
+from nodulebench.workflows.judge_plan import evaluated_under
+from nodulebench.workflows.made_up import Skill, made_up_reference, made_up_submission
+
+PROTOCOL = TestProtocol(
+    name="small",
+    rules=(RuleChoice(name="center_hit"), RuleChoice(name="luna16", parameters={})),
+    figures=("recall", "precision", "f_beta", "cpm", "density_accuracy", "malignancy_auc"),
+    strata=("type", "size"),
+    interval=IntervalChoice(bootstraps=10, others=("wilson",)),
+    size_limit=SizeLimit(minimum_mm=4, sweep_mm=(0.0, 1.0, float("inf"))),
+)
+
+
+SKILLS = (Skill("one", 0.9, 0.5, 1.0, 2.0), Skill("two", 0.6, 1.5, 0.8, 3.0))
+
+
+def write_small_evaluation(folder: Path, *, bootstraps: int = 10) -> None:
+    """Two algorithms under two rules, with strata, sweeps, flips and a plan."""
+    truth = made_up_reference(8, 30, 3)
+    interval = PROTOCOL.interval.model_copy(update={"bootstraps": bootstraps})
+    chosen = PROTOCOL.model_copy(update={"interval": interval})
+    criterion = Criterion(figure="recall", rule="luna16", comparison=">=", limit=0.25)
+    stated = AcceptanceCriteria(name="acceptance", author="lab", criteria=(criterion,))
+    plan = freeze_plan(stated, truth, chosen, at=datetime(2026, 5, 4, tzinfo=UTC))
+    said = [made_up_submission(truth, skill, 3) for skill in SKILLS]
+    write_evaluation(evaluated_under(plan, evaluate(truth, said, chosen)), folder)
