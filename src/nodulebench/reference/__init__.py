@@ -1,0 +1,1 @@
+"""FINDINGS -> NODULES: which findings are the same nodule, how large it is, and what counts."""

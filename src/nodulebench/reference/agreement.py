@@ -1,0 +1,164 @@
+"""Panel -> how far its readers agree: counts by level, and each reader against the others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nodulebench.model.arrays import IntArray
+from nodulebench.reference.group import GROUPINGS, Findings
+from nodulebench.reference.panel import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Findings of one case that are one nodule."""
+
+    case: int
+    members: IntArray
+    """Rows in FINDINGS."""
+    diameter_mm: float
+    """As the merge left it."""
+
+
+def merged_nodules(
+    panel: Panel, *, grouping: str = "recursive", same_reader: bool = False
+) -> Iterator[Merged]:
+    """Every group of findings that is one nodule, however few readers drew it."""
+    group = GROUPINGS[grouping]
+    for case, rows in panel.nodules_by_case():
+        for one in group(Findings(panel, case, rows), same_reader).groups:
+            yield Merged(case, rows[list(one.members)], one.diameter)
+
+
+def agreement_levels(
+    panel: Panel, *, grouping: str = "recursive", same_reader: bool = False
+) -> pl.DataFrame:
+    """How many nodules have at least 1, 2, 3, ... findings and readers.
+
+    Returns:
+        Columns level, nodules_by_findings, nodules_by_readers, up to the most readers of a nodule.
+    """
+    merged = list(merged_nodules(panel, grouping=grouping, same_reader=same_reader))
+    findings = np.array([len(one.members) for one in merged], dtype=np.int64)
+    readers = np.array(
+        [len(np.unique(panel.reader[one.members])) for one in merged], dtype=np.int64
+    )
+    levels = range(1, int(readers.max(initial=0)) + 1)
+    return pl.DataFrame(
+        {
+            "level": pl.Series(levels, dtype=pl.Int64),
+            "nodules_by_findings": [int((findings >= level).sum()) for level in levels],
+            "nodules_by_readers": [int((readers >= level).sum()) for level in levels],
+        },
+        schema_overrides={"nodules_by_findings": pl.Int64, "nodules_by_readers": pl.Int64},
+    )
+
+
+def readers_against_others(
+    panel: Panel,
+    *,
+    reader_count: int = 4,
+    minimum_agreement: int = 2,
+    grouping: str = "recursive",
+    same_reader: bool = False,
+) -> pl.DataFrame:
+    """Each reader as if an algorithm, against what enough of the others drew.
+
+    Findings of all readers are merged once. For a reader the reference is what at least
+    ``minimum_agreement`` others drew; found is what the reader drew of it; lone is what only this
+    reader drew.
+
+    Args:
+        panel: the findings of all readers.
+        reader_count: only cases that exactly so many have read.
+        minimum_agreement: how many of the other readers make a nodule.
+        grouping: how findings are found to be the same nodule.
+        same_reader: whether two findings of one reader can be one nodule by themselves.
+
+    Returns:
+        One row per reader: reader_id, cases, reference, found, sensitivity (null without
+        reference), lone_marks, lone_per_case.
+    """
+    is_full = panel.readers_of_case == reader_count
+    drawn_by = [
+        set(panel.readings.findings["reader_id"].gather(one.members).to_list())
+        for one in merged_nodules(panel, grouping=grouping, same_reader=same_reader)
+        if is_full[one.case]
+    ]
+    sessions = panel.readings.sessions.join(
+        panel.readings.cases.filter(pl.Series(is_full)).select("case_id"), on="case_id", how="semi"
+    )
+    rows = []
+    for reader in sorted(sessions["reader_id"].unique()):
+        wanted = [readers for readers in drawn_by if len(readers - {reader}) >= minimum_agreement]
+        found = sum(reader in readers for readers in wanted)
+        lone = sum(readers == {reader} for readers in drawn_by)
+        cases = int((sessions["reader_id"] == reader).sum())
+        rows.append(
+            {
+                "reader_id": reader,
+                "cases": cases,
+                "reference": len(wanted),
+                "found": found,
+                "sensitivity": found / len(wanted) if wanted else None,
+                "lone_marks": lone,
+                "lone_per_case": lone / cases,
+            }
+        )
+    return pl.DataFrame(rows, schema=_AGAINST_OTHERS)
+
+
+_AGAINST_OTHERS = {
+    "reader_id": pl.String,
+    "cases": pl.Int64,
+    "reference": pl.Int64,
+    "found": pl.Int64,
+    "sensitivity": pl.Float64,
+    "lone_marks": pl.Int64,
+    "lone_per_case": pl.Float64,
+}
+
+
+def silent_readers(
+    panel: Panel, *, reader_count: int = 4, grouping: str = "recursive", same_reader: bool = False
+) -> pl.DataFrame:
+    """What the readers who did not outline a nodule marked in its place.
+
+    Each is sorted by the kind of the nearest single-point finding that lies closer to the mean of
+    the outlines' places than half the merged diameter, or ``none``.
+
+    Returns:
+        Columns outlined_by, kind, readers: one row per number of outlining readers and kind.
+    """
+    findings = panel.readings.findings
+    points = np.flatnonzero(~panel.is_nodule)
+    points = points[np.argsort(panel.case[points], kind="stable")]
+    starts = np.searchsorted(panel.case[points], np.arange(len(panel.places) + 1))
+    reader_of_case = panel.readings.sessions.group_by("case_id").agg("reader_id")
+    readers = dict(reader_of_case.iter_rows())
+    names = panel.readings.cases["case_id"]
+    rows: list[tuple[int, str]] = []
+    for one in merged_nodules(panel, grouping=grouping, same_reader=same_reader):
+        if panel.readers_of_case[one.case] != reader_count:
+            continue
+        outlining = set(findings["reader_id"].gather(one.members).to_list())
+        center = panel.xyz_mm[one.members].mean(axis=0)
+        near = points[starts[one.case] : starts[one.case + 1]]
+        apart = np.linalg.norm(panel.xyz_mm[near] - center, axis=1)
+        close = near[np.argsort(apart, kind="stable")][: np.sum(apart < one.diameter_mm / 2)]
+        kind_of: dict[str, str] = {}
+        for reader, kind in findings.select("reader_id", "kind")[close].iter_rows():
+            kind_of.setdefault(reader, kind)
+        rows.extend(
+            (len(outlining), kind_of.get(reader, "none"))
+            for reader in readers[names[one.case]]
+            if reader not in outlining
+        )
+    return (
+        pl.DataFrame(rows, schema={"outlined_by": pl.Int64, "kind": pl.String}, orient="row")
+        .group_by("outlined_by", "kind")
+        .agg(readers=pl.len().cast(pl.Int64))
+        .sort("outlined_by", "kind")
+    )

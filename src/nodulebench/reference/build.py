@@ -1,0 +1,146 @@
+"""Readings + rule -> Reference: NODULES with agreement, types and provenance, and their slices."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, get_type_hints
+
+import numpy as np
+import polars as pl
+from pydantic import TypeAdapter, ValidationError
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.findings import CHARACTERISTICS, Readings
+from nodulebench.model.tables import NODULES, Reference
+from nodulebench.reference.panel import Panel, measure_findings
+from nodulebench.reference.rules import RULES
+from nodulebench.reference.slices import nodule_slices
+from nodulebench.reference.types import density_of_type, lidc_type, most_frequent
+from nodulebench.reference.verdict import Rule, Verdict
+
+
+def build_reference(
+    readings: Readings | Panel,
+    rule: str = "luna16",
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    has_slices: bool = True,
+) -> Reference:
+    """The reference standard that a rule makes of readings.
+
+    NODULES gets further columns: ``findings`` (ids of what a nodule was made of),
+    ``finding_count``, ``kind``, ``size_definition``, and the mean of each LIDC characteristic.
+
+    Args:
+        readings: what the readers drew, or the same already measured.
+        rule: the name of a reference rule.
+        parameters: those of its parameters that differ from their defaults; text is converted.
+        has_slices: whether boxes and outlines are made too; rules that go by distance need none.
+
+    Raises:
+        InputError: if a parameter is unknown or cannot be, or the readings cannot be used.
+    """
+    judge = RULES[rule]
+    chosen = rule_parameters(judge, rule, parameters or {})
+    panel = measure_findings(readings) if isinstance(readings, Readings) else readings
+    verdicts = judge(panel, **chosen)
+    names = _names(panel, verdicts)
+    return Reference(
+        name=panel.readings.name,
+        cases=panel.readings.cases,
+        nodules=_nodules(panel, verdicts, names),
+        slices=nodule_slices(panel, verdicts, names) if has_slices else None,
+        notices=panel.readings.notices,
+    )
+
+
+def rule_parameters(judge: Rule, rule: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of a reference rule, checked.
+
+    Raises:
+        InputError: for each parameter that the rule does not have, cannot take, or misses.
+    """
+    hints = get_type_hints(judge)
+    known = {
+        name: parameter
+        for name, parameter in inspect.signature(judge).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    where = f"reference rule '{rule}'"
+    problems = [
+        Problem(where, f"needs the parameter '{name}'.")
+        for name, parameter in known.items()
+        if parameter.default is inspect.Parameter.empty and name not in given
+    ]
+    chosen: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            remedy = f"Its parameters: {', '.join(sorted(known))}."
+            problems.append(Problem(where, f"has no parameter '{name}'.", remedy))
+            continue
+        try:
+            chosen[name] = TypeAdapter(hints[name]).validate_python(value)
+        except ValidationError as error:
+            message = error.errors(include_url=False)[0]["msg"]
+            problems.append(Problem(where, f"cannot take {name} = {value!r}: {message}."))
+    if problems:
+        raise InputError(problems)
+    return chosen
+
+
+def _names(panel: Panel, verdicts: Sequence[Verdict]) -> list[str]:
+    """nodule-1, nodule-2, ... and ignored-1, ... within each case."""
+    counts: dict[tuple[int, bool], int] = {}
+    names = []
+    for one in verdicts:
+        key = (int(panel.case[one.members[0]]), one.is_ignored)
+        counts[key] = counts.get(key, 0) + 1
+        names.append(f"{'ignored' if one.is_ignored else 'nodule'}-{counts[key]}")
+    return names
+
+
+def _nodules(panel: Panel, verdicts: Sequence[Verdict], names: list[str]) -> pl.DataFrame:
+    """NODULES: by case; within a case nodules before ignored findings."""
+    first = np.array([one.members[0] for one in verdicts], dtype=np.int64)
+    center = np.array([one.center_mm for one in verdicts]).reshape(-1, 3)
+    placed = pl.DataFrame(
+        {
+            "case_id": panel.readings.cases["case_id"][panel.case[first]],
+            "nodule_id": pl.Series(names, dtype=pl.String),
+            "x_mm": center[:, 0],
+            "y_mm": center[:, 1],
+            "z_mm": center[:, 2],
+            "diameter_mm": pl.Series([one.diameter_mm for one in verdicts], dtype=pl.Float64),
+            "is_ignored": pl.Series([one.is_ignored for one in verdicts], dtype=pl.Boolean),
+            "size_definition": pl.Series(
+                [one.size_definition or None for one in verdicts], dtype=pl.String
+            ),
+            "case": panel.case[first],
+        }
+    )
+    described = _descriptions(panel.readings.findings, verdicts)
+    table = pl.concat([placed, described], how="horizontal")
+    return NODULES.arrange(table.sort("case", "is_ignored", maintain_order=True).drop("case"))
+
+
+def _descriptions(findings: pl.DataFrame, verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """What the members of each verdict say together: agreement, type, ratings, provenance."""
+    member = np.concatenate([np.empty(0, dtype=np.int64), *(one.members for one in verdicts)])
+    owner = np.repeat(np.arange(len(verdicts)), [len(one.members) for one in verdicts])
+    rated = pl.col(CHARACTERISTICS).replace(0, None)  # 0: not rated
+    return (
+        findings.with_columns(rated)
+        .with_columns(type=pl.coalesce("type", lidc_type()))
+        .with_columns(density=pl.coalesce("density", density_of_type()))[member]
+        .with_columns(owner=pl.Series(owner))
+        .group_by("owner", maintain_order=True)
+        .agg(
+            most_frequent("type").alias("type"),
+            most_frequent("density").alias("density"),
+            pl.col("reader_id").n_unique().cast(pl.Int64).alias("agreement"),
+            pl.len().cast(pl.Int64).alias("finding_count"),
+            pl.col("finding_id").str.join(" ").alias("findings"),
+            pl.col("kind").first(),
+            pl.col(CHARACTERISTICS).mean(),
+        )
+        .drop("owner")
+    )

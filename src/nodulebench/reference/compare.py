@@ -1,0 +1,88 @@
+"""Two references -> which nodules they share, and how far place and size differ there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.tables import Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two references of the same cases say."""
+
+    cases: int
+    """How many cases both have."""
+    pairs: pl.DataFrame
+    """case_id, nodule_id of both, distance_mm, diameter_difference_mm (second minus first)."""
+    only_first: pl.DataFrame
+    only_second: pl.DataFrame
+    """Nodules without a partner: case_id, nodule_id, x_mm, y_mm, z_mm, diameter_mm."""
+
+
+def compare_references(first: Reference, second: Reference) -> Comparison:
+    """Pair the nodules of two references, the nearest first, each at most once.
+
+    Two nodules can be a pair if their centres are closer than the larger of their radii. Ignored
+    findings take no part.
+
+    Raises:
+        InputError: if the references have no case in common.
+    """
+    shared = first.cases.select("case_id").join(second.cases, on="case_id", how="semi")
+    if not shared.height:
+        raise InputError(
+            Problem(
+                f"references '{first.name}' and '{second.name}'",
+                "have no case in common.",
+                "Are their cases named alike?",
+            )
+        )
+    left, right = (_targets(one, shared) for one in (first, second))
+    close = (
+        left.join(right, on="case_id", suffix="_second")
+        .with_columns(
+            distance_mm=pl.sum_horizontal(
+                (pl.col(f"{axis}_mm") - pl.col(f"{axis}_mm_second")) ** 2 for axis in "xyz"
+            ).sqrt(),
+            diameter_difference_mm=pl.col("diameter_mm_second") - pl.col("diameter_mm"),
+        )
+        .filter(pl.col("distance_mm") < pl.max_horizontal("diameter_mm", "diameter_mm_second") / 2)
+        .sort("distance_mm", "row", "row_second")
+    )
+    kept = _nearest_first(close, left.height, right.height)
+    pairs = close[kept].sort("row")
+    return Comparison(
+        cases=shared.height,
+        pairs=pairs.select(
+            "case_id",
+            "nodule_id",
+            "nodule_id_second",
+            "distance_mm",
+            "diameter_difference_mm",
+        ),
+        only_first=left.join(pairs, on="row", how="anti").drop("row"),
+        only_second=right.join(pairs.select(row="row_second"), on="row", how="anti").drop("row"),
+    )
+
+
+def _targets(reference: Reference, shared: pl.DataFrame) -> pl.DataFrame:
+    return (
+        reference.nodules.filter(~pl.col("is_ignored"))
+        .join(shared, on="case_id", how="semi", maintain_order="left")
+        .select("case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm")
+        .with_row_index("row")
+    )
+
+
+def _nearest_first(close: pl.DataFrame, left: int, right: int) -> list[int]:
+    """Rows of the pairs that remain when each nodule takes its nearest free partner."""
+    is_free = [np.ones(left, dtype=np.bool_), np.ones(right, dtype=np.bool_)]
+    kept = []
+    for number, (one, other) in enumerate(close.select("row", "row_second").iter_rows()):
+        if is_free[0][one] and is_free[1][other]:
+            is_free[0][one] = is_free[1][other] = False
+            kept.append(number)
+    return kept

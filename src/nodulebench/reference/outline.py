@@ -1,0 +1,139 @@
+"""Outlines -> pixels, in image coordinates: pixel (i, j) is the square around (i, j).
+
+Two conventions. A *boundary* is a polygon, and a pixel belongs if its centre lies inside. LIDC-IDRI
+gives *outside pixels*: the centres of the first pixels outside the nodule, so the nodule is what
+they enclose, without themselves.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The points of many outlines, one after the other."""
+
+    outline: IntArray
+    """Which outline a point belongs to, ascending."""
+    x_mm: FloatArray
+    y_mm: FloatArray
+
+
+def drawn_points(contours: pl.Series) -> Points:
+    """The points that texts 'x y;x y;...' describe.
+
+    Raises:
+        InputError: for each text that is not a list of points.
+    """
+    points = (
+        pl.DataFrame({"contour": contours})
+        .with_row_index("outline")
+        .select("outline", pl.col("contour").str.strip_chars(" ;").str.split(";").alias("point"))
+        .explode("point", keep_nulls=True)
+        .with_columns(pl.col("point").str.strip_chars().str.split_exact(" ", 1).alias("xy"))
+        .unnest("xy")
+        .with_columns(pl.col("field_0", "field_1").str.strip_chars().cast(pl.Float64, strict=False))
+    )
+    is_point = pl.col("field_0").is_finite() & pl.col("field_1").is_finite()
+    wrong = points.filter(~is_point.fill_null(False))["outline"].unique(maintain_order=True)
+    if len(wrong):
+        raise InputError(
+            Problem(
+                f"outline '{(contours[row] or '')[:60]}'",
+                "is not a list of points.",
+                "Write it as 'x y;x y;...' in millimetres.",
+            )
+            for row in wrong
+        )
+    return Points(
+        points["outline"].cast(pl.Int64).to_numpy(),
+        points["field_0"].to_numpy(),
+        points["field_1"].to_numpy(),
+    )
+
+
+def contour_texts(outline: IntArray, x_mm: FloatArray, y_mm: FloatArray) -> pl.DataFrame:
+    """Points of many outlines as 'x y;x y;...' to a tenth of a micrometre: outline, contour."""
+    return (
+        pl.DataFrame({"outline": outline, "x": x_mm, "y": y_mm})
+        .select("outline", point=pl.concat_str(pl.col("x", "y").round(4), separator=" "))
+        .group_by("outline", maintain_order=True)
+        .agg(pl.col("point").str.join(";").alias("contour"))
+    )
+
+
+def enclosed_pixels(
+    outline: IntArray, i: IntArray, j: IntArray
+) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
+    """What closed rims of pixels enclose.
+
+    Pixels are enclosed if no path over pixel edges leads out from them without crossing the rim.
+    A rim with a gap encloses nothing there; no line is drawn between its points.
+
+    Args:
+        outline: the rim that each pixel belongs to: 0, 1, 2, ... in ascending order.
+        i: column of the rim's pixels.
+        j: row of the rim's pixels.
+
+    Returns:
+        Outline, column and row of every pixel of the rims and inside them, and whether it is one
+        of the rim.
+    """
+    from scipy import ndimage
+
+    if not len(outline):
+        return outline, i, j, np.empty(0, dtype=np.bool_)
+    first = np.flatnonzero(np.diff(outline, prepend=-1))
+    low_i, low_j = np.minimum.reduceat(i, first), np.minimum.reduceat(j, first)
+    width = np.maximum.reduceat(i, first) - low_i + 3  # one empty pixel on either side
+    left = np.cumsum(width) - width
+    column = left[outline] + 1 + i - low_i[outline]
+    row = 1 + j - low_j[outline]
+    # all outlines side by side in one picture: their surroundings hang together
+    is_free = np.ones((int(row.max()) + 2, int(width.sum())), dtype=np.bool_)
+    is_free[row, column] = False
+    areas, _ = ndimage.label(is_free)
+    rows, columns = np.nonzero(areas != areas[0, 0])
+    which = np.searchsorted(left, columns, side="right") - 1
+    return (
+        which,
+        columns - left[which] - 1 + low_i[which],
+        rows - 1 + low_j[which],
+        ~is_free[rows, columns],
+    )
+
+
+def polygon_pixels(corners: FloatArray) -> tuple[IntArray, IntArray]:
+    """Pixels whose centres lie inside a polygon (even-odd rule); at least the one at its middle.
+
+    A centre on an edge belongs to the side of larger coordinates, so that polygons which share an
+    edge share no pixel.
+
+    Args:
+        corners: n x 2 image coordinates; the last corner joins the first.
+    """
+    low = np.ceil(corners.min(axis=0)).astype(np.int64)
+    high = np.floor(corners.max(axis=0)).astype(np.int64)
+    if np.any(high < low):
+        return _middle_pixel(corners)
+    i, j = np.arange(low[0], high[0] + 1), np.arange(low[1], high[1] + 1)
+    inside = np.zeros((len(j), len(i)), dtype=np.bool_)
+    for (x1, y1), (x2, y2) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        spans = (y1 <= j) != (y2 <= j)
+        if spans.any():
+            crossing = x1 + (x2 - x1) * (j[spans] - y1) / (y2 - y1)
+            inside[spans] ^= i >= crossing[:, None]
+    rows, columns = np.nonzero(inside)
+    if not len(rows):
+        return _middle_pixel(corners)
+    return i[columns], j[rows]
+
+
+def _middle_pixel(corners: FloatArray) -> tuple[IntArray, IntArray]:
+    middle = np.rint((corners.min(axis=0) + corners.max(axis=0)) / 2).astype(np.int64)
+    return middle[:1], middle[1:]

@@ -1,0 +1,214 @@
+"""Readings -> Panel: where each finding lies and how large it is, as rules want to know it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.findings import Readings
+from nodulebench.model.geometry import Geometry
+from nodulebench.reference.measure import (
+    SIZE_DEFINITIONS,
+    area_equivalent_mm,
+    drawn_slice_sizes,
+    outline_extents,
+    region_sizes,
+    slice_sizes,
+    volume_equivalent_mm,
+)
+from nodulebench.reference.region import (
+    Outlines,
+    Regions,
+    case_geometries,
+    finding_regions,
+    outlines_of,
+)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The findings of all readers, measured. Arrays have one entry per row of FINDINGS."""
+
+    readings: Readings
+    places: list[Geometry | None]
+    """The geometry of each case."""
+    outlines: Outlines
+    regions: Regions
+    size_definition: str
+    case: IntArray
+    """Row in CASES."""
+    reader: IntArray
+    """Number of the reader; the same for one person."""
+    is_nodule: BoolArray
+    """Whether the reader called it a nodule that counts; the others are to be ignored."""
+    xyz_mm: FloatArray
+    diameter_mm: FloatArray
+    """NaN where neither measured nor outlined."""
+
+    @cached_property
+    def readers_of_case(self) -> IntArray:
+        """How many readers have read each case, with or without findings."""
+        sessions = self.readings.sessions.group_by("case_id").len()
+        counted = self.readings.cases.select("case_id").join(
+            sessions, on="case_id", how="left", maintain_order="left"
+        )
+        return counted["len"].cast(pl.Int64).fill_null(0).to_numpy()
+
+    @cached_property
+    def spacing_mm(self) -> FloatArray:
+        """Voxel size of each case; NaN where it is not known."""
+        unknown = np.full(3, np.nan)
+        rows = [unknown if place is None else place.spacing_mm for place in self.places]
+        return np.array(rows).reshape(-1, 3)
+
+    @cached_property
+    def slice_heights(self) -> list[dict[int, float]]:
+        """For each case where its outlined slices lie: slice_index -> z in mm."""
+        heights: list[dict[int, float]] = [{} for _ in self.places]
+        for case, number, z_mm in zip(
+            self.outlines.case.tolist(),
+            self.outlines.slice_index.tolist(),
+            self.outlines.z_mm.tolist(),
+            strict=True,
+        ):
+            heights[case].setdefault(number, z_mm)
+        return heights
+
+    def nodules_by_case(self) -> Iterator[tuple[int, IntArray]]:
+        """For each case its row and the rows of its nodule findings, in the order of reading."""
+        rows = np.flatnonzero(self.is_nodule)
+        by_case = rows[np.argsort(self.case[rows], kind="stable")]
+        for part in np.split(by_case, np.flatnonzero(np.diff(self.case[by_case])) + 1):
+            if len(part):
+                yield int(self.case[part[0]]), part
+
+
+def measure_findings(readings: Readings, *, size: str = "volume_equivalent") -> Panel:
+    """Place and measure every finding.
+
+    Args:
+        readings: what was drawn.
+        size: the definition of a finding's diameter, one of SIZE_DEFINITIONS. A diameter that the
+            reader measured goes before.
+
+    Raises:
+        InputError: with one problem per finding that lies nowhere or has no size.
+    """
+    if size not in SIZE_DEFINITIONS:
+        known = ", ".join(SIZE_DEFINITIONS)
+        raise UnknownNameError(f"there is no definition of size '{size}'. Known: {known}.")
+    places = case_geometries(readings.cases)
+    outlines = outlines_of(readings, places)
+    regions = finding_regions(readings, outlines, places)
+    findings = readings.findings
+    point = findings.select("x_mm", "y_mm", "z_mm").to_numpy().astype(np.float64)
+    case = _rows(findings, readings.cases)
+    is_nodule = (findings["kind"] == "nodule").to_numpy()
+    measured = findings["diameter_mm"].to_numpy().astype(np.float64)
+    if size == "volume_equivalent_with_rim":
+        sized = finding_regions(readings, outlines, places, includes_rim=True)
+    else:
+        sized = regions
+    drawn = _diameters(size, outlines, sized, case, places)
+    panel = Panel(
+        readings=readings,
+        places=places,
+        outlines=outlines,
+        regions=regions,
+        size_definition=size,
+        case=case,
+        reader=findings["reader_id"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+        is_nodule=is_nodule,
+        xyz_mm=np.where(np.isnan(point), regions.center_mm, point),
+        diameter_mm=np.where(np.isnan(measured), drawn, measured),
+    )
+    _refuse_unmeasured(panel)
+    return panel
+
+
+def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
+    rows = findings.select("case_id").join(
+        cases.select("case_id").with_row_index("row"),
+        on="case_id",
+        how="left",
+        maintain_order="left",
+    )
+    unlisted = findings.filter(rows["row"].is_null())["case_id"].unique(maintain_order=True)
+    if len(unlisted):
+        raise InputError(
+            Problem("findings", f"case '{case_id}' is not among the cases that were read.")
+            for case_id in unlisted
+        )
+    return rows["row"].cast(pl.Int64).to_numpy()
+
+
+def _diameters(
+    definition: str,
+    outlines: Outlines,
+    regions: Regions,
+    case: IntArray,
+    places: list[Geometry | None],
+) -> FloatArray:
+    """The diameter of each outlined finding under a definition; NaN for the others."""
+    unknown = np.full(3, np.nan)
+    spacing = np.array([unknown if place is None else place.spacing_mm for place in places])
+    spacing = spacing.reshape(-1, 3)[case]
+    count = np.diff(regions.bounds)
+    diameter = np.full(len(count), np.nan)
+    drawn = np.flatnonzero(count)
+    if definition.startswith("volume_equivalent"):
+        diameter[drawn] = volume_equivalent_mm(count[drawn], spacing[drawn])
+    elif definition == "outline_extent":
+        pixel_mm = spacing[outlines.finding[outlines.points.outline], :2]
+        extent = outline_extents(
+            outlines.points.outline, outlines.point_ij * pixel_mm, len(outlines.finding)
+        )
+        diameter[drawn] = 0.0
+        np.maximum.at(diameter, outlines.finding, extent)
+    elif definition == "area_equivalent":
+        diameter = area_equivalent_mm(regions.finding, regions.voxel, spacing)
+    else:
+        slices = slice_sizes(regions.finding, regions.voxel, spacing[:, :2])
+        sizes = region_sizes(slices, spacing[:, 2])
+        diameter[sizes["owner"].to_numpy()] = sizes[definition].to_numpy()
+    if not outlines.is_rim.all() and definition != "outline_extent":
+        sizes = region_sizes(_polygon_sizes(outlines, spacing), spacing[:, 2])
+        column = "volume_equivalent" if definition.startswith("volume") else definition
+        diameter[sizes["owner"].to_numpy()] = sizes[column].to_numpy()
+    return diameter
+
+
+def _polygon_sizes(outlines: Outlines, spacing_mm: FloatArray) -> pl.DataFrame:
+    """Sizes on each slice of findings that were drawn as boundaries, without the pixels' grain."""
+    polygons = np.flatnonzero(~outlines.is_rim)
+    bounds = np.searchsorted(outlines.points.outline, np.column_stack([polygons, polygons + 1]))
+    corners = [
+        outlines.point_ij[start:stop] * spacing_mm[outlines.finding[outline], :2]
+        for outline, (start, stop) in zip(polygons, bounds, strict=True)
+    ]
+    return drawn_slice_sizes(
+        outlines.finding[polygons],
+        outlines.slice_index[polygons],
+        outlines.is_hole[polygons],
+        corners,
+    )
+
+
+def _refuse_unmeasured(panel: Panel) -> None:
+    """Refuse findings without a place, and nodules without a diameter."""
+    findings = panel.readings.findings
+    nowhere = np.isnan(panel.xyz_mm.sum(axis=1))
+    sizeless = panel.is_nodule & np.isnan(panel.diameter_mm) & ~nowhere
+    problems = []
+    for row in np.flatnonzero(nowhere | sizeless):
+        case_id, finding_id = findings["case_id"][int(row)], findings["finding_id"][int(row)]
+        what = (
+            "has neither a point nor an outline." if nowhere[row] else "has no outline or diameter."
+        )
+        problems.append(Problem(f"case '{case_id}' finding '{finding_id}'", what))
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,81 @@
+"""LUNA16: findings that at least three of four readers marked; all other findings are ignored."""
+
+from typing import Literal
+
+import numpy as np
+
+from nodulebench.reference.group import Findings, Group, mean_of, recursive
+from nodulebench.reference.panel import Panel
+from nodulebench.reference.verdict import Verdict, ignored_points, reader_count, shared_voxels
+
+
+def luna16(
+    panel: Panel,
+    *,
+    minimum_agreement: int = 3,
+    counts: Literal["findings", "readers"] = "findings",
+    average: Literal["recursive", "mean"] = "recursive",
+    same_reader: bool = False,
+) -> list[Verdict]:
+    """Merge findings as the reference standard of LUNA16 was really made.
+
+    Position and diameter of a nodule come out of a recursive merge, not of a plain mean (see
+    ``group.recursive``). Marks on a nodule are counted, not readers: eight nodules of LUNA16
+    have more than four. What is ignored is not nodules but single findings: all of them, in the
+    order of reading, but for the first one of each accepted nodule, at the places where the merge
+    left them. This is what the published ``annotations_excluded.csv`` holds.
+
+    Setio et al., Medical Image Analysis 42 (2017) 1-13. The paper says that positions and
+    diameters are averaged; the way was found by rebuilding the published tables.
+
+    Args:
+        panel: the findings of all readers.
+        minimum_agreement: how many it takes to accept a nodule.
+        counts: whether findings or readers are counted.
+        average: recursive, as published; or the plain mean of the members, with ignored findings
+            where their readers put them.
+        same_reader: whether two findings of one reader can be one nodule by themselves.
+    """
+    accepted: list[Verdict] = []
+    ignored: list[Verdict] = []
+    definition = f"{average} mean of {panel.size_definition}"
+    for case, rows in panel.nodules_by_case():
+        findings = Findings(panel, case, rows)
+        grouping = recursive(findings, same_reader)
+        is_first = np.zeros(len(rows), dtype=np.bool_)
+        for group in grouping.groups:
+            members = rows[list(group.members)]
+            agreement = len(members) if counts == "findings" else reader_count(panel, members)
+            if agreement >= minimum_agreement:
+                is_first[group.members[0]] = True
+                merged = group if average == "recursive" else mean_of(findings, group.members)
+                accepted.append(_nodule(panel, findings, merged, definition))
+        for number in np.flatnonzero(~is_first).tolist():
+            center, diameter = grouping.running[number]
+            row = int(rows[number])
+            if average == "mean":
+                center, diameter = findings.center[number], findings.diameter[number]
+            ignored.append(
+                Verdict(
+                    rows[[number]],
+                    np.array(center),
+                    diameter,
+                    True,
+                    definition,
+                    panel.regions.of(row) if len(panel.regions.of(row)) else None,
+                )
+            )
+    others = [*ignored, *ignored_points(panel)]
+    return [*accepted, *sorted(others, key=lambda verdict: int(verdict.members[0]))]
+
+
+def _nodule(panel: Panel, findings: Findings, group: Group, definition: str) -> Verdict:
+    members = findings.row[list(group.members)]
+    return Verdict(
+        members=members,
+        center_mm=np.array(group.center),
+        diameter_mm=group.diameter,
+        is_ignored=False,
+        size_definition=definition,
+        voxels=shared_voxels(panel, members, 0.5),
+    )
