@@ -1,14 +1,18 @@
 """A real evaluation -> the page of evaluation.json. A key that nobody explained stops the build."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from generate.markdown import code, field_meanings, table
-from nodulebench import Estimate, evaluate, load_protocol
+from nodulebench import Estimate, Evaluation, evaluate, load_protocol
+from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.protocols import NAMES
 from nodulebench.report.document import evaluation_document
 from nodulebench.workflows.demo import SKILLS, demo_protocol
 from nodulebench.workflows.evaluate_files import with_options
+from nodulebench.workflows.freeze_plan import freeze_plan
+from nodulebench.workflows.judge_plan import evaluated_under
 from nodulebench.workflows.made_up import made_up_reference, made_up_submission
 
 MEANINGS = {
@@ -17,6 +21,7 @@ MEANINGS = {
     "digests.protocol": "SHA-256 of the protocol's effective values",
     "digests.reference": "SHA-256 of the findings and their slices",
     "digests.cohort": "SHA-256 of the table of cases",
+    "digests.plan": "SHA-256 of the frozen test plan, where there was one",
     "protocol": "every field of the protocol as it was applied, options included",
     "reference.name": "name of the test set",
     "reference.cases": "cases tested",
@@ -77,11 +82,23 @@ MEANINGS = {
     "algorithms[].rule_differences[].relative_difference": "(hit - base_hit) / base_hit, null "
     "without base hits",
     "comparisons": "comparisons between algorithms",
+    "plan.digest": "SHA-256 of everything that the plan fixes",
+    "plan.name": "name of the plan",
+    "plan.author": "who stated the criteria",
+    "plan.frozen_at": "when it was frozen, UTC",
+    "plan.matches": "whether protocol, cases and reference standard are the planned ones",
+    "plan.differences": "where they are not; then there is no verdict",
+    "plan.criteria[]": "for each algorithm each criterion as stated (`figure`, `rule`, `stratum`, "
+    "`bound`, `comparison`, `limit`), the figure found (`value`, `low`, `high`), and whether it "
+    "is `met`: true, false, or null with the `reason`",
+    "plan.verdict": "`passed` if every algorithm meets every criterion, `failed` if one does not, "
+    "`undecided` if it cannot be said",
+    "plan.verdicts": "the same for each algorithm alone",
 }
 
 NAMED = {"rules": "<rule>", "figures": "<figure>", "strata": "<division>"}
 """Keys whose own keys are names."""
-WHOLE = ("protocol", "facts", "parameters", "comparisons")
+WHOLE = ("protocol", "facts", "parameters", "comparisons", "verdicts")
 """Keys that are explained as a whole."""
 
 
@@ -118,6 +135,7 @@ PARTS = {
     "## The document": "",
     "## Each algorithm: `algorithms[]`": "algorithms[].",
     "## Each algorithm under each rule: `algorithms[].rules.<rule>`": "algorithms[].rules.<rule>.",
+    "## Under a test plan: `plan`": "plan.",
 }
 """Heading -> how the keys of that part begin; a key belongs to the last part that it fits."""
 
@@ -164,6 +182,12 @@ FILES = (
         "reference standard, so keep it where the test set is kept",
     ),
     ("`report.html`", "the report; one file, no network needed"),
+    ("`plan.json`", "the frozen test plan, where the test was made under one"),
+    (
+        "`manifest.json`",
+        "SHA-256 of every file of the folder; [verify](../../how-to/verify-and-sign.md) checks it",
+    ),
+    ("`manifest.sig`", "where the folder is signed: the Ed25519 signature of `manifest.json`"),
 )
 
 
@@ -174,6 +198,16 @@ def documents() -> Iterator[dict[str, Any]]:
     for protocol in (*(load_protocol(name) for name in NAMES), demo_protocol()):
         evaluation = evaluate(reference, [submission], with_options(protocol, bootstraps=5))
         yield evaluation_document(evaluation)
+    criterion = Criterion(figure="recall", rule="center_hit", comparison=">=", limit=0.5)
+    stated = AcceptanceCriteria(name="plan", criteria=(criterion,))
+    plan = freeze_plan(stated, reference, evaluation.protocol)
+    for judged in (evaluated_under(plan, evaluation), _with_another_cohort(plan, evaluation)):
+        yield evaluation_document(judged)
+
+
+def _with_another_cohort(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
+    digests = evaluation.digests | {"cohort": "sha256:" + "0" * 64}
+    return evaluated_under(plan, replace(evaluation, digests=digests))
 
 
 def places(value: Any, place: str = "", key: str = "") -> Iterator[str]:
