@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": "Score submissions against a reference under a protocol.",
     "phantom": "Make CT scans of synthetic chests whose nodules are known exactly.",
     "plan": "Plan a test: calculators.",
+    "reference": "Make a reference standard of what readers drew; compare two.",
     "sign": "Sign a folder of results with an Ed25519 key, or make such a key.",
     "test-plan": "Freeze protocol, test set and acceptance criteria before a test.",
     "verify": "Recompute every number of a folder of results, and check its signature.",
