@@ -82,12 +82,11 @@ def rule_parameters(
     Raises:
         InputError: for each parameter that the rule does not have, or whose value it cannot take.
     """
-    hints = get_type_hints(rule, include_extras=True)
-    known = {
-        name: TypeAdapter(hints[name])
+    known = [
+        name
         for name, parameter in inspect.signature(rule).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
+    ]
     where = f"protocol '{protocol.name}' rule '{choice.name}'"
     common = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
     chosen: dict[str, Any] = {
@@ -100,13 +99,18 @@ def rule_parameters(
             problems.append(Problem(where, f"has no parameter '{name}'.", remedy))
             continue
         try:
-            chosen[name] = known[name].validate_python(value)
+            chosen[name] = _parameter_type(rule, name).validate_python(value)
         except ValidationError as error:
             message = error.errors(include_url=False)[0]["msg"]
             problems.append(Problem(where, f"cannot take {name} = {value!r}: {message}."))
     if problems:
         raise InputError(problems)
     return chosen
+
+
+def _parameter_type(rule: Callable[..., Labels], name: str) -> TypeAdapter[Any]:
+    """What a rule's parameter may be, from its annotation."""
+    return TypeAdapter(get_type_hints(rule, include_extras=True)[name])
 
 
 def _scopes(submission: Submission, protocol: TestProtocol) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
-_SLACK = 1e-6  # relative; only widens the search, the exact test comes after
+_FARTHEST_MM = 1e5
 _PART = 500_000  # marks and nodules that are sorted together at a time
 
 
@@ -62,8 +62,14 @@ def _near_pairs(
     nodule_xyz: FloatArray,
     radius_mm: FloatArray,
 ) -> tuple[IntArray, IntArray]:
-    reach = radius_mm + _SLACK * (1 + np.abs(nodule_xyz[:, 0]) + radius_mm)
-    order, first, stop = _runs_along_x(mark_case, mark_xyz[:, 0], nodule_case, nodule_xyz, reach)
+    """Sort marks along (case, x), look up each nodule's reach among them, then test exactly."""
+    mark_key = _key(mark_case, mark_xyz[:, 0])
+    order = np.argsort(mark_key)
+    sorted_key = mark_key[order]
+    slack = 4 * np.spacing(mark_key.max(initial=1.0))
+    low = _key(nodule_case, nodule_xyz[:, 0] - radius_mm) - slack
+    high = _key(nodule_case, nodule_xyz[:, 0] + radius_mm) + slack
+    first, stop = np.searchsorted(sorted_key, low), np.searchsorted(sorted_key, high, "right")
     nodule, position = unroll(first, np.maximum(stop - first, 0))
     mark = order[position]
     difference = mark_xyz[mark] - nodule_xyz[nodule]
@@ -71,7 +77,13 @@ def _near_pairs(
     # summed left to right, as the official LUNA16 program does: the last bit decides at the rim
     distance_squared = squares[:, 0] + squares[:, 1] + squares[:, 2]
     is_inside = distance_squared < (radius_mm * radius_mm)[nodule]
+    is_inside &= mark_case[mark] == nodule_case[nodule]
     return mark[is_inside], nodule[is_inside]
+
+
+def _key(case: IntArray, x: FloatArray) -> FloatArray:
+    """A number that orders by case, then by x; what lies beyond all patients counts as there."""
+    return case * (4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
 
 
 def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
@@ -91,27 +103,3 @@ def first_of_each(*keys: IntArray) -> BoolArray:
     for key in keys:
         is_first[1:] |= key[1:] != key[:-1]
     return is_first
-
-
-def _runs_along_x(
-    mark_case: IntArray,
-    mark_x: FloatArray,
-    nodule_case: IntArray,
-    nodule_xyz: FloatArray,
-    reach: FloatArray,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Marks in order of (case, x), and for each nodule the run [first, stop) within its reach.
-
-    Marks and both ends of every nodule's interval are sorted together; the number of marks before
-    an end is its place among the marks. This stays exact for any finite coordinates.
-    """
-    marks, nodules = len(mark_case), len(nodule_case)
-    case = np.concatenate([mark_case, nodule_case, nodule_case])
-    x = np.concatenate([mark_x, nodule_xyz[:, 0] - reach, nodule_xyz[:, 0] + reach])
-    together = np.lexsort((x, case))
-    is_mark = together < marks
-    marks_before = np.empty(len(together), dtype=np.int64)
-    marks_before[together] = np.cumsum(is_mark) - is_mark
-    first = marks_before[marks : marks + nodules]
-    stop = marks_before[marks + nodules :]
-    return together[is_mark], first, stop

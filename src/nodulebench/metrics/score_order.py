@@ -126,9 +126,10 @@ def find_brackets(
 
 def _running_sums(case_weight: WeightArray, case: IntArray) -> WeightArray:
     """For each row of weights the running sum over entries of these cases, from 0."""
-    dtype = np.result_type(case_weight.dtype, np.int32)
-    sums = np.zeros((len(case_weight), len(case) + 1), dtype)
-    np.cumsum(case_weight[:, case], axis=1, out=sums[:, 1:])
+    taken = np.empty((len(case_weight), len(case)), case_weight.dtype)
+    np.take(case_weight, case, axis=1, out=taken, mode="clip")  # several times as fast as indexing
+    sums = np.zeros((len(case_weight), len(case) + 1), np.result_type(case_weight.dtype, np.int32))
+    np.cumsum(taken, axis=1, out=sums[:, 1:])
     return sums
 
 

@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodulebench.match import pairs
+from nodulebench.match.pairs import pairs_within
+
+coordinate = st.one_of(
+    st.integers(-9, 9).map(float), st.floats(-1e300, 1e300), st.floats(-1e6, 1e6)
+)
+rows = st.lists(
+    st.tuples(st.integers(0, 4), coordinate, coordinate, coordinate, st.floats(0, 30)), max_size=12
+)
+
+
+def plain_pairs(marks: list, nodules: list) -> list[tuple[int, int]]:
+    """Every mark tested on every nodule."""
+    with np.errstate(over="ignore"):
+        return [
+            (number, other)
+            for other, nodule in enumerate(nodules)
+            for number, mark in enumerate(marks)
+            if mark[0] == nodule[0]
+            and sum((np.float64(mark[axis]) - nodule[axis]) ** 2 for axis in (1, 2, 3))
+            < nodule[4] ** 2
+        ]
+
+
+def found_pairs(marks: list, nodules: list) -> list[tuple[int, int]]:
+    mark, nodule = (np.array(part, dtype=float).reshape(-1, 5) for part in (marks, nodules))
+    with np.errstate(over="ignore"):
+        found = pairs_within(
+            mark[:, 0].astype(int),
+            mark[:, 1:4],
+            nodule[:, 0].astype(int),
+            nodule[:, 1:4],
+            nodule[:, 4],
+        )
+    return list(zip(*(part.tolist() for part in found), strict=True))
+
+
+@given(rows, rows)
+def test_pairs_are_those_of_testing_every_mark_on_every_nodule(marks: list, nodules: list) -> None:
+    assert found_pairs(marks, nodules) == plain_pairs(marks, nodules)
+
+
+@given(rows, rows)
+def test_large_sets_are_matched_in_parts_with_the_same_result(marks: list, nodules: list) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "_PART", 3)
+        assert found_pairs(marks, nodules) == plain_pairs(marks, nodules)
+
+
+def test_a_mark_on_the_rim_is_outside() -> None:
+    assert found_pairs([(0, 5.0, 0, 0, 0)], [(0, 0.0, 0, 0, 5.0)]) == []
+    assert found_pairs([(0, np.nextafter(5.0, 0), 0, 0, 0)], [(0, 0.0, 0, 0, 5.0)]) == [(0, 0)]
