@@ -83,7 +83,8 @@ def _near_pairs(
 
 def _key(case: IntArray, x: FloatArray) -> FloatArray:
     """A number that orders by case, then by x; what lies beyond all patients counts as there."""
-    return case * (4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
+    key: FloatArray = case * (4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
+    return key
 
 
 def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
