@@ -83,8 +83,7 @@ def _near_pairs(
 
 def _key(case: IntArray, x: FloatArray) -> FloatArray:
     """A number that orders by case, then by x; what lies beyond all patients counts as there."""
-    key: FloatArray = case * (4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
-    return key
+    return case * np.float64(4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
 
 
 def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
