@@ -8,6 +8,7 @@ NAMES = (
     "evaluate_growth",
     "evaluate_nifdc",
     "compare_algorithms",
+    "compare_ten",
     "command_line",
 )
 

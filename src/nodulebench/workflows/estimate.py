@@ -40,6 +40,11 @@ def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> 
     return partial(figure, **settings)
 
 
+def shown_name(name: str, protocol: TestProtocol) -> str:
+    """The name of a figure in results: F-beta says its beta."""
+    return f"f{protocol.beta:g}" if name == "f_beta" else name
+
+
 def units_of(cohort: LabelledCohort, interval: IntervalChoice) -> IntArray:
     """For each case the number of the unit that is resampled."""
     if interval.unit == "patient":

@@ -16,7 +16,7 @@ from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission, case_of_marks
-from nodulebench.workflows.estimate import estimate_figures
+from nodulebench.workflows.estimate import estimate_figures, shown_name
 from nodulebench.workflows.extras import (
     figure_curves,
     figure_tables,
@@ -140,9 +140,10 @@ def keep_listed(
     Raises:
         InputError: where the protocol does not allow marks of other cases.
     """
-    is_listed = pl.Series(case_of_marks(reference, submission) >= 0)
-    if is_listed.all():
+    row = case_of_marks(reference, submission)
+    if (row >= 0).all():
         return submission, ()
+    is_listed = pl.Series(row >= 0)
     others = submission.marks.filter(~is_listed)
     if protocol.unlisted_cases == "error":
         raise InputError(
@@ -187,7 +188,7 @@ def _evaluate_rule(
     counts = _counts(cohort, labels, protocol.size_limit)
     wanted = [name for name in protocol.figures if name not in FROC_FIGURES]
     figures = {
-        f"f{protocol.beta:g}" if name == "f_beta" else name: found
+        shown_name(name, protocol): found
         for name, found in estimate_figures(cohort, protocol, wanted).items()
     }
     curves = figure_curves(cohort, protocol)

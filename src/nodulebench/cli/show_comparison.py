@@ -1,0 +1,164 @@
+"""AlgorithmComparison -> lines on the terminal."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from nodulebench.model.results import Estimate
+    from nodulebench.statistics.ranking import Ranking
+    from nodulebench.workflows.compare import (
+        AlgorithmComparison,
+        DetectionDifference,
+        FigureDifference,
+    )
+    from nodulebench.workflows.rule_effects import RuleEffects
+
+
+def print_comparison(comparison: "AlgorithmComparison") -> None:
+    """Print the differences from the baseline, the nodules found by one only, ranks and effects."""
+    for notice in comparison.notices:
+        click.echo(f"warning: {notice}", err=True)
+    choice = comparison.choice
+    click.secho(f"differences from {choice.baseline}", bold=True)
+    click.echo(
+        f"  {comparison.level:.0%} intervals from {comparison.bootstraps} paired resamples of "
+        f"{comparison.unit}s; P adjusted (Holm) over algorithms and rules"
+    )
+    _print_differences(comparison)
+    _print_detection(comparison)
+    for (rule, reading), ranking in comparison.rankings.items():
+        if len(ranking.lines) > 2 and not reading.point:
+            _print_ranking(f"ranks by {reading}, rule {rule}", ranking)
+    if comparison.effects is not None:
+        _print_effects(comparison.effects)
+
+
+def _print_differences(comparison: "AlgorithmComparison") -> None:
+    rows = [_difference_cells(one) for one in comparison.differences]
+    has_margin = comparison.choice.margin is not None
+    heads = ["rule", "algorithm", "figure", "value", "difference", "P", "P adj.", "P perm."]
+    if has_margin:
+        heads.append(f"margin {comparison.choice.margin:g}")
+    _print_table(heads, [row if has_margin else row[:-1] for row in rows])
+
+
+def _difference_cells(one: "FigureDifference") -> list[str]:
+    named = [one.rule, one.algorithm, str(one.reading)]
+    if one.comparison is None or one.value is None:
+        return [*named, "–", f"–  ({one.reason})", "", "", "", ""]
+    permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
+    return [
+        *named,
+        f"{one.value:.3f}",
+        signed(one.comparison.difference),
+        p_text(one.comparison.p_value),
+        p_text(one.comparison.adjusted_p_value),
+        permutation,
+        _verdict(one),
+    ]
+
+
+def _verdict(one: "FigureDifference") -> str:
+    test = None if one.comparison is None else one.comparison.margin
+    if test is None:
+        return ""
+    if test.is_superior:
+        return "superior"
+    if test.is_equivalent:
+        return "equivalent"
+    return "not inferior" if test.is_non_inferior else "not shown"
+
+
+def _print_detection(comparison: "AlgorithmComparison") -> None:
+    click.echo()
+    click.secho("nodules found by one of the two only (McNemar)", bold=True)
+    _print_table(
+        [
+            "rule",
+            "algorithm",
+            "both",
+            "it alone",
+            "baseline alone",
+            "neither",
+            "P clustered",
+            "P adj.",
+            "P exact",
+        ],
+        [_detection_cells(one) for one in comparison.detection],
+    )
+
+
+def _detection_cells(one: "DetectionDifference") -> list[str]:
+    if one.tests is None:
+        return [one.rule, one.algorithm, f"–  ({one.reason})", "", "", "", "", "", ""]
+    tests = one.tests
+    counts = (tests.both, tests.only_first, tests.only_second, tests.neither)
+    p_values = (tests.obuchowski.p_value, one.adjusted["holm"], tests.exact.p_value)
+    return [one.rule, one.algorithm, *map(str, counts), *map(p_text, p_values)]
+
+
+def _print_ranking(title: str, ranking: "Ranking") -> None:
+    click.echo()
+    click.secho(title, bold=True)
+    _print_table(
+        ["rank", "algorithm", "value", "rank interval", "first in", "tie group"],
+        [
+            [
+                str(line.rank),
+                line.name,
+                f"{line.value:.3f}",
+                f"{line.best_rank}–{line.worst_rank}",
+                f"{line.share_first:.0%}",
+                str(line.group),
+            ]
+            for line in ranking.lines
+        ],
+    )
+
+
+def _print_effects(effects: "RuleEffects") -> None:
+    click.echo()
+    click.secho(f"what the rule does to {len(effects.algorithms)} algorithms", bold=True)
+    rows = []
+    for reading, effect in effects.effects.items():
+        groups = "  ".join(
+            f"{rule} {group.mean:.3f} ± {group.sd:.3f}" for rule, group in effect.groups.items()
+        )
+        published = "–" if effect.one_way is None else p_text(effect.one_way.p_value)
+        sound = "–" if effect.repeated is None else p_text(effect.repeated.corrected.p_value)
+        rank = "–" if effect.friedman is None else p_text(effect.friedman.p_value)
+        rows.append([str(reading), groups, published, sound, rank])
+    _print_table(["figure", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
+    click.echo()
+    _print_table(
+        ["algorithm", *(f"hits, {rule}" for rule in effects.relative_differences)],
+        [[name, *_percentages(effects, name)] for name in effects.algorithms],
+    )
+    click.echo(f"  relative to {effects.baseline_rule}")
+
+
+def _percentages(effects: "RuleEffects", name: str) -> Iterator[str]:
+    for of_rule in effects.relative_differences.values():
+        share = of_rule[name]
+        yield "–" if share is None else f"{share:+.2%}"
+
+
+def _print_table(heads: list[str], rows: list[list[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for is_head, row in [(True, heads), *((False, row) for row in rows)]:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.secho(("  " + "  ".join(cells)).rstrip(), bold=is_head)
+
+
+def signed(estimate: "Estimate") -> str:
+    """A difference as +0.012 (-0.003–+0.027)."""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:+.3f}"
+    return f"{estimate.value:+.3f} ({estimate.low:+.3f} to {estimate.high:+.3f})"
+
+
+def p_text(p_value: float) -> str:
+    """A P value with enough digits to judge it."""
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"

@@ -1,0 +1,329 @@
+"""Labelled cohorts of several algorithms -> differences from a baseline, ranks, rule effects.
+
+Everything between two algorithms is paired: both are judged on the same cases, and every resample
+draws the same ones for both.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
+from nodulebench.metrics import FACTS, FIGURES, FigureFacts
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
+from nodulebench.statistics.mcnemar import DetectionComparison, compare_detection, paired_hits
+from nodulebench.statistics.multiplicity import ADJUSTMENTS
+from nodulebench.statistics.permutation import Permutation, permutation_test
+from nodulebench.statistics.ranking import Ranking, rank_algorithms
+from nodulebench.statistics.resample import Bootstrap
+from nodulebench.workflows.estimate import bind_settings, units_of
+from nodulebench.workflows.replicate import Drawn, Reading, draw_readings
+from nodulebench.workflows.rule_effects import RuleEffects, estimate_rule_effects
+
+PERMUTATIONS = 2000
+ADJUSTED_BY = ("holm", "bonferroni", "benjamini_hochberg")
+"""How P values of one figure are adjusted over all algorithms and rules."""
+
+Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
+"""The cohort of each rule (first key) and algorithm (second key)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonChoice:
+    """What is compared, and how."""
+
+    baseline: str
+    """The algorithm that the others are compared with."""
+    figures: tuple[str, ...] = ()
+    """Figures of merit; none: those of the protocol."""
+    margin: float | None = None
+    """The largest loss that does not matter. Without ``figures`` it is applied to those that are
+    better when higher (rates, areas, scores from 0 to 1), else to all that were named."""
+    bootstraps: int | None = None
+    """Number of resamples; None: as many as the protocol's."""
+    permutations: int = PERMUTATIONS
+    """Number of random swaps; 0: no permutation tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureDifference:
+    """One algorithm against the baseline in one figure under one rule."""
+
+    rule: str
+    reading: Reading
+    algorithm: str
+    value: float | None = None
+    baseline_value: float | None = None
+    comparison: Comparison | None = None
+    """None: the difference is undefined."""
+    permutation: Permutation | None = None
+    adjusted: dict[str, float] = field(default_factory=dict)
+    """The bootstrap P value adjusted over all algorithms and rules, by method."""
+    reason: str = ""
+    """Why the difference, or its permutation test, is undefined."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionDifference:
+    """Which nodules one algorithm and the baseline find, under one rule."""
+
+    rule: str
+    algorithm: str
+    tests: DetectionComparison | None = None
+    adjusted: dict[str, float] = field(default_factory=dict)
+    """Obuchowski's P value adjusted over all algorithms and rules, by method."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmComparison:
+    """Several algorithms compared with one of them."""
+
+    choice: ComparisonChoice
+    level: float
+    bootstraps: int
+    seed: int
+    unit: str
+    """What is resampled and swapped: patient or case."""
+    differences: tuple[FigureDifference, ...]
+    detection: tuple[DetectionDifference, ...]
+    rankings: dict[tuple[str, Reading], Ranking]
+    """By rule and reading."""
+    effects: RuleEffects | None
+    """What the rules do to all algorithms together, where there are enough of both."""
+    notices: tuple[str, ...] = ()
+
+
+def compare_algorithms(
+    cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice
+) -> AlgorithmComparison:
+    """Compare every algorithm with the baseline, in every figure and under every rule.
+
+    Raises:
+        InputError: if there is nothing to compare, or no bootstraps.
+        UnknownNameError: if the baseline or a figure does not exist.
+    """
+    applied = {rule: of_rule for rule, of_rule in cohorts.items() if of_rule}
+    bootstraps = _check(applied, protocol, choice)
+    names = choice.figures or protocol.figures
+    drawn: dict[str, Drawn] = {}
+    for rule, of_rule in applied.items():
+        some = next(iter(of_rule.values()))
+        resamples = Bootstrap(
+            unit_of_case=units_of(some, protocol.interval),
+            replicates=bootstraps,
+            seed=protocol.seed,
+            is_legacy=protocol.interval.method == "luna16",
+        )
+        drawn[rule] = draw_readings(of_rule, protocol, names, resamples)
+    return AlgorithmComparison(
+        choice=choice,
+        level=protocol.interval.level,
+        bootstraps=bootstraps,
+        seed=protocol.seed,
+        unit=protocol.interval.unit,
+        differences=tuple(_adjusted(_differences(applied, drawn, protocol, choice))),
+        detection=tuple(_detection(applied, protocol, choice.baseline)),
+        rankings=dict(_rankings(drawn, protocol)),
+        effects=estimate_rule_effects(applied, drawn, protocol),
+        notices=tuple(_notices(cohorts)),
+    )
+
+
+def _check(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -> int:
+    """Refuse what cannot be compared; the number of bootstraps."""
+    algorithms = list(dict.fromkeys(name for of_rule in cohorts.values() for name in of_rule))
+    if choice.baseline not in algorithms:
+        raise UnknownNameError(
+            f"there is no algorithm '{choice.baseline}'. Known: {', '.join(algorithms)}."
+        )
+    for name in choice.figures:
+        _ = FIGURES[name]  # an unknown name suggests near ones
+    problems = []
+    if len(algorithms) < 2:
+        problems.append(
+            Problem(
+                "comparison",
+                f"'{choice.baseline}' is the only algorithm.",
+                "Evaluate several submissions together.",
+            )
+        )
+    bootstraps = choice.bootstraps
+    if bootstraps is None:
+        bootstraps = protocol.interval.bootstraps
+    if bootstraps < 2:
+        problems.append(
+            Problem(
+                "comparison",
+                f"{bootstraps} resamples give no interval.",
+                "Give a number of bootstraps, such as 2000.",
+            )
+        )
+    if choice.margin is not None and not choice.margin > 0:
+        problems.append(
+            Problem(
+                "margin", f"{choice.margin:g} is not positive.", "Give the largest loss allowed."
+            )
+        )
+    if problems:
+        raise InputError(problems)
+    return bootstraps
+
+
+def better_of(name: str) -> Better | None:
+    """Whether higher or lower values of a figure are better; None for neither."""
+    is_higher_better = FACTS.get(name, FigureFacts(True)).is_higher_better
+    if is_higher_better is None:
+        return None
+    return "higher" if is_higher_better else "lower"
+
+
+def _margin(name: str, choice: ComparisonChoice) -> float | None:
+    better = better_of(name)
+    is_asked = bool(choice.figures) or better == "higher"
+    return choice.margin if is_asked and better is not None else None
+
+
+def _differences(
+    cohorts: Cohorts,
+    drawn: Mapping[str, Drawn],
+    protocol: TestProtocol,
+    choice: ComparisonChoice,
+) -> Iterator[FigureDifference]:
+    for rule, of_rule in cohorts.items():
+        for reading, replicates in drawn[rule].replicates.items():
+            for algorithm in of_rule:
+                if algorithm == choice.baseline:
+                    continue
+                blank = FigureDifference(rule, reading, algorithm)
+                pair = (algorithm, choice.baseline)
+                missing = [name for name in pair if name not in replicates.names]
+                if missing:
+                    reasons = drawn[rule].undefined
+                    reason = reasons.get((reading.figure, missing[0]), "the rule does not apply")
+                    yield replace(blank, reason=f"{missing[0]}: {reason}")
+                else:
+                    found = _difference(blank, replicates, protocol, choice)
+                    yield _with_permutation(found, of_rule, protocol, choice)
+
+
+def _difference(
+    blank: FigureDifference,
+    replicates: Replicates,
+    protocol: TestProtocol,
+    choice: ComparisonChoice,
+) -> FigureDifference:
+    name = blank.reading.figure
+    value, baseline_value = (
+        float(replicates.value[replicates.row(one)]) for one in (blank.algorithm, choice.baseline)
+    )
+    try:
+        comparison = paired_difference(
+            replicates,
+            blank.algorithm,
+            choice.baseline,
+            level=protocol.interval.level,
+            margin=_margin(name, choice),
+            better=better_of(name) or "higher",
+        )
+    except UndefinedError as reason:
+        return replace(blank, reason=str(reason))
+    return replace(blank, value=value, baseline_value=baseline_value, comparison=comparison)
+
+
+def _with_permutation(
+    found: FigureDifference,
+    cohorts: Mapping[str, LabelledCohort],
+    protocol: TestProtocol,
+    choice: ComparisonChoice,
+) -> FigureDifference:
+    """The same with a permutation test, for a figure that is one number."""
+    if found.comparison is None or found.reading.point or not choice.permutations:
+        return found
+    first, second = cohorts[found.algorithm], cohorts[choice.baseline]
+    try:
+        permutation = permutation_test(
+            bind_settings(FIGURES[found.reading.figure], protocol),
+            first,
+            second,
+            unit_of_case=units_of(first, protocol.interval),
+            permutations=choice.permutations,
+            seed=protocol.seed,
+        )
+    except (UndefinedError, InputError) as reason:
+        return replace(found, reason=f"no permutation test: {reason}")
+    return replace(found, permutation=permutation)
+
+
+def _adjusted(differences: Iterator[FigureDifference]) -> Iterator[FigureDifference]:
+    """P values of each reading adjusted over all algorithms and rules."""
+    everything = list(differences)
+    families: dict[Reading, list[float]] = {}
+    for one in everything:
+        if one.comparison is not None:
+            families.setdefault(one.reading, []).append(one.comparison.p_value)
+    adjusted = {reading: iter(_adjust(family)) for reading, family in families.items()}
+    for one in everything:
+        if one.comparison is None:
+            yield one
+            continue
+        p_values = next(adjusted[one.reading])
+        holm = replace(one.comparison, adjusted_p_value=p_values["holm"], adjustment="holm")
+        yield replace(one, comparison=holm, adjusted=p_values)
+
+
+def _adjust(p_values: list[float]) -> list[dict[str, float]]:
+    by_method = {name: ADJUSTMENTS[name](p_values).tolist() for name in ADJUSTED_BY}
+    return [
+        {name: values[place] for name, values in by_method.items()}
+        for place in range(len(p_values))
+    ]
+
+
+def _detection(
+    cohorts: Cohorts, protocol: TestProtocol, baseline: str
+) -> Iterator[DetectionDifference]:
+    """McNemar's tests on the nodules, where a nodule tells the two algorithms apart."""
+    found: list[DetectionDifference] = []
+    for rule, of_rule in cohorts.items():
+        for algorithm, cohort in of_rule.items():
+            if algorithm == baseline or baseline not in of_rule:
+                continue
+            hits = paired_hits(cohort, of_rule[baseline], units_of(cohort, protocol.interval))
+            try:
+                tests = compare_detection(hits, level=protocol.interval.level)
+            except UndefinedError as reason:
+                found.append(DetectionDifference(rule, algorithm, reason=str(reason)))
+            else:
+                found.append(DetectionDifference(rule, algorithm, tests))
+    p_values = [one.tests.obuchowski.p_value for one in found if one.tests is not None]
+    adjusted = iter(_adjust(p_values))
+    for one in found:
+        yield one if one.tests is None else replace(one, adjusted=next(adjusted))
+
+
+def _rankings(
+    drawn: Mapping[str, Drawn], protocol: TestProtocol
+) -> Iterator[tuple[tuple[str, Reading], Ranking]]:
+    """A leaderboard for each rule and each figure that has a better end."""
+    for rule, of_rule in drawn.items():
+        for reading, replicates in of_rule.replicates.items():
+            better = better_of(reading.figure)
+            if better is None:
+                continue
+            try:
+                ranking = rank_algorithms(replicates, level=protocol.interval.level, better=better)
+            except UndefinedError:
+                continue  # the differences say why
+            yield (rule, reading), ranking
+
+
+def _notices(cohorts: Cohorts) -> Iterator[str]:
+    for rule, of_rule in cohorts.items():
+        targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
+        if len(targets) > 1:
+            yield (
+                f"Under the rule '{rule}' the algorithms had to find different nodules, because "
+                "they are declared for different types; differences mix this with their skill."
+            )

@@ -1,0 +1,156 @@
+"""The compare command from start to end, on made-up and on real submissions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from nodulebench.cli import main
+from nodulebench.formats.manifest import manifest_problems
+from nodulebench.workflows.compare_files import recompute_comparisons
+from nodulebench.workflows.demo import run_demo
+from nodulebench.workflows.recompute import load_evaluated
+
+DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three made-up algorithms under three rules."""
+    out = tmp_path_factory.mktemp("demo") / "out"
+    run_demo(out, cases=30, nodules=200)
+    return out
+
+
+def compare(folder: Path, *more: object) -> int:
+    return run("compare", folder, "--bootstraps", 100, "--permutations", 50, *more)
+
+
+def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
+    assert compare(demo, "--baseline", "careful", "--figure", "recall", "--margin", 0.05) == 0
+    told = capsys.readouterr().out
+    assert "differences from careful" in told
+    assert "95% intervals from 100 paired resamples of patients" in told
+    assert "margin 0.05" in told
+    assert "nodules found by one of the two only (McNemar)" in told
+    assert "ranks by recall, rule center_hit" in told
+    assert "what the rule does to 3 algorithms" in told
+    assert "relative to center_hit" in told
+    written = read(demo / "comparison.json")
+    assert written["schema"] == "nodulebench/comparison@1"
+    assert (written["baseline"], written["margin"], written["bootstraps"]) == ("careful", 0.05, 100)
+    rows = {(row["rule"], row["algorithm"]): row for row in written["differences"]}
+    assert set(rows) == {
+        (rule, algorithm)
+        for rule in ("center_hit", "center_distance", "area_overlap")
+        for algorithm in ("eager", "small boxes")
+    }
+    row = rows["area_overlap", "small boxes"]
+    assert row["difference"]["value"] == pytest.approx(row["value"] - row["baseline_value"])
+    assert row["difference"]["low"] < row["difference"]["value"] < row["difference"]["high"]
+    assert set(row["adjusted_p_value"]) == {"holm", "bonferroni", "benjamini_hochberg"}
+    assert row["margin"]["is_non_inferior"] is False
+
+
+def test_values_are_those_of_the_evaluation(demo: Path) -> None:
+    assert compare(demo, "--baseline", "careful", "--figure", "f_beta") == 0
+    document = read(demo / "evaluation.json")
+    values = {
+        (rule, one["name"]): result["figures"]["f1"]["value"]
+        for one in document["algorithms"]
+        for rule, result in one["rules"].items()
+    }
+    for row in read(demo / "comparison.json")["differences"]:
+        assert row["figure"] == "f1"
+        assert row["value"] == pytest.approx(values[row["rule"], row["algorithm"]])
+        assert row["baseline_value"] == pytest.approx(values[row["rule"], "careful"])
+
+
+def test_the_evaluation_lists_the_comparison_with_each_baseline_once(demo: Path) -> None:
+    for baseline in ("careful", "eager", "careful"):
+        assert compare(demo, "--baseline", baseline, "--figure", "recall") == 0
+    listed = read(demo / "evaluation.json")["comparisons"]
+    assert [one["baseline"] for one in listed] == ["eager", "careful"]
+    assert listed[-1] == read(demo / "comparison.json")
+
+
+def test_a_comparison_can_be_recomputed_from_the_folder(demo: Path) -> None:
+    assert compare(demo, "--baseline", "eager", "--figure", "recall", "--margin", 0.1) == 0
+    evaluated = load_evaluated(demo)
+    again = json.loads(json.dumps(recompute_comparisons(evaluated)))
+    assert again == evaluated.document["comparisons"]
+    assert manifest_problems(demo) == []
+
+
+def test_a_changed_folder_is_not_compared(demo: Path, tmp_path: Path, capsys) -> None:
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    for path in demo.rglob("*"):
+        target = changed / path.relative_to(demo)
+        target.mkdir() if path.is_dir() else target.write_bytes(path.read_bytes())
+    before = (changed / "evaluation.json").read_bytes()
+    marks = changed / "inputs" / "marks.parquet"
+    pl.read_parquet(marks).with_columns(score=pl.lit(1.0)).write_parquet(marks)
+    assert compare(changed, "--baseline", "careful") == 1
+    assert "inputs/marks.parquet: was changed after the folder was written" in (
+        capsys.readouterr().err
+    )
+    assert (changed / "evaluation.json").read_bytes() == before
+
+
+def test_an_unknown_baseline_is_one_line(demo: Path, capsys) -> None:
+    assert compare(demo, "--baseline", "carful") == 1
+    assert capsys.readouterr().err == (
+        "error: there is no algorithm 'carful'. Known: careful, eager, small boxes.\n"
+    )
+
+
+def test_a_folder_without_an_evaluation_is_one_line(tmp_path: Path, capsys) -> None:
+    assert compare(tmp_path, "--baseline", "careful") == 1
+    assert capsys.readouterr().err.endswith(
+        "evaluation.json: is not there. Give the folder that 'nodulebench evaluate --out' wrote.\n"
+    )
+
+
+def test_two_real_submissions_are_compared_on_fold_9(
+    luna16_data: Path, tmp_path: Path, capsys
+) -> None:
+    submissions, out = luna16_data / "submissions", tmp_path / "out"
+    evaluated = run(
+        *("evaluate", submissions / f"{DEEPLUNG}.csv.gz", submissions / f"{RES18}.csv"),
+        *("--reference", luna16_data, "--series", luna16_data / "fold9_seriesuids.csv"),
+        *("--out", out),
+    )
+    assert evaluated == 0
+    assert run("compare", out, "--baseline", DEEPLUNG, "--margin", 0.05, "--figure", "cpm") == 0
+    (row,) = read(out / "comparison.json")["differences"]
+    assert row["algorithm"] == RES18
+    difference = row["difference"]
+    assert difference["value"] == pytest.approx(0.908843537414966 - 0.8149659863945578, abs=1e-12)
+    assert (difference["low"], difference["high"]) == pytest.approx((0.0173, 0.2174), abs=5e-4)
+    assert row["p_value"] == pytest.approx(0.01998, abs=1e-5)
+    assert 0.01 < row["permutation"]["p_value"] < 0.05
+    assert row["margin"]["is_superior"] is True
+    (nodules,) = read(out / "comparison.json")["detection"]
+    assert nodules["nodules"] == {
+        "both": 97,
+        "algorithm_only": 7,
+        "baseline_only": 0,
+        "neither": 1,
+    }
+    assert nodules["tests"]["exact"]["p_value"] == pytest.approx(2 * 0.5**7)
+    # the seven nodules lie in few scans, so clustering matters
+    assert nodules["tests"]["obuchowski"]["p_value"] > 0.1
+    assert "+0.094 (+0.017 to +0.217)" in capsys.readouterr().out
