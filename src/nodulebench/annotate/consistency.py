@@ -45,9 +45,15 @@ class SliceCluster:
 
     box: Box
     """The hull of the readers' boxes."""
-    reader_ids: tuple[str, ...]
+    findings: tuple[tuple[str, str], ...]
+    """Reader and finding id of each box."""
     is_consistent: bool
     """Whether all readers have a box in it."""
+
+    @property
+    def reader_ids(self) -> tuple[str, ...]:
+        """Those who have a box in it, in order."""
+        return tuple(sorted({reader for reader, _ in self.findings}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
         for number, (reader, finding) in enumerate(owners)
         for drawn in finding.slices
     ]
+    names = [(owners[number][0], owners[number][1].finding_id) for number, _, _ in rows]
     owner = np.array([number for number, _, _ in rows], dtype=np.int64)
     reader = np.array([number for _, number, _ in rows], dtype=np.int64)
     level = np.array([drawn.slice_index for _, _, drawn in rows], dtype=np.int64)
@@ -135,7 +142,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
         clusters = tuple(
             sorted(
                 (
-                    _slice_cluster(boxes, level, reader, members[cluster[members] == one], readers)
+                    _slice_cluster(boxes, level, names, members[cluster[members] == one], readers)
                     for one in np.unique(cluster[members])
                 ),
                 key=lambda one: (one.box.slice_index, one.box.center_x_mm, one.box.center_y_mm),
@@ -180,18 +187,18 @@ def _is_disputed(
 def _slice_cluster(
     boxes: FloatArray,
     level: IntArray,
-    reader: IntArray,
+    names: Sequence[tuple[str, str]],
     members: IntArray,
     readers: Sequence[str],
 ) -> SliceCluster:
     low = (boxes[members, :2] - boxes[members, 2:] / 2).min(axis=0)
     high = (boxes[members, :2] + boxes[members, 2:] / 2).max(axis=0)
     center, extent = ((low + high) / 2).tolist(), (high - low).tolist()
-    present = np.unique(reader[members]).tolist()
+    findings = tuple(names[row] for row in members)
     return SliceCluster(
         Box(int(level[members[0]]), center[0], center[1], extent[0], extent[1]),
-        tuple(readers[number] for number in present),
-        is_consistent=len(present) == len(readers),
+        findings,
+        is_consistent={reader for reader, _ in findings} == set(readers),
     )
 
 

@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 COMMANDS = {
     "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
+    "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
     "compare": "Compare the algorithms of an evaluation with one of them.",
     "conformance": "Run the golden edge cases against our scorer or any other.",
     "convert": "Convert marks or a reference between formats.",

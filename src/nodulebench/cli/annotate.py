@@ -1,0 +1,116 @@
+"""nodulebench annotate: from readers to a reference standard."""
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+
+class _Parts(click.Group):
+    """Commands in files of their own, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return ["exam", "consistency", "review", "observer"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        parts = {"review": "annotate_review", "observer": "annotate_observer"}
+        if cmd_name in parts:
+            part: click.Command = import_module(f"nodulebench.cli.{parts[cmd_name]}").command
+            return part
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group("annotate", cls=_Parts)
+def command() -> None:
+    """From readers to a reference standard."""
+
+
+@command.command("exam")
+@click.argument("key", type=FILE)
+@click.argument("answers", metavar="ANSWER...", type=FILE, nargs=-1, required=True)
+@click.option("--cases", type=FILE, help="Table of cases, if KEY does not name all.")
+@click.option(
+    "--sequences",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many CT sequences the exam has; 0: as many as KEY.",
+)
+@click.option(
+    "--pass-mark",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Precision, recall and Dice each have to exceed it.",
+)
+@click.option("--out", type=FILE, help="Folder for a result sheet per candidate.")
+def exam(
+    key: Path,
+    answers: tuple[Path, ...],
+    cases: Path | None,
+    sequences: int,
+    pass_mark: float,
+    out: Path | None,
+) -> None:
+    """Compare candidates' marks with the experts' KEY: who has passed, and what was missed."""
+    from nodulebench.workflows.exam import JUDGED, ExamRules, exam_files
+
+    rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
+    sheets = exam_files(key, answers, cases=cases, rules=rules, out=out)
+    click.secho(f"{'candidate':<16} {'precision':>9} {'recall':>7} {'Dice':>7}  result", bold=True)
+    for sheet in sheets:
+        values = [sheet.figures[name].value for name in JUDGED]
+        shown = ["–" if value is None else f"{value:.3f}" for value in values]
+        result = "passed" if sheet.has_passed else f"not passed: {', '.join(sheet.failed)}"
+        click.echo(f"{sheet.candidate:<16} {shown[0]:>9} {shown[1]:>7} {shown[2]:>7}  {result}")
+    passed = sum(sheet.has_passed for sheet in sheets)
+    click.echo(f"{passed} of {len(sheets)} passed; each figure has to exceed {pass_mark:g}")
+    if out is not None:
+        click.echo(f"wrote {out}")
+
+
+@command.command("consistency")
+@click.argument("readings", metavar="READING...", type=FILE, nargs=-1, required=True)
+@click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
+@click.option(
+    "--minimum-iou",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Boxes belong together if their intersection over union exceeds this.",
+)
+@click.option(
+    "--center-in-box/--no-center-in-box",
+    default=True,
+    show_default=True,
+    help="Whether the centre of one in the other suffices as well.",
+)
+@click.option("--out", type=FILE, help="Folder for union, inconsistent slices and agreement.")
+def consistency(
+    readings: tuple[Path, ...],
+    cases: Path | None,
+    minimum_iou: float,
+    center_in_box: bool,
+    out: Path | None,
+) -> None:
+    """Compare the marks of several readers, one file each, slice by slice."""
+    from nodulebench.annotate.consistency import ConsistencyRule
+    from nodulebench.workflows.compare_readings import compare_readings
+
+    rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
+    found = compare_readings(readings, cases=cases, rule=rule, out=out)
+    for check in found.checks:
+        slices = ", ".join(str(number) for number in check.inconsistent_slices)
+        verdict = f"inconsistent on slice {slices}" if slices else "consistent"
+        click.echo(f"{check.case_id}: {len(check.candidates)} candidates, {verdict}")
+    for pair in found.pairs:
+        agreement = "undefined" if pair.agreement is None else f"{pair.agreement:.3f}"
+        click.echo(f"{pair.first} and {pair.second}: positive agreement {agreement}")
+    for told in found.warnings:
+        click.echo(
+            f"warning: {told.case_id} {told.reader_id} {told.finding_id}: {told.text}", err=True
+        )
+    if out is not None:
+        click.echo(f"wrote {out}")

@@ -1,0 +1,216 @@
+"""nodulebench annotate review: take a batch from blind readings to release."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+FOLDER = click.Path(path_type=Path)
+BY = click.option("--by", "actor", required=True, help="Who takes the step.")
+
+
+@click.group("review")
+def command() -> None:
+    """Take batches of cases from blind readings to release, step by step."""
+
+
+@command.command("start")
+@click.argument("folder", type=FOLDER)
+@click.option("--roster", type=FOLDER, required=True, help="TOML of people and teams.")
+@click.option("--cases", type=FOLDER, required=True, help="Table of cases with geometry.")
+@click.option("--workflow", default="nifdc-2022", show_default=True, help="nifdc-2022 or fg-ai4h.")
+@click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
+def start(folder: Path, roster: Path, cases: Path, workflow: str, seed: int | None) -> None:
+    """Make the FOLDER of an annotation project."""
+    from nodulebench.workflows.annotation_desk import start_project
+
+    desk = start_project(folder, roster, cases, workflow=workflow, seed=seed)
+    for team in desk.workflow.roster.teams:
+        click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
+    click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
+
+
+@command.command("open")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@click.option("--team", required=True, help="The team that reads.")
+@click.option("--reviewer", help="Leader of another team; else drawn.")
+@BY
+def open_cases(
+    folder: Path, batch: str, cases: tuple[str, ...], team: str, reviewer: str | None, actor: str
+) -> None:
+    """Give CASEs to a team."""
+    from nodulebench.workflows.annotation_desk import open_batch, open_project
+
+    desk = open_project(folder)
+    open_batch(desk, actor, batch, team, cases, reviewer_id=reviewer)
+    _tell(desk, batch)
+
+
+@command.command("read")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("reading", type=FOLDER)
+@BY
+def read(folder: Path, batch: str, reading: Path, actor: str) -> None:
+    """Hand in a reader's file for all cases of a BATCH; the last one starts the check."""
+    from nodulebench.workflows.annotation_desk import hand_in, open_project
+
+    desk = open_project(folder)
+    hand_in(desk, batch, actor, reading)
+    _tell(desk, batch)
+
+
+@command.command("type")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("case")
+@click.argument("candidate")
+@click.argument("nodule_type", metavar="TYPE")
+@BY
+def say_type(
+    folder: Path, batch: str, case: str, candidate: str, nodule_type: str, actor: str
+) -> None:
+    """Say the TYPE of a nodule that one drew."""
+    _step(
+        folder,
+        actor,
+        step="type",
+        batch_id=batch,
+        case_id=case,
+        candidate_id=candidate,
+        type=nodule_type,
+    )
+
+
+@command.command("judge")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("case")
+@click.argument("candidate")
+@click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
+@click.option("--comment", default="", help="Why.")
+@BY
+def judge(
+    folder: Path, batch: str, case: str, candidate: str, agrees: bool, comment: str, actor: str
+) -> None:
+    """Review a candidate, as the leader of another team."""
+    _step(
+        folder,
+        actor,
+        step="review",
+        batch_id=batch,
+        case_id=case,
+        candidate_id=candidate,
+        agrees=agrees,
+        comment=comment,
+    )
+
+
+@command.command("settle")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("case")
+@click.argument("candidate")
+@click.option("--nodule/--no-nodule", "is_nodule", required=True, help="The ruling.")
+@click.option("--type", "nodule_type", help="The type of the nodule.")
+@click.option("--with", "discussed_with", multiple=True, help="Who took part in the discussion.")
+@click.option("--comment", default="", help="Why.")
+@BY
+def settle(
+    folder: Path,
+    batch: str,
+    case: str,
+    candidate: str,
+    is_nodule: bool,
+    nodule_type: str | None,
+    discussed_with: tuple[str, ...],
+    comment: str,
+    actor: str,
+) -> None:
+    """Settle a dispute, as arbitrator."""
+    _step(
+        folder,
+        actor,
+        step="arbitrate",
+        batch_id=batch,
+        case_id=case,
+        candidate_id=candidate,
+        is_nodule=is_nodule,
+        type=nodule_type,
+        discussed_with=discussed_with,
+        comment=comment,
+    )
+
+
+@command.command("release")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@BY
+def release(folder: Path, batch: str, actor: str) -> None:
+    """Release a BATCH in which no dispute is open."""
+    _step(folder, actor, step="release", batch_id=batch)
+
+
+@command.command("export")
+@click.argument("folder", type=FOLDER)
+@click.argument("target", metavar="OUT", type=FOLDER)
+@click.option("--batch", "batches", multiple=True, help="A batch; else all that are released.")
+def export(folder: Path, target: Path, batches: tuple[str, ...]) -> None:
+    """Write the nodules of released batches as a reference bundle."""
+    from nodulebench.workflows.annotation_desk import export_released, open_project
+
+    reference = export_released(open_project(folder), target, batches)
+    click.echo(
+        f"wrote {target}: {reference.nodules.height} nodules in {reference.cases.height} cases"
+    )
+
+
+@command.command("status")
+@click.argument("folder", type=FOLDER)
+def status(folder: Path) -> None:
+    """Say how far each batch has come, and what is still open."""
+    from nodulebench.workflows.annotation_desk import open_project
+
+    desk = open_project(folder)
+    for batch in desk.batches():
+        _tell(desk, batch)
+
+
+@command.command("log")
+@click.argument("folder", type=FOLDER)
+def log(folder: Path) -> None:
+    """Show every step: who, when, what changed."""
+    from nodulebench.workflows.annotation_desk import open_project
+
+    for event in open_project(folder).store.read():
+        case = f" {event.case_id}" if event.case_id else ""
+        at = event.at.isoformat(timespec="seconds")
+        click.echo(
+            f"{event.number} {at} {event.actor_id} {event.step} {event.batch_id}{case}: "
+            f"{event.change}"
+        )
+
+
+def _step(folder: Path, actor: str, **fields: Any) -> None:
+    from nodulebench.workflows.annotation_desk import open_project, step_of
+
+    desk = open_project(folder)
+    desk.does(actor, step_of(fields))
+    _tell(desk, fields["batch_id"])
+
+
+def _tell(desk: Any, batch_id: str) -> None:
+    batch = desk.batch(batch_id)
+    click.echo(f"{batch_id}: {batch.state}")
+    for case_id, reader in batch.missing_readings:
+        click.echo(f"  {case_id}: waits for the reading of {reader}")
+    for case_id, name in batch.untyped:
+        click.echo(f"  {case_id} {name}: waits for its type")
+    if batch.state == "review":
+        for case_id, name in batch.unreviewed:
+            click.echo(f"  {case_id} {name}: waits for {batch.order.reviewer_id}")
+    if batch.state in ("review", "arbitration"):
+        for key in batch.open_disputes:
+            click.echo(f"  {key[0]} {key[1]}: in dispute, {', '.join(batch.dispute(key))}")
