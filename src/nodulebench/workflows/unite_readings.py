@@ -1,17 +1,21 @@
 """Checked readings -> the nodules that are the union of what their readers drew."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from nodulebench.annotate.consistency import Box, Candidate, CaseCheck
+from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.slice_boxes import gather
-from nodulebench.model.geometry import geometries
+from nodulebench.model.geometry import Geometry, geometries
 from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
+from nodulebench.reference.measure import slice_sizes
+from nodulebench.reference.outline import contour_texts
+from nodulebench.reference.trace import trace_outlines
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,10 @@ def accept_all(checks: Iterable[CaseCheck]) -> list[Accepted]:
 def unite(
     name: str, cases: pl.DataFrame, readings: Iterable[Reading], accepted: Iterable[Accepted]
 ) -> Reference:
-    """A reference of nodules: on each slice the hull of the readers' boxes.
+    """A reference of nodules: on each slice the hull of boxes and the union of outlines.
+
+    Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
+    any reader holds, and long and short axis are measured anew on it.
 
     Args:
         name: of the reference.
@@ -45,11 +52,12 @@ def unite(
         for finding in reading.findings
         for one in finding.slices
     }
-    rows = [row for one in accepted for row in _rows(one, drawn)]
+    places = geometries(cases)
+    rows = [row for one in accepted for row in _rows(one, drawn, places.get(one.case_id))]
     empty = {column.name: column.dtype for column in NODULE_SLICES.columns}
     more = {"score": pl.Float64, "type": pl.String, "agreement": pl.Int64}
     said = {"density": pl.String, "malignancy": pl.Float64, "category": pl.String}
-    table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **said}), cases)
+    table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **said}), places)
     agreement = table.group_by("case_id", "nodule_id", maintain_order=True).agg(
         pl.col("agreement").first()
     )
@@ -67,7 +75,9 @@ def unite(
 
 
 def _rows(
-    accepted: Accepted, drawn: Mapping[tuple[str, str, str, int], DrawnSlice]
+    accepted: Accepted,
+    drawn: Mapping[tuple[str, str, str, int], DrawnSlice],
+    place: Geometry | None,
 ) -> Iterable[dict[str, object]]:
     one = accepted.candidate
     for number in sorted({box.slice_index for box in one.boxes}):
@@ -90,7 +100,27 @@ def _rows(
             "width_mm": box.width_mm,
             "type": accepted.type,
             "agreement": len(one.reader_ids),
+            **_united_outline(members, place),
         }
+
+
+def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> dict[str, object]:
+    """Outline and axes of all pixels that any member holds; nothing where none was outlined."""
+    if place is None or not any(member.contour for member in members):
+        return {}
+    pixels = np.unique(np.concatenate([pixels_of(member, place) for member in members]), axis=0)
+    if not len(pixels):
+        return {}
+    one_set = np.zeros(len(pixels), dtype=np.int64)
+    outline, corner = trace_outlines(one_set, pixels[:, 0], pixels[:, 1])
+    level = np.full(len(corner), float(pixels[0, 2]))
+    xyz_mm = place.to_world(np.column_stack([corner, level]))
+    sizes = slice_sizes(one_set, pixels, place.spacing_mm[None, :2])
+    return {
+        "contour": contour_texts(outline, xyz_mm[:, 0], xyz_mm[:, 1])["contour"][0],
+        "long_mm": sizes["long_mm"][0],
+        "short_mm": sizes["short_mm"][0],
+    }
 
 
 def _hull(boxes: list[Box]) -> Box:
@@ -102,13 +132,12 @@ def _hull(boxes: list[Box]) -> Box:
     return Box(boxes[0].slice_index, *middle, right - left, back - front)
 
 
-def _with_heights(table: pl.DataFrame, cases: pl.DataFrame) -> pl.DataFrame:
+def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.DataFrame:
     """The table with the height of each slice: as drawn, else from the geometry.
 
     Raises:
         InputError: for each case whose slices lie nobody knows where.
     """
-    places = geometries(cases)
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
     unknown = [case_id for case_id in bare if case_id not in places]
     if unknown:

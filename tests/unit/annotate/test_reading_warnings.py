@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation import drawn, reading, small_cases
+from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnFinding, DrawnSlice
-from nodulebench.annotate.warnings import WarningLimits, crosses_itself, pixels_of, warn
+from nodulebench.annotate.warnings import WarningLimits, crosses_itself, warn
 from nodulebench.model.geometry import geometries
 
 PLACE = geometries(small_cases("a"))["a"]

@@ -3,7 +3,10 @@ import pytest
 
 from annotation import drawn, reading, small_cases
 from nodulebench.annotate.consistency import check_consistency
+from nodulebench.annotate.reading import DrawnFinding
 from nodulebench.errors import InputError
+from nodulebench.model.contour import parse_contour
+from nodulebench.model.diameters import area_mm2
 from nodulebench.workflows.unite_readings import accept_all, unite
 
 CASES = small_cases("a")
@@ -27,6 +30,42 @@ def test_the_union_of_boxes_is_their_hull_on_each_slice() -> None:
     assert (row["nodule_id"], row["agreement"], row["is_ignored"]) == ("nodule-1", 2, False)
     assert (row["x_mm"], row["y_mm"], row["z_mm"]) == (52.0, 50.0, 3.5)
     assert row["diameter_mm"] == 10.0  # (12 + 8)/2 on slice 3
+
+
+def outlined(name: str, contour: str, box: tuple[int, float, float, float]):
+    (slice_,) = drawn(name, box).slices
+    return DrawnFinding(finding_id=name, slices=(slice_.model_copy(update={"contour": contour}),))
+
+
+def test_the_union_of_outlines_holds_every_pixel_of_either() -> None:
+    # pixels 47..50 of a square and 49..52 of another: together 47..52 by 47..50 and 49..52
+    found = united(
+        reading(
+            "r1", "a", outlined("x", "46.5 46.5;50.5 46.5;50.5 50.5;46.5 50.5", (3, 48.5, 48.5, 4))
+        ),
+        reading(
+            "r2", "a", outlined("y", "48.5 48.5;52.5 48.5;52.5 52.5;48.5 52.5", (3, 50.5, 50.5, 4))
+        ),
+    )
+    row = found.slices.row(0, named=True)
+    outline = parse_contour(row["contour"], "union")
+    assert area_mm2(outline) == 4 * 4 + 4 * 4 - 2 * 2
+    assert (outline.min(), outline.max()) == (46.5, 52.5)
+    assert row["long_mm"] == pytest.approx(6 * 2**0.5)
+    assert (row["center_x_mm"], row["length_mm"]) == (49.5, 6.0)
+    nodule = found.nodules.row(0, named=True)
+    assert nodule["diameter_mm"] == pytest.approx((row["long_mm"] + row["short_mm"]) / 2)
+
+
+def test_a_box_beside_an_outline_counts_as_its_pixels() -> None:
+    found = united(
+        reading(
+            "r1", "a", outlined("x", "46.5 46.5;50.5 46.5;50.5 50.5;46.5 50.5", (3, 48.5, 48.5, 4))
+        ),
+        reading("r2", "a", drawn("y", (3, 48.5, 48.5, 6))),
+    )
+    assert area_mm2(parse_contour(found.slices["contour"][0], "union")) == 36
+    assert found.slices["contour"].is_not_null().all()
 
 
 def test_two_clusters_of_a_nodule_on_one_slice_become_one_hull() -> None:
