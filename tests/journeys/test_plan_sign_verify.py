@@ -235,7 +235,9 @@ def test_a_protocol_that_was_changed_is_not_recomputed(signed: Path, capsys) -> 
     assert run("verify result") == 1
     told = capsys.readouterr()
     assert "error: evaluation.json digests.protocol: written" in told.err
-    assert "nothing, because the protocol is not the one that its digest names" in told.out
+    assert (
+        "nothing, because protocol, cases or reference are not those that the digests" in told.out
+    )
 
 
 def test_another_version_is_told(signed: Path, capsys) -> None:

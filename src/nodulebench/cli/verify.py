@@ -89,6 +89,6 @@ def _signature(found: "Verification") -> str:
 
 def _amount(part: "Recomputed") -> str:
     if not part.values:
-        return "nothing, because the protocol is not the one that its digest names"
+        return "nothing, because protocol, cases or reference are not those that the digests name"
     agree = f"{len(part.differences)} difference(s)" if part.differences else "all agree"
     return f"{part.values:,} values and {part.rows:,} rows, {agree}"

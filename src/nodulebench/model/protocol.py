@@ -24,6 +24,9 @@ def _from_word(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
 
 
+_MOST_SHOWN = 80
+"""Characters of a wrong value that a message repeats."""
+
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
 
 
@@ -173,9 +176,11 @@ def parse_protocol(text: str, source: str) -> TestProtocol:
 def field_problems(error: ValidationError, source: str) -> Iterator[Problem]:
     """One problem for each field that is not as it should be."""
     for item in error.errors(include_url=False):
+        found = repr(item["input"])
+        shown = found if len(found) <= _MOST_SHOWN else f"{found[:_MOST_SHOWN]}..."
         yield Problem(
             f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
-            f"{item['msg']}, got {item['input']!r}.",
+            f"{item['msg']}." if item["type"] == "missing" else f"{item['msg']}, got {shown}.",
         )
 
 

@@ -21,7 +21,7 @@ from nodulebench.formats.table_file import read_parquet, read_table
 from nodulebench.match import targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
-from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.protocol import TestProtocol, field_problems
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -154,6 +154,8 @@ def load_evaluated(folder: Path) -> Evaluated:
         InputError: if files are missing or damaged. Whether they are the ones that the digests
             name is for ``Evaluated.problems`` to say.
     """
+    from nodulebench.formats.boxes import refuse_unlisted
+
     document = read_document(folder / EVALUATION)
     files = _Files(folder / INPUTS)
     if not files.folder.is_dir():
@@ -171,6 +173,7 @@ def load_evaluated(folder: Path) -> Evaluated:
         slices=files.read_if_there("nodule_slices", NODULE_SLICES),
         notices=tuple(document["notices"]),
     )
+    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))
     return Evaluated(
         folder=folder,
         document=document,
@@ -190,6 +193,9 @@ def read_document(path: Path) -> dict[str, Any]:
     found = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(document, dict) or found != SCHEMA:
         raise InputError(Problem(str(path), f"has the schema '{found}', not '{SCHEMA}'.", remedy))
+    from nodulebench.workflows.evaluation_shape import check_shape
+
+    check_shape(document, str(path))
     return document
 
 
@@ -279,10 +285,4 @@ def _protocol(document: dict[str, Any], source: Path) -> TestProtocol:
     try:
         return TestProtocol.model_validate(document["protocol"])
     except ValidationError as error:
-        raise InputError(
-            Problem(
-                f"{source} field 'protocol.{'.'.join(str(part) for part in item['loc'])}'",
-                f"{item['msg']}, got {item['input']!r}.",
-            )
-            for item in error.errors(include_url=False)
-        ) from error
+        raise InputError(field_problems(error, f"{source} protocol")) from error

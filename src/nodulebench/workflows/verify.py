@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
 
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.digest import table_digest
+from nodulebench.formats.json_text import read_json
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.formats.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.formats.signature import Signature, check_signature
 from nodulebench.formats.table_file import read_parquet
-from nodulebench.model.protocol import field_problems
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
 from nodulebench.workflows.differences import (
+    NOTHING,
     Difference,
     count_values,
     document_differences,
@@ -27,12 +28,9 @@ from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import PLAN, keep_to_candidates, result_tables
 from nodulebench.workflows.freeze_plan import read_plan
 from nodulebench.workflows.judge_plan import evaluated_under
-from nodulebench.workflows.recompute import (
-    EVALUATION,
-    Evaluated,
-    load_evaluated,
-    read_document,
-)
+from nodulebench.workflows.recompute import EVALUATION, Evaluated, load_evaluated
+
+COMPARISON = "comparison.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +115,9 @@ def verify_folder(
         problems.extend(one for one in error.problems if one not in problems)
     try:
         if originals is not None or not has_manifest or (folder / EVALUATION).is_file():
-            evaluated = _load(folder)
-            from_folder = recompute(evaluated, evaluated.reference, _kept_submissions(evaluated))
-            if originals is not None:
+            evaluated = load_evaluated(folder)
+            from_folder = _recompute_folder(evaluated)
+            if originals is not None and from_folder.values:
                 from_originals = recompute(evaluated, *_read_originals(originals, evaluated))
     except InputError as error:
         problems.extend(error.problems)
@@ -136,21 +134,50 @@ def verify_folder(
     )
 
 
+def _recompute_folder(evaluated: Evaluated) -> Recomputed:
+    """Recompute from the tables in the folder, if they are those that the digests name.
+
+    From others nothing is recomputed: the numbers would differ for a reason that is already known,
+    and tables that were tampered with may hold anything.
+    """
+    written, reference = evaluated.document["digests"], evaluated.reference
+    found = {
+        "protocol": evaluated.protocol.digest,
+        "reference": table_digest(reference.nodules, reference.slices),
+        "cohort": table_digest(reference.cases),
+    }
+    changed = tuple(
+        Difference(EVALUATION, f"digests.{name}", written.get(name), digest)
+        for name, digest in found.items()
+        if written.get(name) != digest
+    )
+    if changed:
+        return Recomputed(differences=changed)
+    comparisons = _recompute_comparisons(evaluated)
+    return recompute(evaluated, reference, _kept_submissions(evaluated), comparisons)
+
+
 def recompute(
-    evaluated: Evaluated, reference: Reference, submissions: list[Submission]
+    evaluated: Evaluated,
+    reference: Reference,
+    submissions: list[Submission],
+    comparisons: list[dict[str, Any]] | None = None,
 ) -> Recomputed:
-    """Evaluate again under the written protocol, and compare everything with what is written."""
+    """Evaluate again under the written protocol, and compare everything with what is written.
+
+    Args:
+        evaluated: what is written.
+        reference: the test set.
+        submissions: one per algorithm, in the written order.
+        comparisons: the comparisons between algorithms, recomputed; None: they are not compared.
+    """
     document, protocol = evaluated.document, evaluated.protocol
-    named = document["digests"].get("protocol")
-    if named != protocol.digest:
-        # another protocol gives other numbers, and one that was tampered with may take for ever
-        changed = Difference(EVALUATION, "digests.protocol", named, protocol.digest)
-        return Recomputed(differences=(changed,))
     evaluation = evaluate(reference, submissions, protocol)
     if "plan" in document:
         evaluation = evaluated_under(read_plan(evaluated.folder / PLAN), evaluation)
     again = evaluation_document(evaluation)
     again["version"] = document["version"]
+    again["comparisons"] = document["comparisons"] if comparisons is None else comparisons
     tables = result_tables(evaluation)
     return Recomputed(
         values=count_values(document),
@@ -158,43 +185,38 @@ def recompute(
         differences=(
             *document_differences(document, again, EVALUATION),
             *_table_differences(evaluated.folder, tables),
+            *_comparison_differences(evaluated.folder, again["comparisons"]),
         ),
     )
+
+
+def _recompute_comparisons(evaluated: Evaluated) -> list[dict[str, Any]]:
+    """The comparisons between algorithms, as their settings say, from the written labels."""
+    written = evaluated.document["comparisons"]
+    if not written:
+        return []
+    from nodulebench.workflows.compare_files import recompute_comparisons
+
+    found = recompute_comparisons(evaluated)
+    return [{**one, "version": old.get("version")} for one, old in zip(found, written, strict=True)]
+
+
+def _comparison_differences(
+    folder: Path, comparisons: list[dict[str, Any]]
+) -> Iterator[Difference]:
+    """Where the latest comparison, which has a file of its own, is not as it should be there."""
+    path = folder / COMPARISON
+    if not path.is_file():
+        return
+    written = read_json(path)
+    baseline = written.get("baseline") if isinstance(written, dict) else None
+    same = [one for one in comparisons if one["baseline"] == baseline]
+    yield from document_differences(written, same[0] if same else NOTHING, COMPARISON)
 
 
 def _table_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
     for name, table in tables.items():
         yield from table_differences(read_parquet(folder / name), table, name)
-
-
-class _Algorithm(BaseModel):
-    """What an algorithm's part of evaluation.json must hold to be recomputed."""
-
-    name: str
-    digest: str
-    facts: dict[str, Any]
-    notices: list[str]
-    rules: dict[str, dict[str, Any]]
-
-
-class _Document(BaseModel):
-    """What evaluation.json must hold to be recomputed."""
-
-    version: str
-    digests: dict[str, str]
-    protocol: dict[str, Any]
-    reference: dict[str, Any]
-    notices: list[str]
-    algorithms: list[_Algorithm]
-
-
-def _load(folder: Path) -> Evaluated:
-    path = folder / EVALUATION
-    try:
-        _Document.model_validate(read_document(path))
-    except ValidationError as error:
-        raise InputError(field_problems(error, str(path))) from error
-    return load_evaluated(folder)
 
 
 def _kept_submissions(evaluated: Evaluated) -> list[Submission]:

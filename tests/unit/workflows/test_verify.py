@@ -90,7 +90,7 @@ def test_another_protocol_under_the_same_digest_is_told_and_nothing_is_recompute
     folder: Path,
 ) -> None:
     def change(document) -> None:
-        document["protocol"]["interval"]["bootstraps"] = 10**12
+        document["protocol"]["interval"]["bootstraps"] = 10**6
 
     change_document(folder, change)
     write_manifest(folder)
@@ -131,8 +131,21 @@ def test_a_changed_reference_is_told_by_its_digest(folder: Path) -> None:
     path = folder / "inputs" / "nodules.parquet"
     pl.read_parquet(path).with_columns(agreement=pl.lit(3)).write_parquet(path)
     write_manifest(folder)
-    found = lines(verify_folder(folder))
-    assert any(line.startswith("evaluation.json digests.reference: written") for line in found)
+    found = verify_folder(folder)
+    (line,) = lines(found)
+    assert line.startswith("evaluation.json digests.reference: written")
+    assert found.from_folder is not None
+    assert found.from_folder.values == 0
+
+
+def test_a_nodule_in_no_case_is_told(folder: Path) -> None:
+    path = folder / "inputs" / "cases.parquet"
+    cases = pl.read_parquet(path)
+    cases[1:].write_parquet(path)
+    write_manifest(folder)
+    (line,) = lines(verify_folder(folder))
+    missing = f"case '{cases['case_id'][0]}' is not among the {cases.height - 1} cases"
+    assert line.startswith(f"{folder / 'inputs'}: {missing}")
 
 
 def test_a_plan_that_was_lost_or_changed_is_told(folder: Path) -> None:
@@ -157,6 +170,7 @@ def test_a_lost_file_is_told(folder: Path, name: str) -> None:
     "change",
     [
         lambda document: document.pop("reference"),
+        lambda document: document["reference"].pop("name"),
         lambda document: document.update(algorithms=3),
         lambda document: document.update(notices=None),
         lambda document: document["algorithms"][0].pop("name"),
@@ -164,6 +178,7 @@ def test_a_lost_file_is_told(folder: Path, name: str) -> None:
         lambda document: document["digests"].pop("protocol"),
         lambda document: document.update(protocol={}),
         lambda document: document.update(schema="other"),
+        lambda document: document.update(comparisons=[{"baseline": "one"}]),
     ],
 )
 def test_a_document_of_another_shape_is_told(folder: Path, change) -> None:
@@ -172,6 +187,18 @@ def test_a_document_of_another_shape_is_told(folder: Path, change) -> None:
     found = verify_folder(folder)
     assert not found.is_good
     assert "evaluation.json" in lines(found)[0]
+
+
+def test_a_document_that_would_take_for_ever_is_refused(folder: Path) -> None:
+    def change(document) -> None:
+        document["protocol"]["interval"]["bootstraps"] = 10**12
+
+    change_document(folder, change)
+    write_manifest(folder)
+    assert lines(verify_folder(folder)) == [
+        f"{folder / 'evaluation.json'} field 'protocol.interval.bootstraps': Input should be less "
+        "than or equal to 1000000, got 1000000000000."
+    ]
 
 
 def test_a_folder_without_a_manifest_is_told_but_recomputed(folder: Path) -> None:
