@@ -5,6 +5,8 @@ from pathlib import Path
 
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.workflows.compare import ComparisonChoice
+from nodulebench.workflows.compare_files import compare_folder
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import write_evaluation
 from nodulebench.workflows.freeze_plan import freeze_plan
@@ -25,7 +27,7 @@ SKILLS = (Skill("one", 0.9, 0.5, 1.0, 2.0), Skill("two", 0.6, 1.5, 0.8, 3.0))
 
 
 def write_small_evaluation(folder: Path, *, bootstraps: int = 10) -> None:
-    """Two algorithms under two rules, with strata, sweeps, flips and a plan."""
+    """Two algorithms under two rules, with strata, sweeps, flips, a plan and a comparison."""
     truth = made_up_reference(8, 30, 3)
     interval = PROTOCOL.interval.model_copy(update={"bootstraps": bootstraps})
     chosen = PROTOCOL.model_copy(update={"interval": interval})
@@ -34,3 +36,5 @@ def write_small_evaluation(folder: Path, *, bootstraps: int = 10) -> None:
     plan = freeze_plan(stated, truth, chosen, at=datetime(2026, 5, 4, tzinfo=UTC))
     said = [made_up_submission(truth, skill, 3) for skill in SKILLS]
     write_evaluation(evaluated_under(plan, evaluate(truth, said, chosen)), folder)
+    choice = ComparisonChoice("one", ("recall", "cpm"), margin=0.05, permutations=bootstraps)
+    compare_folder(folder, choice)

@@ -48,6 +48,7 @@ def test_an_untouched_folder_is_verified_and_every_value_recomputed(whole: Path)
     assert found.from_folder.rows > 100
     assert not found.is_signed
     assert {path.name for path in whole.iterdir()} == {
+        "comparison.json",
         "curves.parquet",
         "evaluation.json",
         "flips.parquet",
@@ -84,6 +85,33 @@ def test_a_forged_verdict_is_told(folder: Path) -> None:
         "evaluation.json plan.criteria[0].limit: written 0.99, recomputed 0.25",
         'evaluation.json plan.verdict: written "failed", recomputed "passed"',
     ]
+
+
+def test_a_forged_comparison_is_told_in_both_its_files(folder: Path) -> None:
+    path = folder / "comparison.json"
+    whole = json.loads(path.read_text())
+    old = whole["differences"][0]["p_value"]
+
+    def change(document) -> None:
+        document["differences"][0]["p_value"] = 0.001
+
+    change(whole)
+    path.write_text(json.dumps(whole))
+    change_document(folder, lambda document: change(document["comparisons"][0]))
+    write_manifest(folder)
+    assert lines(verify_folder(folder)) == [
+        f"evaluation.json comparisons[0].differences[0].p_value: written 0.001, recomputed {old}",
+        f"comparison.json differences[0].p_value: written 0.001, recomputed {old}",
+    ]
+
+
+@pytest.mark.parametrize("content", ["[]", '{"baseline": "nobody"}'])
+def test_a_comparison_that_nobody_listed_is_told(folder: Path, content: str) -> None:
+    (folder / "comparison.json").write_text(content)
+    write_manifest(folder)
+    (line,) = lines(verify_folder(folder))
+    assert line.startswith("comparison.json")
+    assert line.endswith("recomputed nothing")
 
 
 def test_another_protocol_under_the_same_digest_is_told_and_nothing_is_recomputed(
