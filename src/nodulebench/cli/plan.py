@@ -4,12 +4,16 @@ from pathlib import Path
 
 import click
 
-POSITIVE = click.FloatRange(min=0, min_open=True)
+from nodulebench.cli.plan_sizes import COMMANDS, POSITIVE
 
 
 @click.group("plan")
 def command() -> None:
     """Plan a test: calculators."""
+
+
+for one in COMMANDS:
+    command.add_command(one)
 
 
 @command.command("size-error")

@@ -24,6 +24,7 @@ def size_from_pilot(
     assumed_difference: float | None = None,
     level: float = 0.95,
     power: float = 0.8,
+    unit: str = "patients",
 ) -> Plan:
     """Patients needed so that an interval of algorithm minus baseline lies above minus a margin.
 
@@ -43,6 +44,7 @@ def size_from_pilot(
         assumed_difference: plan for this difference instead of the pilot's own.
         level: confidence level of the two-sided interval.
         power: probability of success wanted.
+        unit: what the units are called in the answer.
 
     Raises:
         UndefinedError: where the figure is undefined on the pilot, or in the simulated sets.
@@ -62,17 +64,17 @@ def size_from_pilot(
         drawn = figure(algorithm, weight) - figure(baseline, weight)
         drawn = drawn[np.isfinite(drawn)]
         if len(drawn) < 2:
-            raise UndefinedError(f"the figure is undefined in test sets of {size} patients")
+            raise UndefinedError(f"the figure is undefined in test sets of {size} {unit}")
         error = float(drawn.std(ddof=1))
         curve.append(PlanPoint(size, float(np.mean(drawn + shift - z * error > -margin))))
     answer = next((point.size for point in curve if point.value >= power), None)
     aim = "that it is better" if margin == 0 else f"that it loses less than {margin:g}"
     return Plan(
-        question=f"How many patients show {aim}?",
+        question=f"How many {unit} show {aim}?",
         answer=answer,
-        unit="patients",
+        unit=unit,
         assumptions=(
-            f"Patients are like the {units} of the pilot set.",
+            f"{unit.capitalize()} are like the {units} of the pilot set.",
             f"The difference is {observed + shift:.4g}"
             + (", as in the pilot set." if assumed_difference is None else ", as assumed."),
             f"The interval is normal at level {level:g} with the simulated standard error.",

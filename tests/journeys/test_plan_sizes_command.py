@@ -1,0 +1,175 @@
+"""The plan command: each calculator prints its answer, what it assumes, and a curve."""
+
+import re
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from nodulebench.cli import main
+from nodulebench.workflows.demo import run_demo
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def plan(capsys, *arguments: object) -> str:
+    assert run("plan", *arguments) == 0
+    told = str(capsys.readouterr().out)
+    assert "\nassumptions\n" in told
+    assert "  Method: " in told
+    return told
+
+
+def curve(told: str) -> dict[int, tuple[float, bool]]:
+    """Size -> value and whether it is marked as enough."""
+    rows = re.findall(r"^ *(\d+)  (\d\.\d+) *(\*?) *█*$", told, re.MULTILINE)
+    return {int(size): (float(value), mark == "*") for size, value, mark in rows}
+
+
+def test_a_sensitivity_needs_nodules_times_the_design_effect(capsys) -> None:
+    told = plan(
+        capsys,
+        *("sensitivity", "--sensitivity", 0.85, "--half-width", 0.05),
+        *("--nodules-per-patient", 10.3, "--correlation", 0.1),
+    )
+    assert "\n379 nodules\n" in told  # 195.9 x 1.93
+    assert "independent nodules: 196" in told
+    assert "design effect: 1.93" in told
+    assert "patients: 37" in told
+    assert curve(told)[379] == (0.05, True)
+    assert not curve(told)[332][1]
+
+
+def test_an_acceptance_test_keeps_both_risks(capsys) -> None:
+    told = plan(capsys, "acceptance", "--unacceptable", 0.8, "--expected", 0.9)
+    size = int(re.findall(r"^(\d+) nodules$", told, re.MULTILINE)[0])
+    misses = int(re.findall(r"allowed misses: (\d+)", told)[0])
+    assert stats.binom.cdf(misses, size, 0.2) <= 0.05
+    assert stats.binom.cdf(misses, size, 0.1) >= 0.8
+    assert f"needed hits: {size - misses}" in told
+    assert curve(told)[size][1]
+
+
+def test_two_algorithms_are_planned_by_their_discordance(capsys) -> None:
+    told = plan(capsys, "paired", "--difference", 0.05, "--discordance", 0.15)
+    assert "How many nodules show that two algorithms differ?" in told
+    # Connor 1987 by hand: (1.959964 sqrt(.15) + .841621 sqrt(.15 - .0025))^2 / .05^2 = 468.4
+    assert "\n469 nodules\n" in told
+    margin = plan(capsys, "paired", "--difference", 0, "--discordance", 0.15, "--margin", 0.05)
+    assert "one-sided at 0.025" in margin
+    # (1.959964 + .841621)^2 x .15 / .05^2 = 470.9
+    assert "\n471 nodules\n" in margin
+
+
+def test_false_positives_are_planned_for_a_precision_or_for_a_limit(capsys) -> None:
+    told = plan(capsys, "false-positives", "--rate", 2, "--half-width", 0.3, "--dispersion", 0.5)
+    assert "\n171 cases\n" in told  # 1.96^2 (2 + .5 x 4) / .3^2 = 170.7
+    limit = plan(capsys, "false-positives", "--unacceptable", 2, "--expected", 1.5)
+    size = int(re.findall(r"^(\d+) cases$", limit, re.MULTILINE)[0])
+    allowed = int(re.findall(r"allowed false positives: (\d+)", limit)[0])
+    assert stats.poisson.cdf(allowed, 2 * size) <= 0.05
+    assert stats.poisson.cdf(allowed, 1.5 * size) >= 0.8
+
+
+def test_an_area_is_planned_for_a_precision_or_against_another(capsys) -> None:
+    told = plan(capsys, "auc", "--auc", 0.9, "--half-width", 0.06297)
+    assert "\n50 positives\n" in told  # Hanley-McNeil: SE .032124 with 50 and 50
+    told = plan(capsys, "auc", "--baseline", 0.8, "--expected", 0.85, "--correlation", 0.5)
+    assert "How many positives tell areas of 0.8 and 0.85 apart?" in told
+
+
+def test_readers_are_planned_from_a_pilots_components(capsys) -> None:
+    told = plan(
+        capsys,
+        *("readers", "--difference", 0.05, "--readers", 5, "--pilot-cases", 114),
+        *("--variance", 8.0229e-4, "--covariance-1", 3.4661e-4, "--covariance-2", 3.4407e-4),
+        *("--covariance-3", 2.3903e-4, "--treatment-reader-square", 5.51031e-4),
+    )
+    assert "How many cases must 5 readers read to find a gain of 0.05?" in told
+    assert curve(told)[int(re.findall(r"^(\d+) cases$", told, re.MULTILINE)[0])][1]
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("pilot") / "out"
+    run_demo(out, cases=40, nodules=200)
+    return out
+
+
+def test_a_figure_is_planned_by_simulation_from_a_pilot(capsys, pilot: Path) -> None:
+    told = plan(
+        capsys,
+        *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--figure", "recall"),
+        *("--simulations", 200, "--size", 10, "--size", 4000),
+    )
+    assert "How many patients show that it is better?" in told
+    assert "Patients are like the 20 of the pilot set." in told
+    assert list(curve(told)) == [10, 4000]
+    assert curve(told)[4000] == (1.0, True)  # so large a set shows any difference
+
+
+def test_sizes_around_the_pilots_are_tried_where_none_are_given(capsys, pilot: Path) -> None:
+    told = plan(
+        capsys,
+        *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--simulations", 100),
+        *("--rule", "center_distance", "--margin", 0.1),
+    )
+    assert list(curve(told)) == [10, 15, 20, 30, 40, 60, 80, 120, 160]
+    assert "that it loses less than 0.1" in told
+
+
+def test_no_size_that_suffices_is_said_in_words(capsys, pilot: Path) -> None:
+    told = plan(
+        capsys,
+        *("froc", pilot, "--algorithm", "careful", "--baseline", "eager", "--difference", 0),
+        *("--simulations", 100, "--size", 10),
+    )
+    assert "No size that was tried suffices." in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--algorithm", "carful", "--baseline", "eager"), "there is no algorithm 'carful'."),
+        (
+            ("--algorithm", "careful", "--baseline", "eager", "--rule", "luna16"),
+            "there is no rule 'luna16'. Known: center_hit, center_distance, area_overlap.",
+        ),
+        (
+            ("--algorithm", "careful", "--baseline", "eager", "--figure", "fp_per_case"),
+            "figure 'fp_per_case': is not one number that is better when higher.",
+        ),
+        (
+            ("--algorithm", "careful", "--baseline", "eager", "--figure", "recal"),
+            "there is no figure of merit 'recal'. Did you mean 'recall'",
+        ),
+    ],
+)
+def test_a_pilot_without_what_was_asked_for_is_one_line(
+    capsys, pilot: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    assert run("plan", "froc", pilot, *arguments) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {message}")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("false-positives",), "give either --rate and --half-width, or --unacceptable"),
+        (("false-positives", "--rate", "2"), "Missing option '--half-width'."),
+        (("false-positives", "--unacceptable", "2"), "Missing option '--expected'."),
+        (("auc", "--auc", "0.9", "--baseline", "0.8"), "give either --auc and --half-width"),
+        (("auc", "--baseline", "0.8"), "Missing option '--expected'."),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_usage(
+    capsys, arguments: tuple[str, ...], message: str
+) -> None:
+    assert run("plan", *arguments) == 2
+    assert message in capsys.readouterr().err
