@@ -270,12 +270,13 @@ def _tilt_problems(folder: Path, slices: Sequence[_Slice]) -> list[Problem]:
 def _hounsfield(one: _Slice) -> npt.NDArray[np.generic]:
     """The voxels of a slice in HU."""
     pydicom = optional_package("pydicom", "images", "DICOM")
-    if one.data.file_meta.TransferSyntaxUID.is_compressed:
-        return _decompressed(one.path)
+    is_compressed = one.data.file_meta.TransferSyntaxUID.is_compressed
     try:
         data = pydicom.dcmread(one.path)
         stored = data.pixel_array
-    except (AttributeError, ValueError, OSError) as error:
+    except (AttributeError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        if is_compressed:
+            return _decompressed(one.path)
         raise InputError(
             Problem(str(one.path), f"its voxels cannot be read ({error}).", "Copy it anew.")
         ) from error
@@ -286,7 +287,7 @@ def _hounsfield(one: _Slice) -> npt.NDArray[np.generic]:
 
 
 def _decompressed(path: Path) -> npt.NDArray[np.generic]:
-    """A compressed slice; SimpleITK brings the decoders and applies the rescaling."""
+    """A slice that pydicom has no decoder for; SimpleITK decodes and rescales it."""
     package = optional_package("SimpleITK", "images", "compressed DICOM")
     try:
         array: npt.NDArray[np.generic] = package.GetArrayFromImage(package.ReadImage(str(path)))[0]

@@ -45,7 +45,7 @@ class Chest:
     """Under the skin."""
     fissure_tilt: float = 1.1
     fissure_z: float = -32.0
-    parenchyma_hu: float = -890.0
+    parenchyma_hu: float = -910.0
     gravity_hu: float = 45.0
     """How much denser the lung is at the back than at the front."""
     blood_hu: float = 42.0
@@ -75,22 +75,22 @@ class Chest:
 def random_chest(random: np.random.Generator) -> Chest:
     """One person: sizes and densities as they vary among adults."""
     is_female = bool(random.random() < 0.5)
-    size = float(np.clip(random.normal(0.9 if is_female else 0.98, 0.05), 0.8, 1.12))
+    size = float(np.clip(random.normal(0.88 if is_female else 0.95, 0.04), 0.8, 1.03))
     dome = -95.0 * size + float(random.uniform(-10, 10))
     has_contrast = random.random() < 0.35
     return Chest(
         is_female=is_female,
         half_width=133.0 * size * float(random.uniform(0.96, 1.04)),
-        half_depth=95.0 * size * float(random.uniform(0.92, 1.08)),
+        half_depth=95.0 * size * float(random.uniform(0.94, 1.06)),
         apex_z=118.0 * size,
         right_dome_z=dome,
         left_dome_z=dome - float(random.uniform(4, 18)),
-        heart_scale=size * float(random.uniform(0.92, 1.08)),
+        heart_scale=size * float(random.uniform(0.94, 1.06)),
         wall_mm=float(random.uniform(20, 26)) if is_female else float(random.uniform(23, 31)),
         fat_mm=float(random.uniform(10, 30)) if is_female else float(random.uniform(6, 24)),
         fissure_tilt=float(random.uniform(0.95, 1.25)),
         fissure_z=float(random.uniform(-40, -25)),
-        parenchyma_hu=float(random.uniform(-920, -875)),
+        parenchyma_hu=float(random.uniform(-955, -900)),
         gravity_hu=float(random.uniform(25, 60)),
         blood_hu=float(random.uniform(180, 330)) if has_contrast else float(random.uniform(36, 48)),
     )

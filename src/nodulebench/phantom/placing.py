@@ -1,6 +1,7 @@
 """Chest and its vessels -> where nodules of each kind can lie."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -13,6 +14,7 @@ VESSEL_RADIUS_MM = (1.0, 2.6)
 """Of vessels that a juxtavascular nodule touches."""
 SPACE_BETWEEN_MM = 6.0
 SMALL_STEP_MM = 0.5
+ISOLATION_MM = 4.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,23 @@ class Surroundings:
         unit: FloatArray = slope / np.maximum(np.linalg.norm(slope, axis=-1, keepdims=True), 1e-9)
         return unit
 
+    def has_room(
+        self, point: FloatArray, radius_mm: float, beside: FloatArray | None = None
+    ) -> BoolArray:
+        """Whether balls around points lie in the lung; ``beside`` points to a wall that is near.
+
+        The distance to the pleura is not exact, but its sign is: the balls' surfaces are tried.
+        """
+        direction = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+        direction = direction[np.any(direction != 0, axis=1)]
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        if beside is not None:
+            direction = direction[direction @ beside < -0.3]
+        around = point[:, None, :] + radius_mm * direction
+        depth = self.pleura_mm(around.reshape(-1, 3)).reshape(len(point), -1)
+        is_inside: BoolArray = np.all(depth < 0, axis=1) & (self.pleura_mm(point) < 0)
+        return is_inside
+
     def is_free(self, point: FloatArray, radius_mm: float) -> BoolArray:
         """Whether points are far enough from nodules that are placed already."""
         free = np.ones(len(point), dtype=np.bool_)
@@ -71,7 +90,8 @@ def place_isolated(around: Surroundings, radius_mm: float, random: np.random.Gen
     """In the parenchyma, where vessels are furthest away."""
     points = _random_points(around, random)
     depth = -around.pleura_mm(points)
-    points = points[(depth > radius_mm + 4.0) & around.is_free(points, radius_mm)][:60]
+    points = points[(depth > radius_mm + 2.0) & around.is_free(points, radius_mm)]
+    points = points[around.has_room(points, radius_mm + ISOLATION_MM)][:60]
     if not len(points):
         raise NoPlaceError
     clearance = _vessel_clearance(around.vessels, points)
@@ -85,8 +105,8 @@ def place_juxtavascular(
     """Touching a vessel of middle size."""
     vessels = around.vessels
     low, high = VESSEL_RADIUS_MM
-    is_fit = (vessels.end_radius > low) & (vessels.end_radius < high)
-    chosen = random.permutation(np.flatnonzero(is_fit))[:CANDIDATES]
+    has_size = (vessels.end_radius > low) & (vessels.end_radius < high)
+    chosen = random.permutation(np.flatnonzero(has_size))[:CANDIDATES]
     middle = (vessels.start[chosen] + vessels.end[chosen]) / 2
     along = vessels.end[chosen] - vessels.start[chosen]
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
@@ -94,8 +114,8 @@ def place_juxtavascular(
     aside -= (aside * along).sum(axis=1, keepdims=True) * along
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
     points = middle + aside * (radius_mm + 0.5 * vessels.end_radius[chosen])[:, None]
-    depth = -around.pleura_mm(points)
-    good = np.flatnonzero((depth > radius_mm + 3.0) & around.is_free(points, radius_mm))
+    is_fit = around.has_room(points, radius_mm + 2.0) & around.is_free(points, radius_mm)
+    good = np.flatnonzero(is_fit)
     if not len(good):
         raise NoPlaceError
     return Place(points[good[0]], aside[good[0]])
@@ -117,7 +137,7 @@ def place_on_pleura(
             foot = foot - around.outward(foot) * around.pleura_mm(foot)[:, None]
         normal = around.outward(foot)[0]
         center = foot[0] - normal * height_mm
-        if -around.pleura_mm(center[None])[0] > 0.7 * height_mm:
+        if around.has_room(center[None], radius_mm, beside=normal)[0]:
             return Place(center, normal)
     raise NoPlaceError
 

@@ -75,7 +75,7 @@ class Scanner:
             for name, value, low, high, unit in (
                 ("slice_thickness_mm", self.slice_thickness_mm, 0.5, 7.0, "mm"),
                 ("slice_spacing_mm", self.slice_spacing_mm, 0.3, 10.0, "mm"),
-                ("pixel_mm", self.pixel_mm, 0.3, 4.0, "mm"),
+                ("pixel_mm", self.pixel_mm, 0.3, 8.0, "mm"),
                 ("matrix", self.matrix, 32, 1024, "pixels"),
                 ("exposure_mas", self.exposure_mas, 1.0, 1000.0, "mAs"),
             )

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nifdc_csv, nifti
+from nodulebench.phantom.test_set import make_cases, write_test_set
+from nodulebench.phantom.vendors import VENDORS, random_scanner
+
+pytest.importorskip("pydicom")
+pytest.importorskip("SimpleITK")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("phantoms") / "set"
+    cases = list(make_cases(1, 4, matrix=64, has_follow_up=True))
+    lines = []
+    reference = write_test_set(
+        folder, iter(cases), image_formats=("metaimage", "dicom", "nifti"), progress=lines.append
+    )
+    return folder, cases, reference, lines
+
+
+def test_all_image_formats_hold_the_same_scan(written):
+    folder, cases, _, _ = written
+    for case in cases:
+        images = folder / "images"
+        for volume in (
+            metaimage.read_volume(images / f"{case.case_id}.mhd"),
+            dicom_series.read_volume(images / case.case_id),
+            nifti.read_volume(images / f"{case.case_id}.nii.gz"),
+        ):
+            expected = case.scan.volume
+            assert np.array_equal(volume.hu, expected.hu)
+            assert np.allclose(volume.geometry.origin_mm, expected.geometry.origin_mm, atol=1e-4)
+            assert np.allclose(volume.geometry.spacing_mm, expected.geometry.spacing_mm, atol=1e-6)
+
+
+def test_the_truth_is_the_same_in_all_three_formats(written):
+    folder, _, reference, _ = written
+    by_bundle = bundle.read_reference(folder)
+    by_luna16 = luna16_csv.read_reference(folder / "luna16")
+    by_nifdc = nifdc_csv.read_reference(folder / "nifdc.csv", by_bundle.cases)
+    assert by_bundle.nodules.equals(reference.nodules)
+    assert by_bundle.slices.equals(reference.slices)
+    for other in (by_luna16, by_nifdc):
+        assert other.cases["case_id"].to_list() == reference.cases["case_id"].to_list()
+        assert other.nodules["case_id"].to_list() == reference.nodules["case_id"].to_list()
+    assert np.allclose(by_luna16.nodules["diameter_mm"], reference.nodules["diameter_mm"])
+    assert by_nifdc.nodules["type"].to_list() == reference.nodules["type"].to_list()
+
+
+def test_masks_and_truth_agree_on_volume(written):
+    folder, cases, reference, _ = written
+    for case in cases:
+        labels = metaimage.read_volume(folder / "masks" / f"{case.case_id}_nodules.mhd")
+        rows = reference.nodules.filter(reference.nodules["case_id"] == case.case_id)
+        for number, volume_mm3 in enumerate(rows["volume_mm3"], start=1):
+            if volume_mm3 > 60 * labels.voxel_mm3:
+                counted = np.count_nonzero(labels.hu == number) * labels.voxel_mm3
+                assert counted == pytest.approx(volume_mm3, rel=0.2)
+        lungs = metaimage.read_volume(folder / "masks" / f"{case.case_id}_lungs.mhd")
+        assert np.array_equal(lungs.hu, case.scan.lungs)
+
+
+def test_a_follow_up_is_of_the_same_patient_with_known_growth(written):
+    _, cases, reference, _ = written
+    assert reference.cases["patient_id"].n_unique() == 1
+    assert reference.cases["days"].to_list()[0] == 0
+    assert 90 <= reference.cases["days"].to_list()[1] < 400
+    first, second = (case.scan.nodules for case in cases)
+    assert [one.nodule_id for one in first] == [one.nodule_id for one in second]
+    ratios = reference.nodules.filter(reference.nodules["case_id"] == cases[1].case_id)
+    for before, after, ratio in zip(first, second, ratios["volume_ratio"], strict=True):
+        assert after.shape.volume_mm3 / before.shape.volume_mm3 == pytest.approx(ratio)
+
+
+def test_progress_names_each_scan(written):
+    _, cases, _, lines = written
+    assert [line.split(":")[0] for line in lines] == [case.case_id for case in cases]
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path, written):
+    folder, _, _, _ = written
+    write_test_set(tmp_path / "again", make_cases(1, 4, matrix=64, has_follow_up=True))
+    for name in ("images/phantom-0001.zraw", "images/phantom-0001.mhd", "nifdc.csv"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_an_unknown_image_format_is_refused(tmp_path):
+    with pytest.raises(InputError, match="image format: 'png' is not one of metaimage, dicom"):
+        write_test_set(tmp_path / "set", iter(()), image_formats=("png",))
+
+
+def test_every_vendor_names_every_kernel():
+    for vendor in VENDORS:
+        assert set(vendor.kernels) == {"smooth", "standard", "sharp", "edge"}
+
+
+def test_random_scanners_are_of_all_vendors():
+    random = np.random.default_rng(0)
+    drawn = [random_scanner(random) for _ in range(60)]
+    assert {vendor.name for vendor, _ in drawn} == {vendor.name for vendor in VENDORS}
+    assert {scanner.kernel for _, scanner in drawn} == {"smooth", "standard", "sharp", "edge"}
+    for vendor, scanner in drawn:
+        assert scanner.padding_hu == vendor.padding_hu
