@@ -204,6 +204,26 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
                     assert seen <= {person}
 
     @invariant()
+    def readers_are_shown_the_own_boxes_of_candidates_only(self) -> None:
+        events = self.store.read()
+        for batch_id, batch in self.workflow.batches(events).items():
+            if batch.state == "released":
+                continue
+            for person in TEAMS[batch.order.team_id].member_ids:
+                own = {
+                    (case_id, one.slice_index, one.center_x_mm, one.center_y_mm, one.length_mm)
+                    for (case_id, reader), read in batch.readings.items()
+                    if reader == person
+                    for finding in read.findings
+                    for one in finding.slices
+                }
+                for seen in self.workflow.visible_candidates(events, person, batch_id):
+                    assert seen.inconsistent_slices == ()
+                    for box in seen.boxes:
+                        place = (box.slice_index, box.center_x_mm, box.center_y_mm, box.length_mm)
+                        assert (seen.case_id, *place) in own
+
+    @invariant()
     def no_reading_is_lost_or_altered(self) -> None:
         kept = {
             (batch_id, *key): one

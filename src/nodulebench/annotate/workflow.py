@@ -23,7 +23,7 @@ from nodulebench.annotate.actions import (
     TypeNodule,
 )
 from nodulebench.annotate.batch import NIFDC, Batch, State, WorkflowRules, batches_of
-from nodulebench.annotate.consistency import check_consistency
+from nodulebench.annotate.consistency import Box, Candidate, check_consistency
 from nodulebench.annotate.events import Event, next_event
 from nodulebench.annotate.people import PROGRAM, Roster, check_roster
 from nodulebench.annotate.reading import Reading, check_reading
@@ -38,6 +38,17 @@ STATE_OF_STEP: dict[str, State] = {
     "release": "arbitration",
 }
 """The only state in which each step can be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCandidate:
+    """A candidate as someone is shown it."""
+
+    case_id: str
+    candidate_id: str
+    boxes: tuple[Box, ...]
+    inconsistent_slices: tuple[int, ...] = ()
+    """Highlighted for senior experts; readers are shown none."""
 
 
 @dataclass(frozen=True)
@@ -94,16 +105,45 @@ class Workflow:
         """
         self.roster.person(actor_id)
         batch = _known_batch(self.batches(events), batch_id)
-        sees_all = batch.state == "released"
-        if actor_id not in batch.reader_ids:
-            is_reviewer = actor_id == batch.order.reviewer_id
-            sees_all |= is_reviewer and batch.state in ("review", "arbitration")
-            sees_all |= batch.state == "arbitration" and self._may_arbitrate(batch, actor_id)
+        sees_all = batch.state == "released" or (
+            actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
+        )
         return [
             reading
             for (_, reader), reading in sorted(batch.readings.items())
             if sees_all or reader == actor_id
         ]
+
+    def visible_candidates(
+        self, events: Sequence[Event], actor_id: str, batch_id: str
+    ) -> list[SeenCandidate]:
+        """The candidates that someone may see now, without who drew them.
+
+        A reader sees those that are also the own, with the own boxes. The reviewer and arbitrators
+        see all in their states, with the slices that are not consistent; an arbitrator who has
+        read sees of the others' only what is in dispute.
+        """
+        self.roster.person(actor_id)
+        batch = _known_batch(self.batches(events), batch_id)
+        is_senior = self._is_senior(batch, actor_id)
+        is_reader = actor_id in batch.reader_ids
+        seen = []
+        for key, one in batch.candidates.items():
+            sees_all = batch.state == "released" or (
+                is_senior and (not is_reader or bool(batch.dispute(key)))
+            )
+            if sees_all:
+                slices = {part.box.slice_index for part in one.clusters if not part.is_consistent}
+                seen.append(SeenCandidate(*key, one.boxes, tuple(sorted(slices))))
+            elif actor_id in one.reader_ids:
+                seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], one, actor_id)))
+        return seen
+
+    def _is_senior(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone reviews or arbitrates the batch in its present state."""
+        if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
+            return True
+        return batch.state == "arbitration" and self._may_arbitrate(batch, actor_id)
 
     def _open_problems(
         self, action: OpenBatch, actor_id: str, batches: dict[str, Batch]
@@ -253,6 +293,22 @@ def _require_state(batch: Batch, action: Action) -> None:
 
 def _not(batch: Batch, actor_id: str, who: str) -> Problem:
     return Problem(f"batch '{batch.order.batch_id}'", f"'{actor_id}' is not {who}.")
+
+
+def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:
+    own = {name for reader, name in one.findings if reader == reader_id}
+    return tuple(
+        Box(
+            drawn.slice_index,
+            drawn.center_x_mm,
+            drawn.center_y_mm,
+            drawn.length_mm,
+            drawn.width_mm,
+        )
+        for finding in batch.readings[case_id, reader_id].findings
+        if finding.finding_id in own
+        for drawn in finding.slices
+    )
 
 
 def _checks(batch: Batch) -> tuple[object, ...]:

@@ -20,11 +20,27 @@ def command() -> None:
 @click.option("--cases", type=FOLDER, required=True, help="Table of cases with geometry.")
 @click.option("--workflow", default="nifdc-2022", show_default=True, help="nifdc-2022 or fg-ai4h.")
 @click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
-def start(folder: Path, roster: Path, cases: Path, workflow: str, seed: int | None) -> None:
+@click.option(
+    "--repeat-share",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of the cases that readers are shown again under another name.",
+)
+def start(
+    folder: Path,
+    roster: Path,
+    cases: Path,
+    workflow: str,
+    seed: int | None,
+    repeat_share: float,
+) -> None:
     """Make the FOLDER of an annotation project."""
     from nodulebench.workflows.annotation_desk import start_project
 
-    desk = start_project(folder, roster, cases, workflow=workflow, seed=seed)
+    desk = start_project(
+        folder, roster, cases, workflow=workflow, seed=seed, repeat_share=repeat_share
+    )
     for team in desk.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
@@ -176,6 +192,41 @@ def status(folder: Path) -> None:
     desk = open_project(folder)
     for batch in desk.batches():
         _tell(desk, batch)
+
+
+@command.command("quality")
+@click.argument("folder", type=FOLDER)
+@click.option(
+    "--periods",
+    type=click.IntRange(min=2),
+    default=4,
+    show_default=True,
+    help="Parts into which a reader's time is divided to look for drift.",
+)
+@click.option("--out", type=FOLDER, help="JSON file for all numbers.")
+def quality(folder: Path, periods: int, out: Path | None) -> None:
+    """Say how readers agree with each other, with themselves and over time."""
+    from nodulebench.workflows.annotation_desk import open_project
+    from nodulebench.workflows.reader_quality import reader_quality, write_quality
+
+    found = reader_quality(open_project(folder), periods=periods)
+    for one in found["pairs"]:
+        click.echo(f"{one['first']} and {one['second']}: agreement {_shown(one['agreement'])}")
+    for one in found["readers"]:
+        trend = one["drift"].get("p_value")
+        click.echo(
+            f"{one['reader_id']}: sensitivity against the others {_shown(one['sensitivity'])}, "
+            f"{one['lone_per_case']:.2f} lone marks per case, p of drift {_shown(trend)}"
+        )
+    for one in found["repeats"]:
+        click.echo(f"{one['first']} and the own repeats: agreement {_shown(one['agreement'])}")
+    if out is not None:
+        write_quality(found, out)
+        click.echo(f"wrote {out}")
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 @command.command("log")

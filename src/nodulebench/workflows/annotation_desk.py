@@ -1,20 +1,21 @@
 """A folder that holds an annotation project: who takes part, the cases, and every step taken."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from nodulebench.annotate.actions import ACTIONS, Action, CheckBatch, OpenBatch, SubmitReading
 from nodulebench.annotate.batch import WORKFLOWS, Batch, WorkflowRules
 from nodulebench.annotate.events import Event
 from nodulebench.annotate.people import PROGRAM, Roster, Written
 from nodulebench.annotate.reading import readings_of
+from nodulebench.annotate.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.storage import FileStore, act
 from nodulebench.annotate.teams import random_reviewer, random_teams
 from nodulebench.annotate.workflow import Workflow
@@ -35,6 +36,8 @@ class Project(Written):
 
     roster: Roster
     rules: WorkflowRules
+    repeats: dict[str, str] = Field(default_factory=dict)
+    """Cases that are shown a second time: the name each is shown by -> the case."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Desk:
     folder: Path
     workflow: Workflow
     store: FileStore
+    repeats: Mapping[str, str]
+    """Cases that are shown a second time: the name each is shown by -> the case."""
 
     def does(self, actor_id: str, action: Action) -> Event:
         """Take one step.
@@ -77,6 +82,7 @@ def start_project(
     *,
     workflow: str = "nifdc-2022",
     seed: int | None = None,
+    repeat_share: float = 0.0,
 ) -> Desk:
     """Make the folder of a project.
 
@@ -87,6 +93,8 @@ def start_project(
         cases: the table of cases.
         workflow: the name of a published workflow.
         seed: draw teams at random from all juniors and leaders with this seed.
+        repeat_share: the share of the cases that readers are shown a second time under another
+            name, to see how far they agree with themselves.
     """
     written = _read_toml(roster)
     changes = written.pop("rules", {})
@@ -105,10 +113,17 @@ def start_project(
     if seed is not None:
         people = _with_drawn_teams(people, rules, seed)
     table = read_cases(cases)
+    repeats = (
+        draw_repeats(table["case_id"].to_list(), repeat_share, seed=seed or 0)
+        if repeat_share
+        else {}
+    )
+    table = with_repeats(table, repeats)
     Workflow(people, table, rules)
     with staged_folder(folder, last=PROJECT, is_new=True) as stage:
         write_table(table, stage / CASES)
-        write_json(Project(roster=people, rules=rules).model_dump(mode="json"), stage / PROJECT)
+        project = Project(roster=people, rules=rules, repeats=repeats)
+        write_json(project.model_dump(mode="json"), stage / PROJECT)
     return open_project(folder)
 
 
@@ -141,7 +156,7 @@ def open_project(folder: Path) -> Desk:
     except ValidationError as error:
         raise InputError(Problem(str(folder / PROJECT), "is damaged.")) from error
     workflow = Workflow(project.roster, read_cases(folder / CASES), project.rules)
-    return Desk(folder, workflow, FileStore(folder / EVENTS))
+    return Desk(folder, workflow, FileStore(folder / EVENTS), project.repeats)
 
 
 def open_batch(
@@ -194,6 +209,8 @@ def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> list[Event
 def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
     """The nodules of released batches: the union of what their readers drew, with types.
 
+    Cases that were shown a second time are left out.
+
     Args:
         desk: the project.
         batch_ids: the batches; empty: all that are released.
@@ -211,7 +228,9 @@ def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
     if problems or not wanted:
         raise InputError(problems or Problem(str(desk.folder), "no batch is released."))
     chosen = [batches[name] for name in wanted]
-    listed = [case_id for one in chosen for case_id in one.order.case_ids]
+    listed = [
+        case_id for one in chosen for case_id in one.order.case_ids if case_id not in desk.repeats
+    ]
     names = pl.Series("case_id", listed, dtype=pl.String)
     if names.is_duplicated().any():
         raise InputError(
@@ -225,6 +244,7 @@ def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
         Accepted(key[0], one.candidates[key], one.nodule_type(key))
         for one in chosen
         for key in one.nodules
+        if key[0] not in desk.repeats
     ]
     readings = [reading for one in chosen for reading in one.readings.values()]
     return unite(desk.folder.name, cases, readings, accepted)

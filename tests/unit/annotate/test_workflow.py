@@ -65,6 +65,10 @@ class Desk:
         found = self.workflow.visible_readings(self.store.read(), actor, "b1")
         return [one.reader_id for one in found]
 
+    def is_shown(self, actor: str) -> list[tuple[str, int, tuple[int, ...]]]:
+        found = self.workflow.visible_candidates(self.store.read(), actor, "b1")
+        return [(one.candidate_id, len(one.boxes), one.inconsistent_slices) for one in found]
+
     @property
     def batch(self):
         return self.workflow.batches(self.store.read())["b1"]
@@ -86,9 +90,13 @@ def test_a_batch_passes_from_reading_to_release(desk: Desk) -> None:
     desk.checks()
     assert desk.batch.state == "typing"
     assert desk.batch.checks["a"].inconsistent_slices == (9,)
+    assert desk.is_shown("r1") == [("candidate-1", 1, ()), ("candidate-2", 1, ())]
+    assert desk.is_shown("r2") == [("candidate-1", 1, ())]
+    assert desk.is_shown("lead2") == []
     desk.types("r2", "candidate-1")
     desk.types("r1", "candidate-2", "calcified")
     assert desk.batch.state == "review"
+    assert desk.is_shown("lead2") == [("candidate-1", 1, ()), ("candidate-2", 1, (9,))]
     assert desk.sees("lead2") == ["r1", "r2", "r3"]
     assert (desk.sees("r1"), desk.sees("lead1"), desk.sees("judge1")) == (["r1"], [], [])
     desk.reviews("lead2", "candidate-1", True)
@@ -229,6 +237,7 @@ def test_in_the_itu_workflow_one_of_three_experts_decides() -> None:
     desk.types("e2", "candidate-1")
     assert desk.batch.state == "arbitration"
     assert desk.sees("e1") == ["e1"]
+    assert desk.is_shown("e1") == [("candidate-1", 1, (3,))]
     with pytest.raises(InputError, match="'e2' is not an arbitrator"):
         desk.rules("e2", "candidate-1", True, "solid")
     desk.rules("e1", "candidate-1", True, "solid")
