@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
@@ -77,7 +78,7 @@ class Batch:
     rulings: Mapping[Key, ArbitrateNodule] = field(default_factory=dict)
     is_released: bool = False
 
-    @property
+    @cached_property
     def candidates(self) -> dict[Key, Candidate]:
         """All candidates of all cases; none before the check."""
         return {
@@ -86,7 +87,7 @@ class Batch:
             for one in check.candidates
         }
 
-    @property
+    @cached_property
     def state(self) -> State:
         """Where the batch is; it follows from what has been done."""
         if self.is_released:
@@ -99,7 +100,7 @@ class Batch:
             return "typing"
         return "review" if self.unreviewed else "arbitration"
 
-    @property
+    @cached_property
     def missing_readings(self) -> list[Key]:
         """Case and reader of every reading that is not in yet."""
         return [
@@ -109,7 +110,7 @@ class Batch:
             if (case_id, reader) not in self.readings
         ]
 
-    @property
+    @cached_property
     def untyped(self) -> list[Key]:
         """Candidates that too few of their readers have typed."""
         return [
@@ -118,7 +119,7 @@ class Batch:
             if len(self.typings.get(key, ())) < min(self.rules.typings, len(one.reader_ids))
         ]
 
-    @property
+    @cached_property
     def unreviewed(self) -> list[Key]:
         """Candidates that the reviewer has not judged; none where there is no review."""
         if not self.rules.has_review:
@@ -137,7 +138,7 @@ class Batch:
             reasons.append("the reviewer objects")
         return tuple(reasons)
 
-    @property
+    @cached_property
     def open_disputes(self) -> list[Key]:
         """Candidates in dispute without a ruling."""
         return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
@@ -150,7 +151,7 @@ class Batch:
         types = set(self.typings.get(key, {}).values())
         return types.pop() if len(types) == 1 else None
 
-    @property
+    @cached_property
     def nodules(self) -> list[Key]:
         """Candidates that are nodules: not in dispute, or accepted by a ruling."""
         return [

@@ -5,7 +5,7 @@ reason and changes nothing, or becomes one event. Nobody sees another's reading 
 and no reader of a batch before it is released.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -22,7 +22,7 @@ from nodulebench.annotate.actions import (
     SubmitReading,
     TypeNodule,
 )
-from nodulebench.annotate.batch import NIFDC, Batch, State, WorkflowRules, batches_of
+from nodulebench.annotate.batch import NIFDC, Batch, State, WorkflowRules, after, batches_of
 from nodulebench.annotate.consistency import Box, Candidate, check_consistency
 from nodulebench.annotate.events import Event, next_event
 from nodulebench.annotate.people import PROGRAM, Roster, check_roster
@@ -78,22 +78,45 @@ class Workflow:
         Raises:
             InputError: with the reason, if the action is not allowed or cannot be.
         """
+        return self.perform_all(events, [(actor_id, action)], at)[0]
+
+    def perform_all(
+        self, events: Sequence[Event], actions: Iterable[tuple[str, Action]], at: datetime
+    ) -> list[Event]:
+        """The events that actions, one after another, become: all of them or none.
+
+        Raises:
+            InputError: with the reason, if one of them is not allowed or cannot be.
+        """
+        batches = self.batches(events)
+        done = list(events)
+        for actor_id, wanted in actions:
+            action = self._allowed(batches, actor_id, wanted)
+            done.append(_event(done, actor_id, action, at))
+            batches[action.batch_id] = (
+                Batch(action, self._teams[action.team_id], self.rules)
+                if isinstance(action, OpenBatch)
+                else after(batches[action.batch_id], actor_id, action)
+            )
+        return done[len(events) :]
+
+    def _allowed(self, batches: dict[str, Batch], actor_id: str, action: Action) -> Action:
+        """The action, with what the program adds to it; refused with an InputError."""
         if actor_id != PROGRAM:
             self.roster.person(actor_id)
-        batches = self.batches(events)
         if isinstance(action, OpenBatch):
             problems = list(self._open_problems(action, actor_id, batches))
             if problems:
                 raise InputError(problems)
-            return _event(events, actor_id, action, at)
+            return action
         batch = _known_batch(batches, action.batch_id)
         _require_state(batch, action)
         problem = self._refusal(batch, actor_id, action)
         if problem is not None:
             raise InputError(problem)
         if isinstance(action, CheckBatch):
-            action = action.model_copy(update={"checks": _checks(batch)})
-        return _event(events, actor_id, action, at)
+            return action.model_copy(update={"checks": _checks(batch)})
+        return action
 
     def visible_readings(
         self, events: Sequence[Event], actor_id: str, batch_id: str

@@ -194,16 +194,16 @@ def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> list[Event
     cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
     said = read_submission(path, desk.workflow.cases)
     events = desk.store.read()
-    known = len(events)
-    for reading in readings_of(said, cases, reader_id):
-        step = SubmitReading(batch_id=batch_id, reading=reading)
-        events.append(desk.workflow.perform(events, reader_id, step, datetime.now(UTC)))
-    if desk.workflow.batches(events)[batch_id].state == "checking":
-        check = CheckBatch(batch_id=batch_id)
-        events.append(desk.workflow.perform(events, PROGRAM, check, datetime.now(UTC)))
-    for event in events[known:]:
+    steps: list[tuple[str, Action]] = [
+        (reader_id, SubmitReading(batch_id=batch_id, reading=reading))
+        for reading in readings_of(said, cases, reader_id)
+    ]
+    if not {reader for _, reader in desk.batch(batch_id).missing_readings} - {reader_id}:
+        steps.append((PROGRAM, CheckBatch(batch_id=batch_id)))
+    done = desk.workflow.perform_all(events, steps, datetime.now(UTC))
+    for event in done:
         desk.store.append(event)
-    return events[known:]
+    return done
 
 
 def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
