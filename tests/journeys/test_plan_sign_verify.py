@@ -119,6 +119,14 @@ def test_another_test_set_than_the_planned_one_has_no_verdict(desk: Path, capsys
     assert run("verify result") == 0
 
 
+def test_a_plan_for_a_fold_is_the_plan_of_that_fold(desk: Path, capsys) -> None:
+    (desk / "fold.csv").write_text("scan1\nscan3\n")
+    assert freeze("--bootstraps 50 --series fold.csv") == 0
+    assert "acceptance: luna16, 2 cases, protocol luna16" in capsys.readouterr().out
+    assert evaluate("--series fold.csv") == 0
+    assert "  mine: passed" in capsys.readouterr().out
+
+
 def test_options_that_differ_from_the_plan_are_refused_all_at_once(desk: Path, capsys) -> None:
     freeze()
     capsys.readouterr()
@@ -205,6 +213,8 @@ def test_an_encrypted_key(desk: Path, capsys) -> None:
     assert "key.pem: cannot be opened with this passphrase" in capsys.readouterr().err
     assert run("sign result --key key.pem --passphrase-file empty") == 1
     assert "empty: has no passphrase in its first line" in capsys.readouterr().err
+    assert run("sign result --key key.pem --passphrase-file none") == 1
+    assert "none: cannot be read as text" in capsys.readouterr().err
     assert run("sign result --key key.pem --passphrase-file secret") == 0
     assert run("verify result --public-key key.pub.pem") == 0
 

@@ -11,6 +11,7 @@ from evaluated_folder import write_small_evaluation
 from nodulebench.errors import InputError
 from nodulebench.formats.manifest import MANIFEST, write_manifest
 from nodulebench.formats.signature import new_key, sign_folder
+from nodulebench.model.protocol import TestProtocol
 from nodulebench.workflows.verify import Originals, Verification, verify_folder
 
 
@@ -229,6 +230,19 @@ def test_a_document_that_would_take_for_ever_is_refused(folder: Path) -> None:
     ]
 
 
+def test_a_rule_that_nobody_knows_is_told(folder: Path) -> None:
+    def change(document) -> None:
+        document["protocol"]["rules"][0]["name"] = "center_hti"
+        protocol = TestProtocol.model_validate(document["protocol"])
+        document["digests"]["protocol"] = protocol.digest
+        document["comparisons"] = []
+
+    change_document(folder, change)
+    write_manifest(folder)
+    (line,) = lines(verify_folder(folder))
+    assert "there is no mark rule 'center_hti'. Did you mean 'center_hit'" in line
+
+
 def test_a_folder_without_a_manifest_is_told_but_recomputed(folder: Path) -> None:
     (folder / MANIFEST).unlink()
     found = verify_folder(folder)
@@ -350,4 +364,21 @@ def test_marks_that_are_missing_or_too_many_are_told(originals, tmp_path: Path) 
     assert lines(verify_folder(folder, originals=again)) == [
         "algorithm 'two': is evaluated, but its marks were not given.",
         "submission 'third': is none of the evaluated algorithms.",
+    ]
+
+
+def test_a_candidate_list_is_read_again(tmp_path: Path) -> None:
+    from nodulebench import evaluate_files
+
+    reference, one, _ = luna16(tmp_path)
+    one.write_text("seriesuid,coordX,coordY,coordZ,probability\nscan1,0,0,0,0.9\n")
+    listed = tmp_path / "candidates.csv"
+    listed.write_text("seriesuid,coordX,coordY,coordZ,class\nscan1,0,0,0,1\nscan2,9,9,9,0\n")
+    out = tmp_path / "out"
+    evaluate_files((one,), reference, bootstraps=5, candidates=listed, out=out)
+    again = Originals(reference, (one,), candidates=listed)
+    assert lines(verify_folder(out, originals=again)) == []
+    assert lines(verify_folder(out, originals=Originals(reference, (one,)))) == [
+        'evaluation.json algorithms[0].notices[0]: written "The marks score 1 of the 2 candidates '
+        'in candidates.csv.", recomputed nothing'
     ]
