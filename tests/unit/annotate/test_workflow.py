@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from nodulebench.annotate.actions import (
     TypeNodule,
 )
 from nodulebench.annotate.batch import ITU, NIFDC
+from nodulebench.annotate.events import check_chain
 from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
 from nodulebench.annotate.storage import FileStore, MemoryStore, act
 from nodulebench.annotate.workflow import Workflow
@@ -282,3 +284,64 @@ def test_of_two_simultaneous_steps_one_is_refused(kind: str, tmp_path: Path) -> 
         store.append(event)
     assert store.read() == [event]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("actor", "changes", "what"),
+    [
+        ("r1", {}, "'r1' is no organiser and cannot open it."),
+        ("office", {"case_ids": ("z",)}, "case 'z' is not in the table of cases."),
+        ("office", {"case_ids": ("a", "a")}, "case 'a' is listed more than once."),
+        ("office", {"team_id": "three"}, "team 'three': is not known. Known: one, two."),
+    ],
+)
+def test_a_batch_that_cannot_be_is_not_opened(desk: Desk, actor, changes, what: str) -> None:
+    fields = {"batch_id": "b1", "team_id": "one", "case_ids": ("a",), "reviewer_id": "lead2"}
+    with pytest.raises(InputError, match=re.escape(what)):
+        desk.does(actor, OpenBatch(**fields | changes))
+    assert desk.store.read() == []
+
+
+def test_a_team_has_as_many_readers_as_the_workflow_wants() -> None:
+    rules = NIFDC.model_copy(update={"readers": 4})
+    desk = Desk(Workflow(two_teams(), small_cases("a"), rules))
+    with pytest.raises(InputError, match="one has 3 readers, not 4"):
+        desk.opens()
+    itu = Desk(Workflow(two_teams(), small_cases("a"), ITU))
+    with pytest.raises(InputError, match="the workflow 'fg-ai4h' has no review"):
+        itu.opens()
+
+
+def test_review_and_arbitration_happen_once_by_those_who_may(desk: Desk) -> None:
+    desk.opens()
+    desk.reads("r1", SHARED, LONE)
+    desk.reads("r2", SHARED)
+    desk.reads("r3", SHARED)
+    with pytest.raises(InputError, match="'office' is not the program itself"):
+        desk.does("office", CheckBatch(batch_id="b1"))
+    desk.checks()
+    desk.types("r2", "candidate-1")
+    desk.types("r1", "candidate-2")
+    with pytest.raises(InputError, match="'lead1' is not the reviewer 'lead2'"):
+        desk.reviews("lead1", "candidate-1", True)
+    desk.reviews("lead2", "candidate-1", True)
+    with pytest.raises(InputError, match="was reviewed before"):
+        desk.reviews("lead2", "candidate-1", False)
+    desk.reviews("lead2", "candidate-2", True)
+    with pytest.raises(InputError, match="'lead2' is not an arbitrator who has not read"):
+        desk.rules("lead2", "candidate-2", False)
+    with pytest.raises(InputError, match="'r1' is not an arbitrator"):
+        desk.releases("r1")
+    with pytest.raises(InputError, match="'candidate-1': is not in dispute"):
+        desk.rules("judge1", "candidate-1", False)
+    desk.rules("judge1", "candidate-2", True, "solid")
+    with pytest.raises(InputError, match="'candidate-2': was settled before"):
+        desk.rules("judge2", "candidate-2", False)
+
+
+def test_an_event_that_does_not_follow_is_found(desk: Desk) -> None:
+    desk.opens()
+    desk.reads("r1", SHARED)
+    first, second = desk.store.read()
+    with pytest.raises(InputError, match=r"log event 2: does not follow from the event before it"):
+        check_chain([first.model_copy(update={"change": "other"}), second], "log")

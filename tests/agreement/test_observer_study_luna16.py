@@ -1,0 +1,14 @@
+"""LUNA16's observer study began with 222 false positives: 0.25 per scan of 888 scans."""
+
+from pathlib import Path
+
+from nodulebench.workflows.observer_files import select_files
+
+
+def test_a_quarter_per_scan_of_a_public_submission_is_222_marks(
+    luna16_data: Path, tmp_path: Path
+) -> None:
+    marks = luna16_data / "submissions" / "deeplung_dpn26_888.csv.gz"
+    found = select_files(marks, luna16_data, tmp_path / "study", rate=0.25)
+    assert found.flow["false_positives"] == found.suspects.height == 222
+    assert found.suspects["score"].is_sorted(descending=True)
