@@ -24,9 +24,10 @@ from nodulebench.annotate.actions import (
 )
 from nodulebench.annotate.batch import NIFDC, Batch, State, WorkflowRules, after, batches_of
 from nodulebench.annotate.consistency import Box, Candidate, check_consistency
-from nodulebench.annotate.events import Event, next_event
+from nodulebench.annotate.events import Event
 from nodulebench.annotate.people import PROGRAM, Roster, check_roster
 from nodulebench.annotate.reading import Reading, check_reading
+from nodulebench.annotate.record import event_of
 from nodulebench.errors import InputError, Problem
 
 STATE_OF_STEP: dict[str, State] = {
@@ -92,7 +93,7 @@ class Workflow:
         done = list(events)
         for actor_id, wanted in actions:
             action = self._allowed(batches, actor_id, wanted)
-            done.append(_event(done, actor_id, action, at))
+            done.append(event_of(done, actor_id, action, at))
             batches[action.batch_id] = (
                 Batch(action, self._teams[action.team_id], self.rules)
                 if isinstance(action, OpenBatch)
@@ -342,44 +343,3 @@ def _checks(batch: Batch) -> tuple[object, ...]:
         )
         for case_id in batch.order.case_ids
     )
-
-
-def _event(events: Sequence[Event], actor_id: str, action: Action, at: datetime) -> Event:
-    case_id, change = _words(action)
-    return next_event(
-        events,
-        at=at,
-        actor_id=actor_id,
-        step=action.step,
-        batch_id=action.batch_id,
-        case_id=case_id,
-        change=change,
-        payload=action.model_dump(mode="json"),
-    )
-
-
-def _words(action: Action) -> tuple[str | None, str]:
-    """The case that an action is about, and what it changes."""
-    match action:
-        case OpenBatch():
-            return None, f"{len(action.case_ids)} cases for {action.team_id}"
-        case SubmitReading(reading=reading):
-            return reading.case_id, f"{len(reading.findings)} findings"
-        case CheckBatch(checks=checks):
-            count = sum(len(one.inconsistent_slices) for one in checks)
-            found = sum(len(one.candidates) for one in checks)
-            return None, f"{found} candidates, {count} inconsistent slices"
-        case TypeNodule():
-            return action.case_id, f"{action.candidate_id} is {action.type}"
-        case ReviewNodule():
-            verdict = "agreed" if action.agrees else "objected"
-            return action.case_id, f"{action.candidate_id} {verdict}{_quoted(action.comment)}"
-        case ArbitrateNodule():
-            ruling = f"a nodule, {action.type}" if action.is_nodule else "no nodule"
-            return action.case_id, f"{action.candidate_id} is {ruling}{_quoted(action.comment)}"
-        case ReleaseBatch():
-            return None, "released"
-
-
-def _quoted(comment: str) -> str:
-    return f": {comment}" if comment else ""
