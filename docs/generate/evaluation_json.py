@@ -28,6 +28,12 @@ MEANINGS = {
     "reference.patients": "patients; a case without one is its own",
     "reference.findings": "rows of NODULES, ignored ones included",
     "reference.ignored_findings": "findings on which a mark counts neither way",
+    "reference.diameters.from_mm": "where the first size of the histogram starts",
+    "reference.diameters.width_mm": "width of each of its bins",
+    "reference.diameters.counts": "nodules to find in each bin",
+    "reference.diameters.peak_mm": "upper edge of the fullest bin",
+    "reference.diameters.expected": "nodules in each bin by the exponential that fits those above "
+    "the peak; empty with too few",
     "notices": "what a reader must know about how the reference was read",
     "algorithms[].name": "name of the algorithm",
     "algorithms[].digest": "SHA-256 of the submission as received",
@@ -69,6 +75,10 @@ MEANINGS = {
     "malignant nodules",
     "algorithms[].rules.<rule>.extras.malignancy_cuts": "sensitivity and specificity at each cut "
     "of the malignancy grades",
+    "algorithms[].rules.<rule>.extras.misses_by_type_and_size": "nodules and misses for each type "
+    "and size, where the protocol asks for both",
+    "algorithms[].rules.<rule>.extras.worst_cases": "the ten cases with most misses, and with most "
+    "false positives",
     "algorithms[].rules.<rule>.notices": "what was noticed on applying the rule",
     "algorithms[].rule_differences[].base_rule": "the rule that the comparison starts from",
     "algorithms[].rule_differences[].rule": "the rule compared with it",

@@ -6,9 +6,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from nodulebench.report.language import Language
 from nodulebench.report.numbers import UNDEFINED, decimals, interval, significant, whole
 from nodulebench.report.svg import rate_bar
-from nodulebench.report.words import in_words
 
 NOTHING = Markup()
 
@@ -54,7 +54,8 @@ class Cell:
 class Notes:
     """The notes of one table: equal reasons share a letter."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Language) -> None:
+        self.say = say
         self._letters: dict[str, str] = {}
 
     def letter(self, reason: str) -> str:
@@ -65,7 +66,7 @@ class Notes:
 
     def all(self) -> list[tuple[str, str]]:
         """Every letter with its reason."""
-        return [(letter, reason) for reason, letter in self._letters.items()]
+        return [(letter, self.say.message(reason)) for reason, letter in self._letters.items()]
 
 
 def words(text: str, hint: str = "") -> Cell:
@@ -95,9 +96,11 @@ def count(value: int | None) -> Cell:
 
 def undefined(reason: str, notes: Notes, columns: int = 1) -> Cell:
     """A dash with the reason in a note; one that stands for many columns says the reason itself."""
+    told = notes.say.message(reason)
     if columns > 1:
-        return Cell(f"{UNDEFINED}  not applicable: {reason}", kind="words", columns=columns)
-    return Cell(UNDEFINED, note=notes.letter(reason), hint=reason)
+        text = notes.say("cell.not_applicable", reason=told)
+        return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
+    return Cell(UNDEFINED, note=notes.letter(reason), hint=told)
 
 
 def estimate(value: dict[str, Any] | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
@@ -106,9 +109,9 @@ def estimate(value: dict[str, Any] | None, notes: Notes, *, bar_scale: float = 0
     With a ``bar_scale`` a bar stands below it, from 0 to that value.
     """
     if value is None:
-        return undefined("not computed under this rule", notes)
+        return undefined(notes.say("cell.not_computed"), notes)
     if value["value"] is None:
-        return undefined(value.get("reason") or "undefined on these cases", notes)
+        return undefined(value.get("reason") or notes.say("cell.undefined"), notes)
     reason = value.get("reason", "")
     return Cell(
         decimals(value["value"]),
@@ -120,13 +123,13 @@ def estimate(value: dict[str, Any] | None, notes: Notes, *, bar_scale: float = 0
     )
 
 
-def any_cell(value: Any) -> Cell:
+def any_cell(value: Any, say: Language) -> Cell:
     """A cell for a value of any JSON kind."""
     match value:
         case None:
             return Cell(UNDEFINED)
         case bool():
-            return words("yes" if value else "no")
+            return words(say.word("yes" if value else "no"))
         case int():
             return count(value)
         case float():
@@ -134,9 +137,9 @@ def any_cell(value: Any) -> Cell:
         case "inf":
             return Cell("∞")
         case {"value": None}:
-            return Cell(UNDEFINED, hint=str(value.get("reason", "")))
+            return Cell(UNDEFINED, hint=say.message(str(value.get("reason", ""))))
         case {"value": float() | int() as figure}:
             return Cell(decimals(figure), bounds=interval(value))
         case list():
-            return words(", ".join(in_words(str(item)) for item in value))
-    return words(in_words(str(value)))
+            return words(say.listed(say.word(str(item)) for item in value))
+    return words(say.word(str(value)))

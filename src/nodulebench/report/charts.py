@@ -9,33 +9,15 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from nodulebench.model.arrays import FloatArray
-from nodulebench.report.svg import (
-    HEIGHT,
-    LEFT,
-    TOP,
-    WIDTH,
-    Axis,
-    Line,
-    Style,
-    corners,
-    key_sample,
-    plot,
-)
+from nodulebench.report.axes import Axis
+from nodulebench.report.language import Language
+from nodulebench.report.styles import Fill, Style
+from nodulebench.report.svg import HEIGHT, LEFT, TOP, WIDTH, Line, corners, plot
 
 MOST_BANDS = 4
 """Beyond so many series bands would hide each other."""
 PRECISION = 100_000
 """Readings in the page are whole numbers of 1/100,000."""
-
-TOOLS = (
-    '<div class="tools" hidden><button type="button" data-do="in" aria-label="Zoom in">+</button>'
-    '<button type="button" data-do="out" aria-label="Zoom out">−</button>'
-    '<button type="button" data-do="all">Whole plot</button></div>'
-)
-PROMPT = (
-    '<p class="reading" aria-live="polite" hidden>Point at the plot or use the arrow keys to read '
-    "values; drag to zoom.</p>"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +35,42 @@ class Chart:
 
     title: str
     picture: Markup
-    legend: tuple[tuple[str, Style], ...] = ()
+    legend: tuple[tuple[str, Style | Fill], ...] = ()
+    remarks: tuple[str, ...] = ()
     readings: dict[str, Any] | None = None
     """What the page's script needs to read values off the plot; None: a small, still plot."""
-    remarks: tuple[str, ...] = ()
+    controls: str = ""
+    """What the page shows to read and zoom with."""
+    is_narrow: bool = False
+    """Whether three of them fit side by side."""
 
     def __html__(self) -> str:
         title = f"<figcaption><h3>{escape(self.title)}</h3></figcaption>"
-        if self.readings is None:
-            return f'<figure class="small">{title}{self.picture}</figure>\n'
         legend = "".join(
-            f"<li>{key_sample(style)}<span>{escape(name)}</span><output></output></li>"
+            f"<li>{style.sample}<span>{escape(name)}</span><output></output></li>"
             for name, style in self.legend
         )
+        legend = f'<ul class="legend">{legend}</ul>' if legend else ""
         remarks = "".join(f'<p class="remark">{escape(text)}</p>' for text in self.remarks)
+        if self.readings is None:
+            kind = "small narrow" if self.is_narrow else "small"
+            return f'<figure class="{kind}">{title}{self.picture}{legend}{remarks}</figure>\n'
         # nothing but "</" can end a script element, so "<" must not stand in its data
         data = json.dumps(self.readings, separators=(",", ":")).replace("<", "\\u003c")
         return (
             f'<figure class="chart">{title}<div class="canvas" tabindex="0">{self.picture}</div>'
-            f'<div class="aside"><ul class="legend">{legend}</ul>{PROMPT}{TOOLS}{remarks}</div>'
+            f'<div class="aside">{legend}{self.controls}{remarks}</div>'
             f'<script type="application/json">{data}</script></figure>\n'
         )
 
 
 def readable_chart(
-    title: str, x_axis: Axis, y_axis: Axis, series: Sequence[Series], remarks: tuple[str, ...]
+    title: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    series: Sequence[Series],
+    remarks: tuple[str, ...],
+    say: Language,
 ) -> Chart:
     """A chart whose values can be read off on the page; y runs from 0 to 1."""
     return Chart(
@@ -90,18 +83,31 @@ def readable_chart(
                 "low": x_axis.low,
                 "high": x_axis.high,
                 "log": x_axis.is_log,
-                "name": x_axis.title,
             },
+            "at": say("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
+            "score": say("chart.score"),
             "unit": PRECISION,
             "series": [_readings(one, x_axis) for one in series],
         },
         remarks=remarks,
+        controls=_controls(say),
     )
 
 
-def still_chart(title: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
+def _controls(say: Language) -> str:
+    """The prompt and the buttons; the page's script shows them."""
+    return (
+        f'<p class="reading" aria-live="polite" hidden>{escape(say("chart.prompt"))}</p>'
+        '<div class="tools" hidden>'
+        f'<button type="button" data-do="in" aria-label="{escape(say("chart.zoom_in"))}">+</button>'
+        f'<button type="button" data-do="out" aria-label="{escape(say("chart.zoom_out"))}">−'
+        f'</button><button type="button" data-do="all">{escape(say("chart.whole"))}</button></div>'
+    )
+
+
+def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
     """A small chart of one line, to look at."""
-    return Chart(title, plot(x_axis, y_axis, [line], f"{title} against {x_axis.title}"))
+    return Chart(title, plot(x_axis, y_axis, [line], description))
 
 
 def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:

@@ -8,27 +8,22 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench.report.axes import Axis
 from nodulebench.report.charts import MOST_BANDS, Chart, Series, readable_chart
+from nodulebench.report.language import Language
 from nodulebench.report.numbers import decimals, percent, rate
-from nodulebench.report.svg import WIDTH, Axis, Line, Style
-from nodulebench.report.words import in_words
+from nodulebench.report.results import Document, rules_of
+from nodulebench.report.styles import Style
+from nodulebench.report.svg import WIDTH, Line
 
 LEAST_LABEL_GAP = 46
 FIFTHS = tuple((n / 5, f"{n / 5:.1f}") for n in range(6))
-OTHER_CURVES = {
-    "precision_recall": ("Precision and recall", "recall", "precision"),
-    "afroc": ("AFROC", "normal cases with a false positive", "sensitivity"),
-    "wafroc": ("wAFROC", "normal cases with a false positive", "weighted sensitivity"),
-    "case_roc": ("ROC of cases", "normal cases called abnormal", "abnormal cases called abnormal"),
-    "lroc": ("LROC", "normal cases called abnormal", "abnormal cases correctly located"),
-    "malignancy_roc": ("ROC of malignancy", "1 − specificity", "sensitivity"),
-}
-"""Curves drawn on two linear axes from 0 to 1: title, x and y."""
+OTHER_CURVES = ("precision_recall", "afroc", "wafroc", "case_roc", "lroc", "malignancy_roc")
+"""Curves drawn on two linear axes from 0 to 1."""
 TOLERANCE = "froc_tolerance_"
 TOLERANCES_SHOWN = ("0", "0.5", "inf")
 """The tolerances for size error whose FROC curves are drawn, as in Fotin 2008."""
 
-Document = dict[str, Any]
 Curves = dict[tuple[str, str, str], pl.DataFrame]
 
 
@@ -38,12 +33,12 @@ def by_curve(curves: pl.DataFrame) -> Curves:
     return {(str(key[0]), str(key[1]), str(key[2])): part for key, part in parts.items()}
 
 
-def froc_charts(document: Document, curves: Curves) -> list[Chart]:
+def froc_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
     """The FROC: one chart of all rules for one algorithm, otherwise one chart for each rule."""
-    x_axis = rate_axis(document["protocol"]["operating_points"])
-    y_axis = Axis("sensitivity", 0.0, 1.0, FIFTHS)
+    x_axis = rate_axis(document["protocol"]["operating_points"], say)
+    y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
     charts = []
-    for title, members in _groups(document):
+    for title, members in _groups(document, say):
         found = _found(curves, members, "froc")
         if not found:
             continue
@@ -55,61 +50,73 @@ def froc_charts(document: Document, curves: Curves) -> list[Chart]:
             line = series[0].line
             labelled = replace(line, points=_with_labels(line.points, x_axis))
             series = [replace(series[0], line=labelled)]
-        remarks = [*_band_remarks(document, series)]
-        remarks.append("Markers: the protocol's operating points.")
+        remarks = [*_band_remarks(document, series, say), say("curve.markers")]
         if any(one.line.x[-1] < x_axis.high for one in series):
-            remarks.append("Dotted: beyond the last mark, where the last value holds.")
-        remarks += _left_out(members, found)
-        charts.append(readable_chart(f"FROC: {title}", x_axis, y_axis, series, tuple(remarks)))
+            remarks.append(say("curve.dotted"))
+        remarks += _left_out(members, found, say)
+        heading = say("curve.title", curve="FROC", of=title)
+        charts.append(readable_chart(heading, x_axis, y_axis, series, tuple(remarks), say))
     return charts
 
 
-def other_charts(document: Document, curves: Curves) -> list[Chart]:
+def other_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
     """The curves other than FROC that the evaluation holds."""
     charts = []
-    for curve, (name, x_name, y_name) in OTHER_CURVES.items():
-        for title, members in _groups(document):
+    for curve in OTHER_CURVES:
+        for title, members in _groups(document, say):
             found = _found(curves, members, curve)
             if found:
-                x_axis, y_axis = Axis(x_name, 0.0, 1.0, FIFTHS), Axis(y_name, 0.0, 1.0, FIFTHS)
+                x_axis, y_axis = (
+                    Axis(say(f"curve.{curve}.{one}"), 0.0, 1.0, FIFTHS) for one in "xy"
+                )
                 series = list(found.values())
-                remarks = (*_band_remarks(document, series), *_left_out(members, found))
-                charts.append(readable_chart(f"{name}: {title}", x_axis, y_axis, series, remarks))
+                remarks = (*_band_remarks(document, series, say), *_left_out(members, found, say))
+                heading = say("curve.title", curve=say(f"curve.{curve}"), of=title)
+                charts.append(readable_chart(heading, x_axis, y_axis, series, remarks, say))
     return charts
 
 
-def tolerance_chart(document: Document, curves: Curves, algorithm: str, rule: str) -> list[Chart]:
+def tolerance_chart(
+    document: Document, curves: Curves, algorithm: str, rule: str, say: Language
+) -> list[Chart]:
     """The FROC of one result under some tolerances for size error."""
     series = [
-        _series(f"tolerance {'∞' if mm == 'inf' else mm} mm", table, Style(number))
+        _series(say("curve.tolerance", mm="∞" if mm == "inf" else mm), table, Style(number))
         for number, mm in enumerate(TOLERANCES_SHOWN)
         if (table := curves.get((algorithm, rule, f"{TOLERANCE}{mm}"))) is not None
     ]
     if not series:
         return []
-    x_axis = rate_axis(document["protocol"]["operating_points"])
-    y_axis = Axis("sensitivity", 0.0, 1.0, FIFTHS)
-    return [readable_chart("FROC by tolerance for size error", x_axis, y_axis, series, ())]
+    x_axis = rate_axis(document["protocol"]["operating_points"], say)
+    y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
+    return [readable_chart(say("curve.by_tolerance"), x_axis, y_axis, series, (), say)]
 
 
-def rate_axis(operating_points: list[float]) -> Axis:
+def rate_axis(operating_points: list[float], say: Language) -> Axis:
     """Rates of false positives on a log2 axis, 1/8 to 8 and as far as the operating points go."""
     low = min(-3, floor(log2(min(operating_points, default=1))))
     high = max(3, ceil(log2(max(operating_points, default=1))))
     ticks = tuple((2.0**power, rate(2.0**power)) for power in range(low, high + 1))
-    return Axis("false positives per case (log scale)", 2.0**low, 2.0**high, ticks, is_log=True)
+    return Axis(
+        say("axis.fp_per_case_log"),
+        2.0**low,
+        2.0**high,
+        ticks,
+        is_log=True,
+        reading=say("axis.fp_per_case"),
+    )
 
 
 Member = tuple[str, tuple[str, str]]
 
 
-def _groups(document: Document) -> list[tuple[str, list[Member]]]:
+def _groups(document: Document, say: Language) -> list[tuple[str, list[Member]]]:
     """The charts to draw: title, and for each series its name, algorithm and rule."""
     algorithms = [one["name"] for one in document["algorithms"]]
-    rules = list(dict.fromkeys(rule for one in document["algorithms"] for rule in one["rules"]))
+    rules = rules_of(document)
     if len(algorithms) == 1:
-        return [(algorithms[0], [(in_words(rule), (algorithms[0], rule)) for rule in rules])]
-    return [(in_words(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
+        return [(algorithms[0], [(say.word(rule), (algorithms[0], rule)) for rule in rules])]
+    return [(say.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
 
 
 def _found(curves: Curves, members: list[Member], curve: str) -> dict[tuple[str, str], Series]:
@@ -162,13 +169,14 @@ def _with_labels(
     return tuple((x, y, decimals(y)) for x, y, _ in points)
 
 
-def _band_remarks(document: Document, series: list[Series]) -> Iterator[str]:
+def _band_remarks(document: Document, series: list[Series], say: Language) -> Iterator[str]:
     if any(one.line.band is not None for one in series):
-        level = percent(document["protocol"]["interval"]["level"])
-        yield f"Shaded: {level} bootstrap band, point by point."
+        yield say("curve.band", level=percent(document["protocol"]["interval"]["level"]))
 
 
-def _left_out(members: list[Member], found: dict[tuple[str, str], Series]) -> Iterator[str]:
+def _left_out(
+    members: list[Member], found: dict[tuple[str, str], Series], say: Language
+) -> Iterator[str]:
     names = [name for name, key in members if key not in found]
     if names:
-        yield f"Without such a curve: {', '.join(names)}."
+        yield say("curve.without", names=say.listed(names))

@@ -3,154 +3,147 @@
 from typing import Any
 
 from nodulebench.report.cells import Cell, code, head, words
+from nodulebench.report.language import Language
 from nodulebench.report.numbers import percent, rate, significant, whole
+from nodulebench.report.results import Document, pairs
 from nodulebench.report.tables import Table
-from nodulebench.report.words import RULES, RULES_FOR_USES, in_words
-
-INTERPOLATIONS = {
-    "linear": "straight lines between neighbouring points of the curve",
-    "step": "the best sensitivity reached with no more false positives than allowed",
-    "luna16": "as the official LUNA16 program reads it, rounding included",
-}
-METHODS = {
-    "percentile": "percentile bootstrap",
-    "bca": "bias-corrected and accelerated bootstrap (BCa)",
-    "jackknife": "jackknife with normal bounds",
-    "luna16": "bootstrap of the official LUNA16 program, bounds by sorted index",
-}
-TIES = {
-    "drop": "marks tied across the cap are dropped",
-    "keep": "marks tied across the cap are kept",
-    "file_order": "ties are cut in file order",
-}
 
 
-def rules_table(document: dict[str, Any]) -> Table:
+def rules_table(document: Document, say: Language) -> Table:
     """The rules in words, with the parameters that differ from the published ones."""
     rows = [
         [
-            head(in_words(rule["name"])),
-            words(RULES.get(rule["name"], "")),
+            head(say.word(rule["name"])),
+            words(say.rule(rule["name"])),
             words(
-                ", ".join(
-                    f"{in_words(name)} = {value}" for name, value in rule["parameters"].items()
+                say.listed(
+                    f"{say.word(name)} = {value}" for name, value in rule["parameters"].items()
                 )
-                or "as published"
+                or say("rules.as_published")
             ),
         ]
         for rule in document["protocol"]["rules"]
     ]
-    return Table(
-        "Rules: what counts as a hit", [words("Rule"), words("A hit"), words("Parameters")], rows
-    )
+    heads = [words(say(key)) for key in ("head.rule", "rules.hit", "rules.parameters")]
+    return Table(say("rules.caption"), heads, rows)
 
 
-def uses_table(document: dict[str, Any]) -> Table | None:
-    """Which rule suits which intended use, where the report has several."""
-    named = [rule["name"] for rule in document["protocol"]["rules"]]
-    rows = [[head(in_words(rule)), words(use)] for rule, use in RULES_FOR_USES if rule in named]
-    if len(rows) < 2:
-        return None
-    return Table(
-        "Which rule for which use", [words("Rule"), words("Suits")], rows,
-        remark="After Wang et al., Frontiers in Public Health 10 (2022).",
-    )  # fmt: skip
-
-
-def protocol_table(document: dict[str, Any]) -> Table:
+def protocol_table(document: Document, say: Language) -> Table:
     """The protocol's effective values."""
     protocol, reference = document["protocol"], document["reference"]
-    points = ", ".join(rate(point) for point in protocol["operating_points"])
+    points = say.listed(rate(point) for point in protocol["operating_points"])
+    threshold = protocol["score_threshold"]
+    bins = ", ".join(f"{cut:g}" for cut in protocol["size_bins_mm"])
     facts = [
-        ("Protocol", protocol["name"] + (f": {protocol['title']}" if protocol["title"] else "")),
-        ("Source", protocol["citation"]),
-        ("Test set", _reference(reference)),
-        ("Rule of the reference standard", in_words(protocol["reference_rule"])),
-        ("Intended use", _scope(protocol)),
-        ("Size limit", _size_limit(protocol["size_limit"])),
-        ("Assignment of marks to nodules", protocol["assignment"]),
-        ("Further marks on a nodule", in_words(protocol["duplicates"])),
-        ("Marks judged", _cap(protocol)),
-        ("Score threshold", "none" if protocol["score_threshold"] is None
-         else significant(protocol["score_threshold"])),
-        ("Operating points", f"{points} false positives per case"),
-        ("Reading of the curve", INTERPOLATIONS[protocol["interpolation"]]),
-        ("Size bins", ", ".join(f"{cut:g}" for cut in protocol["size_bins_mm"]) + " mm, half-open"),
-        ("Smallest stratum with a rate", f"{protocol['minimum_stratum']} nodules"),
-        ("Intervals", _interval(protocol["interval"])),
-        ("Seed", str(protocol["seed"])),
+        ("name", protocol["name"] + (f": {protocol['title']}" if protocol["title"] else "")),
+        ("source", protocol["citation"]),
+        ("test_set", _reference(reference, say)),
+        ("reference_rule", say.word(protocol["reference_rule"])),
+        ("intended_use", _scope(protocol, say)),
+        ("size_limit", _size_limit(protocol["size_limit"], say)),
+        ("assignment", say.word(protocol["assignment"])),
+        ("duplicates", say.word(protocol["duplicates"])),
+        ("marks_judged", _cap(protocol, say)),
+        ("score_threshold", say.word("none") if threshold is None else significant(threshold)),
+        ("operating_points", say("protocol.points", points=points)),
+        ("reading", say(f"interpolation.{protocol['interpolation']}")),
+        ("size_bins", say("protocol.half_open", bins=bins)),
+        ("smallest_stratum", say("protocol.nodules", count=protocol["minimum_stratum"])),
+        ("intervals", interval_words(protocol["interval"], say)),
+        ("seed", str(protocol["seed"])),
     ]  # fmt: skip
-    rows = [[head(name), words(fact)] for name, fact in facts if fact]
-    return Table("Protocol, effective values", [], rows)
+    rows = [[head(say(f"protocol.{name}")), words(fact)] for name, fact in facts if fact]
+    return Table(say("protocol.caption"), [], rows)
 
 
-def identity_table(document: dict[str, Any]) -> Table:
+def identity_table(document: Document, say: Language) -> Table:
     """Version and digests that tie the numbers to their inputs."""
     rows = [[head("NoduleBench"), code(document["version"])]]
     rows += [
-        [head(in_words(name).capitalize()), code(digest)]
-        for name, digest in document["digests"].items()
+        [head(say.heading(name)), code(digest)] for name, digest in document["digests"].items()
     ]
     rows += [
-        [head(f"Submission {one['name']}"), code(one["digest"] or "none: not read from a file")]
+        [
+            head(say("identity.submission", name=one["name"])),
+            code(one["digest"] or say("identity.no_file")),
+        ]
         for one in document["algorithms"]
     ]
-    return Table("Identity", [], rows)
+    return Table(say("identity.caption"), [], rows)
 
 
-def facts_table(document: dict[str, Any]) -> Table | None:
+def terms_table(document: Document, say: Language) -> Table | None:
+    """The figures of this report that have a term in IEEE 2802."""
+    names = dict.fromkeys(name for _, _, one in pairs(document) for name in one.get("figures", {}))
+    rows = [
+        [head(found.title), words(found.term), words(found.meaning)]
+        for name in names
+        if (found := say.figure(name)).term
+    ]
+    if not rows:
+        return None
+    heads = [words(say(key)) for key in ("terms.here", "terms.term", "figures.meaning")]
+    return Table(say("terms.caption"), heads, rows)
+
+
+def facts_table(document: Document, say: Language) -> Table | None:
     """What is known of the algorithms beyond their marks."""
     rows: list[list[Cell]] = [
-        [head(algorithm["name"]), words(in_words(name)), words(_listed(fact))]
+        [head(algorithm["name"]), words(say.word(name)), words(_listed(fact, say))]
         for algorithm in document["algorithms"]
         for name, fact in algorithm["facts"].items()
     ]
     if not rows:
         return None
-    return Table("Declared by the developers", [], rows)
+    return Table(say("facts.caption"), [], rows)
 
 
-def _listed(fact: Any) -> str:
-    return ", ".join(in_words(str(item)) for item in fact) if isinstance(fact, list) else str(fact)
+def interval_words(choice: dict[str, Any], say: Language) -> str:
+    """How intervals were made."""
+    method, unit = say(f"interval.{choice['method']}"), say.word(choice["unit"])
+    told = say("interval.over", level=percent(choice["level"]), method=method, unit=unit)
+    if choice["method"] != "jackknife":
+        if not choice["bootstraps"]:
+            return say("interval.none")
+        told += say("interval.replicates", count=whole(choice["bootstraps"]))
+    others = say.listed(say.word(one) for one in choice["others"])
+    return told + (say("interval.further", others=others) if others else "")
 
 
-def _reference(reference: dict[str, Any]) -> str:
-    counted = [
-        f"{whole(value)} {in_words(name)}"
+def _listed(fact: Any, say: Language) -> str:
+    return say.listed(say.word(str(item)) for item in fact) if isinstance(fact, list) else str(fact)
+
+
+def _reference(reference: dict[str, Any], say: Language) -> str:
+    counted = say.listed(
+        f"{whole(value)} {say.word(name)}"
         for name, value in reference.items()
         if isinstance(value, int)
-    ]
-    return f"{reference.get('name', '')}: {', '.join(counted)}"
+    )
+    return f"{reference.get('name', '')}: {counted}"
 
 
-def _scope(protocol: dict[str, Any]) -> str:
-    types = protocol["scope"]["types"]
-    told = f"nodules of type {_listed(types)}" if types else "nodules of every type"
-    if protocol["scope"]["uses_declaration"]:
-        told += ", narrowed to the types each algorithm is declared for"
-    return f"{told}; others are ignore regions" if types or "narrowed" in told else told
+def _scope(protocol: dict[str, Any], say: Language) -> str:
+    types, narrows = protocol["scope"]["types"], protocol["scope"]["uses_declaration"]
+    told = say("scope.types", types=_listed(types, say)) if types else say("scope.every_type")
+    if narrows:
+        told += say("scope.narrowed")
+    return told + say("scope.others_ignored") if types or narrows else told
 
 
-def _size_limit(limit: dict[str, Any] | None) -> str:
+def _size_limit(limit: dict[str, Any] | None, say: Language) -> str:
     if limit is None:
         return ""
     tolerance = "∞" if limit["tolerance_mm"] == "inf" else f"{limit['tolerance_mm']:g}"
-    return (
-        f"nodules of {limit['minimum_mm']:g} mm or more, tolerance {tolerance} mm for size error, "
-        f"reading '{in_words(limit['reading'])}'"
+    return say(
+        "protocol.limit",
+        minimum=f"{limit['minimum_mm']:g}",
+        tolerance=tolerance,
+        reading=say.word(limit["reading"]),
     )
 
 
-def _cap(protocol: dict[str, Any]) -> str:
+def _cap(protocol: dict[str, Any], say: Language) -> str:
     if protocol["mark_cap"] is None:
-        return "all"
-    return f"the best {protocol['mark_cap']} of each case; {TIES[protocol['ties']]}"
-
-
-def _interval(choice: dict[str, Any]) -> str:
-    told = f"{percent(choice['level'])}, {METHODS[choice['method']]} over {choice['unit']}s"
-    if choice["method"] != "jackknife":
-        if not choice["bootstraps"]:
-            return "none (no bootstrap replicates)"
-        told += f", {whole(choice['bootstraps'])} replicates"
-    return f"{told}; further: {_listed(choice['others'])}" if choice["others"] else told
+        return say("cap.all")
+    return say("cap.best", count=protocol["mark_cap"], ties=say(f"ties.{protocol['ties']}"))

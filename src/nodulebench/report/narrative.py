@@ -4,35 +4,40 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from nodulebench.report.groups import group_values, hardest_types
+from nodulebench.report.language import Language
 from nodulebench.report.numbers import (
-    PERCENT,
     decimals,
     interval,
     percent,
+    percent_of,
     rate,
     whole,
     with_interval,
 )
-from nodulebench.report.results import baseline_rule
-from nodulebench.report.words import figure_words, in_words
+from nodulebench.report.results import Document, baseline_rule, rules_of
 
 MOST_TOLD_SINGLY = 4
 """With more algorithms only the extremes are named."""
+LEAST_GROUP = 3
+"""From so many algorithms on they are also told as a group."""
 RANKED_STRATA = ("type", "size", "density")
 
 Result = dict[str, Any]
 
 
-def paragraphs(document: dict[str, Any]) -> list[str]:
+def paragraphs(document: Document, say: Language) -> list[str]:
     """What the report says first, one thought a paragraph."""
-    told = list(_performance(document))
-    told += _rules(document)
-    told.append(" ".join(text for one in RANKED_STRATA for text in _hardest(document, one)))
-    told += _intervals(document)
+    told = list(_performance(document, say))
+    told.append(" ".join(_group(document, say)))
+    told += _rules(document, say)
+    told.append(" ".join(text for one in RANKED_STRATA for text in _hardest(document, one, say)))
+    told.append(" ".join(_hardest_by_size(document, say)))
+    told += _intervals(document, say)
     return [text for text in told if text]
 
 
-def leading_result(document: dict[str, Any], algorithm: Result) -> tuple[str, Result] | None:
+def leading_result(document: Document, algorithm: Result) -> tuple[str, Result] | None:
     """An algorithm's result under the baseline rule, or under the first that could be applied."""
     base = baseline_rule(document)
     order = sorted(algorithm["rules"], key=lambda rule: rule != base)
@@ -46,84 +51,109 @@ def leading_result(document: dict[str, Any], algorithm: Result) -> tuple[str, Re
     )
 
 
-def _performance(document: dict[str, Any]) -> Iterator[str]:
+def _performance(document: Document, say: Language) -> Iterator[str]:
     algorithms = document["algorithms"]
     for algorithm in algorithms:
         if leading_result(document, algorithm) is None:
-            reasons = {one["undefined"] for one in algorithm["rules"].values()}
-            yield f"No rule could be applied to {algorithm['name']}: {'; '.join(sorted(reasons))}."
+            reasons = {say.message(one["undefined"]) for one in algorithm["rules"].values()}
+            yield say("told.no_rule", name=algorithm["name"], reasons="; ".join(sorted(reasons)))
     if len(algorithms) <= MOST_TOLD_SINGLY:
         for algorithm in algorithms:
-            yield " ".join(_one_performance(document, algorithm))
+            yield " ".join(_one_performance(document, algorithm, say))
     if len(algorithms) > 1:
-        yield " ".join(_extremes(document))
+        yield " ".join(_extremes(document, say))
 
 
-def _one_performance(document: dict[str, Any], algorithm: Result) -> Iterator[str]:
+def _one_performance(document: Document, algorithm: Result, say: Language) -> Iterator[str]:
     found = leading_result(document, algorithm)
     if found is None:
         return
     rule, result = found
     counts, figures = result["counts"], result["figures"]
     recall, falses = figures.get("recall"), figures.get("fp_per_case")
-    told = f": recall {with_interval(recall)}" if _value(recall) is not None else ""
-    if told and _value(falses) is not None:
-        told += f" at {decimals(falses['value'])} false positives per case"
-    yield (
-        f"With all its marks counted, {algorithm['name']} hit {whole(counts['hit'])} of "
-        f"{whole(counts['nodules'])} nodules in {whole(counts['cases'])} cases under the rule "
-        f"{in_words(rule)}{told}."
+    told = say("told.recall", recall=with_interval(recall)) if _is_defined(recall) else ""
+    if told and _is_defined(falses):
+        told += say("told.false_positives", rate=decimals(falses["value"]))
+    yield say(
+        "told.performance",
+        name=algorithm["name"],
+        hit=whole(counts["hit"]),
+        nodules=whole(counts["nodules"]),
+        cases=whole(counts["cases"]),
+        rule=say.word(rule),
+        recall=told,
     )
     cpm, points = figures.get("cpm"), document["protocol"]["operating_points"]
-    if cpm is not None and _value(cpm) is not None:
+    if cpm is not None and _is_defined(cpm):
         at_one = figures.get("sensitivity_at_fp_rate", {}).get("1")
-        yield (
-            f"Over the operating points from {rate(min(points))} to {rate(max(points))} false "
-            f"positives per case its mean sensitivity (CPM) is {with_interval(cpm)}"
-            + (
-                f"; at 1 false positive per case it is {with_interval(at_one)}."
-                if at_one is not None and _value(at_one) is not None
-                else "."
-            )
+        yield say(
+            "told.cpm",
+            low=rate(min(points)),
+            high=rate(max(points)),
+            cpm=with_interval(cpm),
+            at_one=say("told.at_one", value=with_interval(at_one)) if _is_defined(at_one) else "",
         )
 
 
-def _extremes(document: dict[str, Any]) -> Iterator[str]:
+def _extremes(document: Document, say: Language) -> Iterator[str]:
     """The highest and the lowest algorithm by the first figure that all have."""
     for name in ("cpm", "recall"):
         found = [
             (algorithm["name"], figures[name])
             for algorithm in document["algorithms"]
             if (leading := leading_result(document, algorithm)) is not None
-            and _value((figures := leading[1]["figures"]).get(name)) is not None
+            and _is_defined((figures := leading[1]["figures"]).get(name))
         ]
         if len(found) < 2:
             continue
         found.sort(key=lambda item: item[1]["value"])
         (low_name, low), (high_name, high) = found[0], found[-1]
-        title = figure_words(name).title
+        title = say.figure(name).title
         if low["value"] == high["value"]:
-            yield f"All algorithms have the same {title}, {decimals(low['value'])}."
+            yield say("told.all_same", figure=title, value=decimals(low["value"]))
             return
-        yield (
-            f"By {title} the highest is {high_name} with {with_interval(high)} and the lowest "
-            f"{low_name} with {with_interval(low)}."
+        yield say(
+            "told.extremes",
+            figure=title,
+            best=high_name,
+            high=with_interval(high),
+            worst=low_name,
+            low=with_interval(low),
         )
-        if "high" in low and "low" in high and low["high"] >= high["low"]:
-            yield (
-                "Their intervals overlap. Since the algorithms were tested on the same cases, only "
-                "a paired comparison can say whether they differ."
-            )
+        has_bounds = "high" in low and "low" in high
+        if has_bounds and low["high"] >= high["low"] and not document.get("comparisons"):
+            yield say("told.overlap")
         return
 
 
-def _rules(document: dict[str, Any]) -> Iterator[str]:
+def _group(document: Document, say: Language) -> Iterator[str]:
+    """Mean ± SD over the algorithms under each rule, and the rules with the extremes."""
+    if len(document["algorithms"]) < LEAST_GROUP:
+        return
+    for figure in ("recall", "precision", f"f{document['protocol']['beta']:g}"):
+        found = {
+            rule: group
+            for rule in rules_of(document)
+            if (group := group_values(document, rule, figure)) is not None
+        }
+        if not found:
+            continue
+        told = say.joined(
+            say("told.group_rule", rule=say.word(rule), value=f"{percent_of(group.mean, group.sd)}")
+            for rule, group in found.items()
+        )
+        count = max(len(group.values) for group in found.values())
+        yield say("told.group", count=count, figure=say.figure(figure).title.lower(), rules=told)
+
+
+def _rules(document: Document, say: Language) -> Iterator[str]:
     """Which rule gives the highest and which the lowest recall, and the relative differences."""
-    for algorithm in document["algorithms"][:MOST_TOLD_SINGLY]:
+    algorithms = document["algorithms"]
+    for algorithm in algorithms if len(algorithms) <= MOST_TOLD_SINGLY else ():
         recall = {
             rule: result["figures"]["recall"]["value"]
             for rule, result in algorithm["rules"].items()
-            if _value(result.get("figures", {}).get("recall")) is not None
+            if _is_defined(result.get("figures", {}).get("recall"))
         }
         if len(recall) < 2:
             continue
@@ -131,40 +161,46 @@ def _rules(document: dict[str, Any]) -> Iterator[str]:
             max(recall, key=lambda rule: recall[rule]),
             min(recall, key=lambda rule: recall[rule]),
         )
+        name = algorithm["name"]
         if recall[high] == recall[low]:
-            yield (
-                f"The number of hits of {algorithm['name']} does not depend on the rule: recall is "
-                f"{decimals(recall[high])} under each."
-            )
+            yield say("told.rule_free", name=name, recall=decimals(recall[high]))
             continue
-        yield (
-            f"What counts as a hit matters for {algorithm['name']}: recall is highest under "
-            f"{in_words(high)} ({decimals(recall[high])}) and lowest under {in_words(low)} "
-            f"({decimals(recall[low])}){_relative(document, algorithm)}."
+        yield say(
+            "told.rule_matters",
+            name=name,
+            highest=say.word(high),
+            high=decimals(recall[high]),
+            lowest=say.word(low),
+            low=decimals(recall[low]),
+            relative=_relative(document, algorithm, say),
         )
-    yield from _outlier(document)
+    yield from _outlier(document, say)
 
 
-def _relative(document: dict[str, Any], algorithm: Result) -> str:
+def _relative(document: Document, algorithm: Result, say: Language) -> str:
     base = baseline_rule(document)
     told = [
-        f"{in_words(item['rule'])} gives {_more_or_fewer(item['relative_difference'])}"
+        say(
+            "told.rule_gives",
+            rule=say.word(item["rule"]),
+            change=_more_or_fewer(item["relative_difference"], say),
+        )
         for item in algorithm["rule_differences"]
         if item["base_rule"] == base and item["relative_difference"] is not None
     ]
-    return f"; measured against {in_words(base)}, {' and '.join(told)}" if told else ""
+    return say("told.against", base=say.word(base), told=say.joined(told)) if told else ""
 
 
-def _more_or_fewer(relative: float) -> str:
+def _more_or_fewer(relative: float, say: Language) -> str:
     if not relative:
-        return "as many hits"
-    change = "more" if relative > 0 else "fewer"
-    return f"{decimals(100 * abs(relative), 1)}{PERCENT} {change} hits"
+        return say("told.as_many")
+    share = decimals(100 * abs(relative), 1)
+    return say("told.more" if relative > 0 else "told.fewer", share=share)
 
 
-def _outlier(document: dict[str, Any]) -> Iterator[str]:
+def _outlier(document: Document, say: Language) -> Iterator[str]:
     """With many algorithms: the one whose hits depend most on the rule."""
-    if len(document["algorithms"]) <= 2:
+    if len(document["algorithms"]) < LEAST_GROUP:
         return
     found = [
         (algorithm["name"], item)
@@ -174,13 +210,16 @@ def _outlier(document: dict[str, Any]) -> Iterator[str]:
     ]
     if found:
         name, item = max(found, key=lambda pair: abs(pair[1]["relative_difference"]))
-        yield (
-            f"The rule matters most for {name}: {in_words(item['rule'])} gives "
-            f"{_more_or_fewer(item['relative_difference'])} than {in_words(item['base_rule'])}."
+        yield say(
+            "told.outlier",
+            name=name,
+            rule=say.word(item["rule"]),
+            change=_more_or_fewer(item["relative_difference"], say),
+            base=say.word(item["base_rule"]),
         )
 
 
-def _hardest(document: dict[str, Any], division: str) -> Iterator[str]:
+def _hardest(document: Document, division: str, say: Language) -> Iterator[str]:
     """The strata missed most and least often; strata with too few nodules are not ranked."""
     ranked = {}
     for algorithm in document["algorithms"]:
@@ -198,27 +237,46 @@ def _hardest(document: dict[str, Any], division: str) -> Iterator[str]:
     if len(ranked) == 1:
         ((name, order),) = ranked.items()
         (worst, most), (best, least) = order[0], order[-1]
-        named = "It" if len(document["algorithms"]) == 1 else name
-        yield (
-            f"{named} missed nodules of {division} {in_words(worst)} most often, "
-            f"{_misses(most)}, and of {division} {in_words(best)} least often, {_misses(least)}."
+        yield say(
+            "told.missed_most",
+            name=say("told.it") if len(document["algorithms"]) == 1 else name,
+            division=say.word(division),
+            worst=say.word(worst),
+            most=_misses(most, say),
+            best=say.word(best),
+            least=_misses(least, say),
         )
         if (most["miss_rate"].get("low") or 0.0) <= (least["miss_rate"].get("high") or 0.0):
-            yield "These two intervals overlap."
+            yield say("told.two_overlap")
     elif ranked:
         worst, times = Counter(order[0][0] for order in ranked.values()).most_common(1)[0]
-        by = "every algorithm" if times == len(ranked) else f"{times} of {len(ranked)} algorithms"
-        yield f"Nodules of {division} {in_words(worst)} are those missed most often by {by}."
+        is_all = times == len(ranked)
+        by = say("told.by_all") if is_all else say("told.by_some", some=times, all=len(ranked))
+        yield say("told.hardest", division=say.word(division), worst=say.word(worst), by=by)
 
 
-def _misses(stratum: dict[str, Any]) -> str:
-    return (
-        f"{whole(stratum['missed'])} of {whole(stratum['nodules'])}: "
-        f"{with_interval(stratum['miss_rate'])}"
+def _misses(stratum: dict[str, Any], say: Language) -> str:
+    return say(
+        "told.misses",
+        missed=whole(stratum["missed"]),
+        nodules=whole(stratum["nodules"]),
+        rate=with_interval(stratum["miss_rate"]),
     )
 
 
-def _intervals(document: dict[str, Any]) -> Iterator[str]:
+def _hardest_by_size(document: Document, say: Language) -> Iterator[str]:
+    """For a group of algorithms: which type is missed most often within each size."""
+    if len(document["algorithms"]) < LEAST_GROUP:
+        return
+    for size, winners in hardest_types(document, baseline_rule(document)).items():
+        if not winners.total():
+            continue
+        (worst, times), *others = winners.most_common()
+        key = "told.hardest_of_size_all" if not others else "told.hardest_of_size"
+        yield say(key, size=size, worst=say.word(worst), some=times, all=winners.total())
+
+
+def _intervals(document: Document, say: Language) -> Iterator[str]:
     """What an interval means, once."""
     estimates = [
         figure
@@ -227,18 +285,12 @@ def _intervals(document: dict[str, Any]) -> Iterator[str]:
         for figure in result.get("figures", {}).values()
         if interval(figure)
     ]
-    choice = document["protocol"]["interval"]
     if not estimates:
-        yield "The numbers stand without intervals: none were asked for, or none could be made."
+        yield say("told.no_intervals")
         return
-    share = percent(choice["level"])
-    yield (
-        f"Numbers in brackets are {share} intervals. If the test were repeated on other "
-        f"{choice['unit']}s drawn from the same population, about {share} of intervals made in "
-        "this way would contain the true value. They do not speak of other populations, scanners "
-        "or reference standards."
-    )
+    choice = document["protocol"]["interval"]
+    yield say("told.intervals", level=percent(choice["level"]), unit=say.word(choice["unit"]))
 
 
-def _value(estimate: dict[str, Any] | None) -> float | None:
-    return None if estimate is None else estimate.get("value")
+def _is_defined(estimate: dict[str, Any] | None) -> bool:
+    return estimate is not None and estimate.get("value") is not None

@@ -57,3 +57,26 @@ def with_interval(estimate: dict[str, Any]) -> str:
     bounds = interval(estimate)
     value = decimals(estimate["value"])
     return f"{value} ({bounds})" if bounds else value
+
+
+def percent_of(mean: float, deviation: float) -> str:
+    """A mean share with its standard deviation in percent: "54.7 ± 8.7 %"."""
+    return f"{decimals(100 * mean, 1)} ± {decimals(100 * deviation, 1)}{PERCENT}"
+
+
+def p_value(value: float) -> str:
+    """A P value with four decimals, as the field prints it: "0.0033", "<0.0001"."""
+    return "<0.0001" if value < 0.0001 else decimals(value, 4)
+
+
+def signed(value: float, places: int = 3) -> str:
+    """A difference with its sign: "+0.012"."""
+    text = decimals(value, places)
+    return f"+{text}" if value > 0 and float(f"{value:.{places}f}") else text
+
+
+def mark_of(value: float) -> str:
+    """The mark that figures print for a P value: ``**`` to 0.01, ``*`` to 0.05, else ns."""
+    if value <= 0.01:
+        return "**"
+    return "*" if value <= 0.05 else "ns"

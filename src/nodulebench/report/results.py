@@ -1,14 +1,11 @@
-"""Document -> the tables of results: key figures, readings, counts, rule differences, flips."""
+"""Document -> the tables of results: key figures, readings, counts, every figure."""
 
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
-
 from nodulebench.report.cells import (
     Cell,
     Notes,
-    code,
     count,
     estimate,
     head,
@@ -16,18 +13,14 @@ from nodulebench.report.cells import (
     undefined,
     words,
 )
-from nodulebench.report.numbers import UNDEFINED, decimals, rate, signed_percent, significant, whole
-from nodulebench.report.svg import signed_bar
+from nodulebench.report.language import Language
+from nodulebench.report.numbers import decimals, rate, significant, whole
 from nodulebench.report.tables import Table
-from nodulebench.report.words import COUNTS, INTERVALS, figure_words, in_words
 
 SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
 PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
 """The figures that lead a report, with and without a FROC."""
 ALWAYS_COUNTED = ("hit", "missed", "false_positive")
-FLIPS_SHOWN = 20
-LEAST_BAR_END = 0.1
-"""Bars of relative differences end here or further out, so that small ones look small."""
 
 Document = dict[str, Any]
 
@@ -37,6 +30,11 @@ def pairs(document: Document) -> Iterator[tuple[dict[str, Any], str, dict[str, A
     for algorithm in document["algorithms"]:
         for rule, result in algorithm["rules"].items():
             yield algorithm, rule, result
+
+
+def rules_of(document: Document) -> list[str]:
+    """The names of the rules under which something was judged, in their order."""
+    return list(dict.fromkeys(rule for _, rule, _ in pairs(document)))
 
 
 def baseline_rule(document: Document) -> str:
@@ -64,12 +62,12 @@ def key_names(document: Document) -> list[str]:
     return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
 
 
-def key_table(document: Document) -> Table:
+def key_table(document: Document, say: Language) -> Table:
     """The leading figures of every algorithm under every rule."""
-    names, notes = key_names(document), Notes()
+    names, notes = key_names(document), Notes(say)
     rows = []
     for algorithm, rule, result in pairs(document):
-        lead = _lead(document, algorithm, rule)
+        lead = lead_cells(document, algorithm, rule, say)
         if "undefined" in result:
             rows.append([*lead, undefined(result["undefined"], notes, columns=len(names) + 1)])
             continue
@@ -81,19 +79,18 @@ def key_table(document: Document) -> Table:
                 *(estimate(find_figure(result["figures"], name), notes) for name in names),
             ]
         )
-    titles = [figure_words(name) for name in names]
+    titles = [say.figure(name) for name in names]
     heads = [
-        *_lead_heads(document),
-        Cell("Nodules hit"),
+        *lead_heads(document, say),
+        Cell(say.count("hit")[0]),
         *(Cell(title.title, hint=title.meaning) for title in titles),
     ]
-    remark = "Nodules hit, recall, precision and FP per case count all marks, whatever their score."
-    return Table("Every algorithm under every rule", heads, rows, notes.all(), remark)
+    return Table(say("key.caption"), heads, rows, notes.all(), say("key.remark"))
 
 
-def readings_table(document: Document, figure: str) -> Table | None:
+def readings_table(document: Document, figure: str, say: Language) -> Table | None:
     """A figure read at several points, one column each; None where no result has it."""
-    notes = Notes()
+    notes = Notes(say)
     rows, keys = [], []
     for algorithm, rule, result in pairs(document):
         readings = result.get("figures", {}).get(figure)
@@ -102,22 +99,21 @@ def readings_table(document: Document, figure: str) -> Table | None:
         keys = list(readings)
         show = _threshold if figure == "threshold_at_fp_rate" else estimate
         cells = [show(readings[key], notes) for key in keys]
-        rows.append([*_lead(document, algorithm, rule, spans=False), *cells])
+        rows.append([*lead_cells(document, algorithm, rule, say, spans=False), *cells])
     if not rows:
         return None
-    title = figure_words(figure)
+    title = say.figure(figure)
     is_rate = figure.endswith("fp_rate")
-    points = "false positives per case" if is_rate else "false positive fraction"
     heads = [
-        *_lead_heads(document),
+        *lead_heads(document, say),
         *(Cell(rate(float(key)) if is_rate else key) for key in keys),
     ]
     return Table(
-        f"{title.title} by {points}",
+        say("readings.by_rate" if is_rate else "readings.by_fraction", figure=title.title),
         heads,
         rows,
         notes.all(),
-        f"{title.meaning[0].upper()}{title.meaning[1:]}.",
+        say("readings.remark", meaning=title.meaning[0].upper() + title.meaning[1:]),
         is_tight=True,
     )
 
@@ -129,29 +125,30 @@ def _threshold(value: dict[str, Any], notes: Notes) -> Cell:
     return Cell(significant(value["value"], keeps_zeros=True))
 
 
-def _lead_heads(document: Document) -> list[Cell]:
+def lead_heads(document: Document, say: Language) -> list[Cell]:
     """The heads above algorithm and rule; one algorithm is named by the page's title."""
-    return [words("Algorithm"), words("Rule")][len(document["algorithms"]) == 1 :]
+    heads = [words(say("head.algorithm")), words(say("head.rule"))]
+    return heads[len(document["algorithms"]) == 1 :]
 
 
-def _lead(
-    document: Document, algorithm: dict[str, Any], rule: str, *, spans: bool = True
+def lead_cells(
+    document: Document, algorithm: dict[str, Any], rule: str, say: Language, *, spans: bool = True
 ) -> list[Cell]:
     """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
     if len(document["algorithms"]) == 1:
-        return [head(in_words(rule))]
+        return [head(say.word(rule))]
     is_first = rule == next(iter(algorithm["rules"]))
     named = head(algorithm["name"], rows=len(algorithm["rules"]) if spans else 1)
-    return [named, short(in_words(rule))] if is_first or not spans else [short(in_words(rule))]
+    return [named, short(say.word(rule))] if is_first or not spans else [short(say.word(rule))]
 
 
-def counts_table(document: Document) -> Table:
+def counts_table(document: Document, say: Language) -> Table:
     """What became of nodules and marks."""
-    notes = Notes()
+    notes = Notes(say)
     results = [result for _, _, result in pairs(document) if "counts" in result]
     shown = [
         name
-        for name in COUNTS
+        for name in say.counts
         if name in ALWAYS_COUNTED or any(result["counts"].get(name) for result in results)
     ]
     rows = []
@@ -161,108 +158,17 @@ def counts_table(document: Document) -> Table:
             if "undefined" in result
             else [count(result["counts"].get(name)) for name in shown]
         )
-        rows.append([*_lead(document, algorithm, rule), *cells])
+        rows.append([*lead_cells(document, algorithm, rule, say), *cells])
     heads = [
-        *_lead_heads(document),
-        *(Cell(COUNTS[name][0], hint=COUNTS[name][1]) for name in shown),
+        *lead_heads(document, say),
+        *(Cell(say.count(name)[0], hint=say.count(name)[1]) for name in shown),
     ]
-    return Table("What became of nodules and marks", heads, rows, notes.all())
+    return Table(say("counts.caption"), heads, rows, notes.all())
 
 
-def difference_table(document: Document) -> Table | None:
-    """How many hits a rule gives relative to another, the baseline rule first."""
-    notes, base = Notes(), baseline_rule(document)
-    is_single = len(document["algorithms"]) == 1
-    found = [
-        (algorithm["name"], difference)
-        for algorithm in document["algorithms"]
-        for difference in algorithm["rule_differences"]
-    ]
-    if not found:
-        return None
-    found.sort(key=lambda item: item[1]["base_rule"] != base)
-    relatives = [abs(item["relative_difference"] or 0.0) for _, item in found]
-    largest = max(*relatives, LEAST_BAR_END)
-    rows = []
-    for algorithm, item in found:
-        relative = item["relative_difference"]
-        rows.append(
-            [
-                *([] if is_single else [head(algorithm)]),
-                short(f"{in_words(item['base_rule'])} → {in_words(item['rule'])}"),
-                Cell(f"{whole(item['base_hit'])} → {whole(item['hit'])}"),
-                count(item["gained"]),
-                count(item["lost"]),
-                undefined(item["reason"], notes)
-                if relative is None
-                else Cell(signed_percent(relative), picture=signed_bar(relative, largest)),
-                Cell(f"{whole(item['base_false_positive'])} → {whole(item['false_positive'])}"),
-                count(item["marks_changed"]),
-            ]
-        )
-    heads = [
-        *([] if is_single else [words("Algorithm")]),
-        words("From rule → to rule"),
-        Cell("Nodules hit"),
-        Cell("Gained", hint="nodules hit only under the second rule"),
-        Cell("Lost", hint="nodules hit only under the first rule"),
-        Cell("Relative difference", hint="(hits − hits under the first rule) / hits there"),
-        Cell("False positives"),
-        Cell("Marks relabelled"),
-    ]
-    return Table("Difference between rules", heads, rows, notes.all())
-
-
-def flip_table(flips: pl.DataFrame | None) -> Table | None:
-    """The first nodules and marks whose label depends on the rule; the rest are counted."""
-    if flips is None or not flips.height:
-        return None
-    is_single = flips["algorithm"].n_unique() == 1
-    rows = []
-    for row in flips.head(FLIPS_SHOWN).iter_rows(named=True):
-        mark = [_text(row.get("mark_id")), _text(row.get("score"))]
-        rows.append(
-            [
-                *([] if is_single else [head(row["algorithm"])]),
-                short(f"{in_words(row['base_rule'])} → {in_words(row['rule'])}"),
-                short(row["kind"]),
-                code(row["case_id"]),
-                code(_text(row.get("nodule_id"))),
-                code(mark[0]),
-                Cell(mark[1]),
-                short(f"{in_words(row['base_label'])} → {in_words(row['label'])}"),
-                short(in_words(_text(row.get("type")))),
-                *(Cell(_text(row.get(key))) for key in ("diameter_mm", "distance_mm", "overlap")),
-            ]
-        )
-    hidden = flips.height - len(rows)
-    heads = [
-        *([] if is_single else [words("Algorithm")]),
-        *(words(text) for text in ("Rules", "What", "Case", "Nodule", "Mark")),
-        Cell("Score"),
-        words("Change"),
-        words("Type"),
-        Cell("Diameter, mm"),
-        Cell("Distance, mm", hint="nearest mark to the centre of the nodule's box on a slice"),
-        Cell("Overlap", hint="largest share of the nodule's box that a mark covers"),
-    ]
-    return Table(
-        "Nodules and marks whose label depends on the rule",
-        heads,
-        rows,
-        remark=f"{whole(hidden)} more in flips.parquet." if hidden else "",
-    )
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return UNDEFINED
-    return significant(value) if isinstance(value, float) else str(value)
-
-
-def figures_table(algorithm: dict[str, Any]) -> Table | None:
+def figures_table(algorithm: dict[str, Any], say: Language) -> Table | None:
     """Every single figure of an algorithm, rules side by side, with all its intervals."""
-    notes = Notes()
+    notes = Notes(say)
     results = {rule: one for rule, one in algorithm["rules"].items() if "figures" in one}
     names = list(
         dict.fromkeys(
@@ -276,26 +182,30 @@ def figures_table(algorithm: dict[str, Any]) -> Table | None:
         return None
     rows = []
     for name in names:
-        title = figure_words(name)
+        title = say.figure(name)
         cells = [head(title.title), words(title.meaning)]
         for one in results.values():
             figure = one["figures"].get(name)
-            cells += [estimate(figure, notes), words(_other_intervals(figure))]
+            cells += [estimate(figure, notes), words(_other_intervals(figure, say))]
         rows.append(cells)
-    heads = [words("Figure"), words("Meaning")]
-    heads += [cell for _ in results for cell in (Cell("Value"), words("Further"))]
-    groups = [("", 2), *((in_words(rule), 2) for rule in results)] if len(results) > 1 else []
+    heads = [words(say("figures.figure")), words(say("figures.meaning"))]
+    heads += [
+        cell
+        for _ in results
+        for cell in (Cell(say("figures.value")), words(say("figures.further")))
+    ]
+    groups = [("", 2), *((say.word(rule), 2) for rule in results)] if len(results) > 1 else []
     return Table(algorithm["name"], heads, rows, notes.all(), groups=groups)
 
 
-def _other_intervals(figure: dict[str, Any] | None) -> str:
+def _other_intervals(figure: dict[str, Any] | None, say: Language) -> str:
     """Bounds by other methods, and the mean of the replicates."""
     if figure is None or figure["value"] is None:
         return ""
     shown = [
-        f"{INTERVALS.get(method, in_words(method))} {decimals(low)}–{decimals(high)}"
+        f"{say.word(method)} {decimals(low)}–{decimals(high)}"
         for method, (low, high) in figure.get("others", {}).items()
     ]
     if "mean" in figure:
-        shown.append(f"bootstrap mean {decimals(figure['mean'])}")
+        shown.append(say("figures.bootstrap_mean", mean=decimals(figure["mean"])))
     return "; ".join(shown)

@@ -6,12 +6,13 @@ are short integers and the page can zoom by changing the nested view alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
 
 import numpy as np
 from markupsafe import Markup, escape
 
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.report.axes import Axis
+from nodulebench.report.styles import Style
 
 WIDTH, HEIGHT = 640, 400
 """The inside of a plot, in pixels at its natural size."""
@@ -19,60 +20,6 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 58
 EDGE = 20
 FINE = 10
 """Drawing units per pixel."""
-SHAPES = (
-    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-    "M-3.6-3.6h7.2v7.2h-7.2z",
-    "M0-4.8L4.6 3.4H-4.6z",
-    "M0-5L5 0L0 5L-5 0z",
-    "M0 4.8L4.6-3.4H-4.6z",
-)
-"""Marker shapes: circle, square, triangle, diamond, triangle pointing down."""
-DASHES = ("", "9 4", "12 4 2 4", "4 3", "14 4 2 3 2 4", "20 5", "8 3 3 3")
-COLOURS = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A range of numbers on an axis and where its ticks stand."""
-
-    title: str
-    low: float
-    high: float
-    ticks: tuple[tuple[float, str], ...]
-    is_log: bool = False
-
-    def place(self, value: float) -> float:
-        """Where a value lies between the low end (0) and the high end (1)."""
-        return float(self.places(np.array([value]))[0])
-
-    def places(self, values: FloatArray) -> FloatArray:
-        """Where values lie between the low end (0) and the high end (1)."""
-        if not self.is_log:
-            return np.asarray((values - self.low) / (self.high - self.low))
-        floor = np.maximum(values, self.low / 1024)
-        return np.asarray(np.log2(floor / self.low) / log2(self.high / self.low))
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How a series is told from the others: colour, dashes and marker together."""
-
-    number: int
-
-    @property
-    def colour(self) -> int:
-        """The number of its colour, from 1."""
-        return self.number % COLOURS + 1
-
-    @property
-    def dash(self) -> str:
-        """Its dash pattern; with 7 colours and 7 shifted patterns 49 series differ."""
-        return DASHES[(self.number + self.number // COLOURS) % len(DASHES)]
-
-    @property
-    def shape(self) -> str:
-        """The outline of its markers."""
-        return SHAPES[self.number % len(SHAPES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,15 +199,6 @@ def _bar(content: str) -> Markup:
     return Markup(  # noqa: S704 - numbers only
         '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f"{content}</svg>"
-    )
-
-
-def key_sample(style: Style) -> Markup:
-    """A short piece of a series' line with its marker, for the legend."""
-    return Markup(  # noqa: S704 - numbers only
-        f'<svg class="key" viewBox="0 0 40 12" aria-hidden="true"><path class="curve'
-        f' c{style.colour}" stroke-dasharray="{style.dash}" d="M1 6H39"/><g class="point'
-        f' c{style.colour}" transform="translate(20 6)"><path d="{style.shape}"/></g></svg>'
     )
 
 

@@ -1,14 +1,15 @@
 """Table: cells in rows with a caption and notes, and any extra of a result as tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
+from nodulebench.report.blocks import Fold
 from nodulebench.report.cells import Cell, any_cell, head, words
+from nodulebench.report.language import Language
 from nodulebench.report.numbers import decimals
-from nodulebench.report.words import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Table:
         )
         return "".join(
             [
-                f'<div class="table"><h3>{caption}</h3>{remark}',
+                f'<div class="table">{f"<h3>{caption}</h3>" if caption else ""}{remark}',
                 f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">',
                 '<table class="tight">' if self.is_tight else "<table>",
                 f"<thead>{self._groups()}<tr>{heads}</tr></thead>" if has_heads else "",
@@ -58,37 +59,41 @@ class Table:
         return f"<tr>{''.join(cells)}</tr>"
 
 
-def tables_of(name: str, value: Any) -> list[Table]:
+def tables_of(name: str, value: Any, say: Language) -> list[Table]:
     """Any list of rows or dictionary that belongs to a result, as tables.
 
     Rows ``truth, said, <count>`` become a square; numbers are shown by their kind.
     """
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return [_square(name, value) if _is_square(value) else _rows(name, value)]
+        return [_square(name, value, say) if _is_square(value) else _rows(name, value, say)]
     if isinstance(value, dict) and "value" not in value:
         nested = {
             key: item
             for key, item in value.items()
             if isinstance(item, list) or (isinstance(item, dict) and "value" not in item)
         }
-        single = [[head(in_words(k)), any_cell(v)] for k, v in value.items() if k not in nested]
-        own = [Table(in_words(name).capitalize(), [], single)] if single else []
-        parts = [tables_of(f"{name}: {key}", item) for key, item in nested.items()]
+        single = [
+            [head(say.word(key)), any_cell(item, say)]
+            for key, item in value.items()
+            if key not in nested
+        ]
+        own = [Table(say.heading(name), [], single)] if single else []
+        parts = [tables_of(f"{name}: {key}", item, say) for key, item in nested.items()]
         return own + [table for part in parts for table in part]
     if isinstance(value, list) and not value:
         return []
-    return [Table(in_words(name).capitalize(), [], [[any_cell(value)]])]
+    return [Table(say.heading(name), [], [[any_cell(value, say)]])]
 
 
-def _rows(name: str, rows: list[dict[str, Any]]) -> Table:
+def _rows(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     places = {key: _places([row.get(key) for row in rows]) for key in columns}
-    cells = [[_in_column(row.get(key), places[key]) for key in columns] for row in rows]
+    cells = [[_in_column(row.get(key), places[key], say) for key in columns] for row in rows]
     heads = [
-        words(in_words(key)) if cells[0][place].kind == "words" else Cell(in_words(key))
+        words(say.word(key)) if cells[0][place].kind == "words" else Cell(say.word(key))
         for place, key in enumerate(columns)
     ]
-    return Table(in_words(name).capitalize(), heads, cells)
+    return Table(say.heading(name), heads, cells)
 
 
 def _places(values: list[Any]) -> int:
@@ -97,54 +102,33 @@ def _places(values: list[Any]) -> int:
     return max((len(text.partition(".")[2]) for text in shown), default=0)
 
 
-def _in_column(value: Any, places: int) -> Cell:
-    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value)
+def _in_column(value: Any, places: int, say: Language) -> Cell:
+    return Cell(decimals(value, places)) if isinstance(value, float) else any_cell(value, say)
 
 
 def _is_square(rows: list[dict[str, Any]]) -> bool:
     return all(len(row) == 3 and {"truth", "said"} < set(row) for row in rows)
 
 
-def _square(name: str, rows: list[dict[str, Any]]) -> Table:
+def _square(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
     """Pairs of classes as a square: the reference down, what was said across."""
     counted = next(key for key in rows[0] if key not in ("truth", "said"))
     truths = list(dict.fromkeys(row["truth"] for row in rows))
     said = list(dict.fromkeys(row["said"] for row in rows))
     found = {(row["truth"], row["said"]): row[counted] for row in rows}
     return Table(
-        in_words(name).capitalize(),
-        [words("Reference ↓  said →"), *(Cell(in_words(str(one))) for one in said)],
+        say.heading(name),
+        [words(say("square.corner")), *(Cell(say.word(str(one))) for one in said)],
         [
-            [head(in_words(str(truth))), *(any_cell(found.get((truth, one))) for one in said)]
+            [head(say.word(str(truth))), *(any_cell(found.get((truth, one)), say) for one in said)]
             for truth in truths
         ],
-        remark=f"{in_words(counted).capitalize()} by their class in the reference and as said.",
+        remark=say("square.remark", counted=say.heading(counted)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """Blocks beside each other where the page is wide enough."""
-
-    blocks: Sequence[Any]
-
-    def __html__(self) -> str:
-        return f'<div class="side">{_joined(self.blocks)}</div>\n'
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Blocks under a heading that can be opened and closed."""
-
-    title: str
-    blocks: Sequence[Any]
-    is_open: bool = True
-
-    def __html__(self) -> str:
-        is_open = " open" if self.is_open else ""
-        title = f"<summary>{escape(self.title)}</summary>"
-        return f"<details{is_open}>{title}{_joined(self.blocks)}</details>\n"
-
-
-def _joined(blocks: Sequence[Any]) -> Markup:
-    return Markup("").join(blocks)
+def closed_if_long(table: Table | None, most_rows: int = 12) -> Any:
+    """A table as it is, or a long one under its caption, closed."""
+    if table is None or len(table.rows) <= most_rows:
+        return table
+    return Fold(table.caption, [replace(table, caption="")], is_open=False)

@@ -16,6 +16,7 @@ from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.workflows.error_analysis import diameter_histogram, error_analysis
 from nodulebench.workflows.estimate import estimate_figures, shown_name
 from nodulebench.workflows.extras import (
     figure_curves,
@@ -71,6 +72,7 @@ def evaluate(
             "patients": int(reference.unit_of_case.max(initial=-1)) + 1,
             "findings": reference.nodules.height,
             "ignored_findings": int(reference.nodules["is_ignored"].sum()),
+            "diameters": diameter_histogram(reference),
         },
         algorithms=tuple(results),
         notices=reference.notices,
@@ -213,6 +215,7 @@ def _evaluate_rule(
             **figure_tables(cohort, protocol),
             **matching_order(labels),
             **sizes,
+            **error_analysis(cohort, protocol),
         },
         notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
     )

@@ -8,6 +8,7 @@ from evaluation_builder import algorithm_result, difference, evaluation
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import AlgorithmResult, RuleResult
 from nodulebench.report.document import evaluation_document
+from nodulebench.report.language import language
 from nodulebench.report.narrative import paragraphs
 
 ALPHA = algorithm_result("Alpha", (90, 66))
@@ -16,7 +17,7 @@ GAMMA = algorithm_result("Gamma", (40, 70))
 
 
 def told(*algorithms: AlgorithmResult, **fields: Any) -> str:
-    return "\n".join(paragraphs(evaluation_document(evaluation(*algorithms, **fields))))
+    return "\n".join(paragraphs(evaluation_document(evaluation(*algorithms, **fields)), language()))
 
 
 def test_performance_is_told_with_counts_and_intervals() -> None:
@@ -85,7 +86,7 @@ def test_no_base_hits_leave_the_relative_difference_out() -> None:
     document["algorithms"][0]["rule_differences"] = [
         difference("center_hit", "area_overlap", 0, 66)
     ]
-    assert "measured against" not in "\n".join(paragraphs(document))
+    assert "measured against" not in "\n".join(paragraphs(document, language()))
 
 
 def test_hardest_and_easiest_strata_are_named_without_those_too_small() -> None:
@@ -123,4 +124,4 @@ def test_missing_intervals_are_said_to_be_missing() -> None:
     for result in document["algorithms"][0]["rules"].values():
         for figure in result.get("figures", {}).values():
             figure.pop("low", None)
-    assert paragraphs(document)[-1].startswith("The numbers stand without intervals")
+    assert paragraphs(document, language())[-1].startswith("The numbers stand without intervals")

@@ -6,18 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodulebench.report.axes import Axis
+from nodulebench.report.styles import COLOURS, DASHES, Style
 from nodulebench.report.svg import (
-    COLOURS,
-    DASHES,
     FINE,
     HEIGHT,
     WIDTH,
-    Axis,
     Line,
-    Style,
     clip,
     corners,
-    key_sample,
     path,
     plot,
     rate_bar,
@@ -137,7 +134,7 @@ def test_forty_nine_series_differ_in_colour_or_dashes() -> None:
     looks = {(Style(number).colour, Style(number).dash) for number in range(49)}
     assert len(looks) == 49
     assert COLOURS == len(DASHES) == 7
-    assert 'stroke-dasharray="9 4"' in key_sample(Style(1))
+    assert 'stroke-dasharray="9 4"' in Style(1).sample
 
 
 def test_bar_is_as_long_as_the_rate_and_the_whisker_as_the_interval() -> None:

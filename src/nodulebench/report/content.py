@@ -1,0 +1,408 @@
+"""Document and what lies beside it -> the content of a report, the same for page and print."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import polars as pl
+
+from nodulebench.report.blocks import Fold, Side
+from nodulebench.report.curves import (
+    Curves,
+    by_curve,
+    froc_charts,
+    other_charts,
+    tolerance_chart,
+)
+from nodulebench.report.language import Language, LanguageName, language
+from nodulebench.report.methods import (
+    facts_table,
+    identity_table,
+    protocol_table,
+    rules_table,
+    terms_table,
+)
+from nodulebench.report.narrative import leading_result, paragraphs
+from nodulebench.report.numbers import decimals, interval, whole
+from nodulebench.report.results import (
+    Document,
+    counts_table,
+    figures_table,
+    find_figure,
+    key_names,
+    key_table,
+    pairs,
+    readings_table,
+    rules_of,
+)
+from nodulebench.report.rules import difference_table, flip_table, uses_table
+from nodulebench.report.strata import strata_tables
+from nodulebench.report.sweeps import find_sweeps, sweep_charts
+from nodulebench.report.tables import closed_if_long, tables_of
+from nodulebench.report.uncertainty import (
+    small_cohort_notices,
+    sources_table,
+    traceability_table,
+    uncertainty_table,
+)
+from nodulebench.report.verdict import Verdict, verdict
+
+Audience = Literal["lab", "developer"]
+
+READINGS = ("sensitivity_at_fp_rate", "threshold_at_fp_rate", "pcl_at_fpf")
+FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
+DRAWN_EXTRAS = ("misses_by_type_and_size", "worst_cases")
+"""Extras that have their own place in the report."""
+MOST_OPEN = 3
+"""With more algorithms their details start closed."""
+MEASURED_STRATA = ("type", "size", "density")
+"""Divisions whose miss rates are drawn for a group of algorithms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What may lie beside an evaluation; what is absent is not reported."""
+
+    flips: pl.DataFrame | None = None
+    """Nodules and marks whose label depends on the rule."""
+    causes: pl.DataFrame | None = None
+    """What readers say false positives are: algorithm, cause."""
+    patches: Sequence[Any] = ()
+    """Pictures of nodules and marks (``gallery.Patch``)."""
+    combinations: Sequence[dict[str, Any]] = ()
+    """Tables of combined algorithms."""
+
+
+NOTHING = Beside()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report: what the address bar and the contents call it, and what is in it."""
+
+    name: str
+    title: str
+    blocks: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything that a report says, from the top."""
+
+    say: Language
+    audience: Audience
+    title: str
+    lead: str
+    protocol: str
+    version: str
+    digests: dict[str, str]
+    facts: list[tuple[str, str]]
+    verdict: Verdict | None
+    notices: list[tuple[str, str]]
+    headline: list[tuple[str, str, str, str]]
+    """Title, value, interval and meaning of the key figures, where there is one result."""
+    key_table: Any
+    paragraphs: list[str]
+    sections: list[Section] = field(default_factory=list)
+
+
+def report_content(
+    document: Document,
+    curves: pl.DataFrame,
+    beside: Beside = NOTHING,
+    *,
+    audience: Audience = "lab",
+    language_name: LanguageName = "en",
+) -> Content:
+    """What a report says to its readers, in their language."""
+    say = language(language_name)
+    is_lab = audience == "lab"
+    if not is_lab:
+        from nodulebench.report.developer import developers_curves, developers_document
+
+        document, curves = developers_document(document), developers_curves(curves)
+        beside = Beside(combinations=beside.combinations)
+    drawn = by_curve(curves)
+    sections = [
+        Section("curves", say("section.curves"), _curves(document, drawn, say)),
+        Section("rules", say("section.rules"), _rules(document, beside.flips, say)),
+        Section("compared", say("section.compared"), _compared(document, beside, say)),
+        Section("strata", say("section.strata"), _strata(document, say)),
+        Section("errors", say("section.errors"), _errors(document, beside, say)),
+        Section("test-set", say("section.test_set"), _test_set(document, say)),
+        Section("extras", say("section.extras"), _extras(document, drawn, say)),
+        Section("literature", say("section.literature"), _literature(document, say)),
+        Section(
+            "figures",
+            say("section.figures"),
+            [figures_table(one, say) for one in document["algorithms"]],
+        ),
+        Section("methods", say("section.methods"), _methods(document, say)),
+        Section("uncertainty", say("section.uncertainty"), _uncertainty(document, say)),
+        Section("checklist", say("section.checklist"), _checklist(document, say)),
+    ]
+    shown = [
+        replace(one, blocks=[block for block in one.blocks if block is not None])
+        for one in sections
+    ]
+    return Content(
+        say=say,
+        audience=audience,
+        title=_title(document, say),
+        lead=document["protocol"]["title"] or document["protocol"]["name"],
+        protocol=document["protocol"]["name"],
+        version=document["version"],
+        digests=document["digests"],
+        facts=_facts(document, say),
+        verdict=verdict(document, say),
+        notices=_notices(document, say),
+        headline=_headline(document, say),
+        key_table=key_table(document, say),
+        paragraphs=paragraphs(document, say),
+        sections=[one for one in shown if one.blocks],
+    )
+
+
+def _is_group(document: Document) -> bool:
+    return len(document["algorithms"]) > 1
+
+
+def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
+    return [
+        *froc_charts(document, curves, say),
+        *(closed_if_long(readings_table(document, name, say)) for name in READINGS),
+        *other_charts(document, curves, say),
+    ]
+
+
+def _rules(document: Document, flips: pl.DataFrame | None, say: Language) -> list[Any]:
+    charts: list[Any] = []
+    if _is_group(document):
+        from nodulebench.report.group_charts import difference_chart, mean_chart
+
+        found = [mean_chart(document, say), difference_chart(document, say)]
+        charts = [Side([one for one in found if one is not None])] if any(found) else []
+    return [
+        *charts,
+        *_rule_effects(document, say),
+        closed_if_long(counts_table(document, say)),
+        closed_if_long(difference_table(document, say)),
+        uses_table(document, say),
+        flip_table(flips, say),
+    ]
+
+
+def _rule_effects(document: Document, say: Language) -> list[Any]:
+    """Box plots and tests of the rules over a group of algorithms."""
+    if not _is_group(document) or len(document["protocol"]["rules"]) < 2:
+        return []
+    from nodulebench.report.rule_effects import rule_effect_blocks
+
+    return rule_effect_blocks(document, say)
+
+
+def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
+    blocks: list[Any] = []
+    if document["comparisons"]:
+        from nodulebench.report.comparisons import comparison_blocks
+
+        blocks += comparison_blocks(document, say)
+    if beside.combinations:
+        from nodulebench.report.combinations import combination_tables
+
+        blocks += combination_tables(beside.combinations, say)
+    return blocks
+
+
+def _strata(document: Document, say: Language) -> list[Any]:
+    charts: list[Any] = []
+    if _is_group(document):
+        from nodulebench.report.group_charts import hardest_chart, miss_rate_chart
+
+        drawn = [miss_rate_chart(document, name, say) for name in MEASURED_STRATA]
+        found = [one for one in [*drawn, hardest_chart(document, say)] if one is not None]
+        charts = [Side(found)] if found else []
+    minimum = document["protocol"]["minimum_stratum"]
+    tables = [(one["name"], strata_tables(one, minimum, say)) for one in document["algorithms"]]
+    return [*charts, *_folded([(name, [Side(one)]) for name, one in tables if one])]
+
+
+def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
+    blocks: list[Any] = []
+    leading = [(one["name"], leading_result(document, one)) for one in document["algorithms"]]
+    if any(found and found[1].get("extras", {}).get("worst_cases") for _, found in leading):
+        from nodulebench.report.errors import worst_case_tables
+
+        parts = [
+            (name, [Side(tables)])
+            for name, found in leading
+            if found is not None and (tables := worst_case_tables(found[1], say))
+        ]
+        blocks += _folded(parts)
+    if beside.causes is not None:
+        from nodulebench.report.errors import cause_blocks
+
+        blocks += cause_blocks(beside.causes, document, say)
+    if beside.patches:
+        from nodulebench.report.gallery import galleries
+
+        blocks += galleries(beside.patches, say)
+    return blocks
+
+
+def _test_set(document: Document, say: Language) -> list[Any]:
+    if not document["reference"].get("diameters"):
+        return []
+    from nodulebench.report.group_charts import diameter_chart
+
+    return [diameter_chart(document, say)]
+
+
+def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
+    """Further tables of each result, with charts for the sweep over the size tolerance."""
+    shown = []
+    for algorithm, rule, result in pairs(document):
+        charts: list[Any] = []
+        tables: list[Any] = []
+        for name, value in result.get("extras", {}).items():
+            if name in DRAWN_EXTRAS:
+                continue
+            for rows in find_sweeps(value):
+                charts += sweep_charts(rows, result["counts"], say)
+            tables += tables_of(name, value, say)
+        if tables:
+            tolerances = tolerance_chart(document, curves, algorithm["name"], rule, say)
+            blocks = [*tolerances, *([Side(charts)] if charts else []), Side(tables)]
+            title = say("extras.of", name=algorithm["name"], rule=say.word(rule))
+            shown.append((title, blocks))
+    return _folded(shown)
+
+
+def _literature(document: Document, say: Language) -> list[Any]:
+    if document["protocol"]["name"] != "luna16":
+        return []
+    from nodulebench.report.literature import literature_table
+
+    return [literature_table(document, say)]
+
+
+def _methods(document: Document, say: Language) -> list[Any]:
+    return [
+        rules_table(document, say),
+        protocol_table(document, say),
+        terms_table(document, say),
+        facts_table(document, say),
+        identity_table(document, say),
+    ]
+
+
+def _uncertainty(document: Document, say: Language) -> list[Any]:
+    return [
+        uncertainty_table(document, say),
+        sources_table(document, say),
+        traceability_table(document, say),
+    ]
+
+
+def _checklist(document: Document, say: Language) -> list[Any]:
+    from nodulebench.report.checklist import checklist_table
+
+    return [Fold(say("checklist.fold"), [checklist_table(document, say)], is_open=False)]
+
+
+def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:
+    """One part as it is; several each under its name."""
+    if len(parts) == 1:
+        return parts[0][1]
+    return [Fold(name, blocks, is_open=len(parts) <= MOST_OPEN) for name, blocks in parts]
+
+
+def _title(document: Document, say: Language) -> str:
+    names = [one["name"] for one in document["algorithms"]]
+    return str(names[0]) if len(names) == 1 else say("page.algorithms", count=len(names))
+
+
+def _facts(document: Document, say: Language) -> list[tuple[str, str]]:
+    """What was tested, on what and how, for the top of the page."""
+    reference = document["reference"]
+    patients = reference.get("patients")
+    counts = [result["counts"] for _, _, result in pairs(document) if "counts" in result]
+    nodules = [one["nodules"] for one in counts] or [0]
+    rules = [say.word(rule["name"]) for rule in document["protocol"]["rules"]]
+    facts = [
+        ("test_set", str(reference.get("name", ""))),
+        ("cases", _counted(reference.get("cases"))),
+        ("patients", _counted(patients if patients != reference.get("cases") else None)),
+        ("nodules", _span(min(nodules), max(nodules), say)),
+        ("rule" if len(rules) == 1 else "rules", say.listed(rules)),
+        ("protocol", document["protocol"]["name"]),
+    ]  # fmt: skip
+    return [(say(f"fact.{name}"), fact) for name, fact in facts if fact]
+
+
+def _span(low: int, high: int, say: Language) -> str:
+    return whole(low) if low == high else say("span", low=whole(low), high=whole(high))
+
+
+def _counted(value: int | None) -> str:
+    return "" if value is None else whole(value)
+
+
+def _notices(document: Document, say: Language) -> list[tuple[str, str]]:
+    """Everything a reader must know before the numbers: whom it concerns, and what.
+
+    A notice that several results share is said once.
+    """
+    found = [(say("notice.intervals"), text) for text in small_cohort_notices(document, say)]
+    found += [(say.word("reference"), say.message(text)) for text in document["notices"]]
+    for algorithm in document["algorithms"]:
+        found += [(algorithm["name"], say.message(text)) for text in algorithm["notices"]]
+    for algorithm, rule, result in pairs(document):
+        about = say("notice.about", name=algorithm["name"], rule=say.word(rule))
+        if "undefined" in result:
+            reason = say.message(result["undefined"])
+            found.append((about, say("notice.not_applied", reason=reason)))
+        found += [(about, say.message(text)) for text in result.get("notices", ())]
+    concerned: dict[str, list[str]] = {}
+    for about, text in found:
+        concerned.setdefault(text, []).append(about)
+    names = [one["name"] for one in document["algorithms"]]
+    everyone = {
+        say("notice.about", name=say("notice.all"), rule=say.word(rule)): {
+            say("notice.about", name=name, rule=say.word(rule)) for name in names
+        }
+        for rule in rules_of(document)
+    } | {say("notice.all"): set(names)}
+    return [
+        (_together(abouts, everyone if len(names) > 1 else {}), text)
+        for text, abouts in concerned.items()
+    ]
+
+
+def _together(abouts: list[str], everyone: dict[str, set[str]]) -> str:
+    """Whom a notice concerns; all algorithms are not listed one by one."""
+    for name, members in everyone.items():
+        if members <= set(abouts):
+            abouts = [name, *(one for one in abouts if one not in members)]
+    return "; ".join(abouts)
+
+
+def _headline(document: Document, say: Language) -> list[tuple[str, str, str, str]]:
+    """Title, value, interval and meaning of the key figures, for one algorithm under one rule."""
+    if len(list(pairs(document))) != 1:
+        return []
+    found = leading_result(document, document["algorithms"][0])
+    if found is None:
+        return []
+    names = key_names(document)
+    remark = say("headline.all_marks") if "cpm" in names else ""
+    return [
+        (
+            say.figure(name).title,
+            decimals(figure["value"]),
+            interval(figure),
+            say.figure(name).meaning + (remark if name in FIGURES_OF_ALL_MARKS else ""),
+        )
+        for name in names
+        if (figure := find_figure(found[1]["figures"], name)) and figure["value"] is not None
+    ]

@@ -1,0 +1,137 @@
+"""Methods, uncertainty and traceability, in English; braces take the values."""
+
+TEXTS = {
+    "rules.caption": "Rules: what counts as a hit",
+    "rules.hit": "A hit",
+    "rules.parameters": "Parameters",
+    "rules.as_published": "as published",
+    "protocol.caption": "Protocol, effective values",
+    "protocol.name": "Protocol",
+    "protocol.source": "Source",
+    "protocol.test_set": "Test set",
+    "protocol.reference_rule": "Rule of the reference standard",
+    "protocol.intended_use": "Intended use",
+    "protocol.size_limit": "Size limit",
+    "protocol.assignment": "Assignment of marks to nodules",
+    "protocol.duplicates": "Further marks on a nodule",
+    "protocol.marks_judged": "Marks judged",
+    "protocol.score_threshold": "Score threshold",
+    "protocol.operating_points": "Operating points",
+    "protocol.reading": "Reading of the curve",
+    "protocol.size_bins": "Size bins",
+    "protocol.smallest_stratum": "Smallest stratum with a rate",
+    "protocol.intervals": "Intervals",
+    "protocol.seed": "Seed",
+    "protocol.points": "{points} false positives per case",
+    "protocol.half_open": "{bins} mm, half-open",
+    "protocol.nodules": "{count} nodules",
+    "protocol.limit": (
+        "nodules of {minimum} mm or more, tolerance {tolerance} mm for size error, "
+        "reading '{reading}'"
+    ),
+    "interpolation.linear": "straight lines between neighbouring points of the curve",
+    "interpolation.step": (
+        "the best sensitivity reached with no more false positives than allowed"
+    ),
+    "interpolation.luna16": "as the official LUNA16 program reads it, rounding included",
+    "interval.over": "{level}, {method} over {unit}s",
+    "interval.percentile": "percentile bootstrap",
+    "interval.bca": "bias-corrected and accelerated bootstrap (BCa)",
+    "interval.jackknife": "jackknife with normal bounds",
+    "interval.luna16": "bootstrap of the official LUNA16 program, bounds by sorted index",
+    "interval.none": "none (no bootstrap replicates)",
+    "interval.replicates": ", {count} replicates",
+    "interval.further": "; further: {others}",
+    "ties.drop": "marks tied across the cap are dropped",
+    "ties.keep": "marks tied across the cap are kept",
+    "ties.file_order": "ties are cut in file order",
+    "cap.all": "all",
+    "cap.best": "the best {count} of each case; {ties}",
+    "scope.types": "nodules of type {types}",
+    "scope.every_type": "nodules of every type",
+    "scope.narrowed": ", narrowed to the types each algorithm is declared for",
+    "scope.others_ignored": "; others are ignore regions",
+    "terms.caption": "Names of the figures in IEEE 2802-2022",
+    "terms.here": "Here",
+    "terms.term": "IEEE 2802-2022",
+    "facts.caption": "Declared by the developers",
+    "identity.caption": "Identity",
+    "identity.submission": "Submission {name}",
+    "identity.no_file": "none: not read from a file",
+    "uncertainty.caption": "Expanded uncertainty of the key figures",
+    "uncertainty.remark": (
+        "Half the width of the {level} interval, and its reach to both sides: how far the figure "
+        "would move with other cases of the same population. The other sources of uncertainty "
+        "are listed below."
+    ),
+    "uncertainty.value": "Value",
+    "uncertainty.half_width": "Half-width",
+    "uncertainty.sides": "To below / above",
+    "sources.caption": "Sources of uncertainty",
+    "sources.source": "Source",
+    "sources.treated": "How it is treated here",
+    "sources.in_interval": "In the intervals",
+    "source.sampling": "Choice of the cases",
+    "source.sampling_told": "{how}.",
+    "source.sampling_in": "yes",
+    "source.rule": "Rule for a hit",
+    "source.rule_told": (
+        "Results are given under every rule; recall differs between rules by up to {largest}."
+    ),
+    "source.rule_single": "One rule was applied. Results hold for it alone.",
+    "source.rule_in": "no, shown apart",
+    "source.order": "Order of assignment",
+    "source.order_told": (
+        "Hits change by up to {largest} with the order in which nodules are matched."
+    ),
+    "source.order_in": "no, shown apart",
+    "source.reference": "Reference standard",
+    "source.reference_told": (
+        "Findings of readers, joined by the rule “{rule}”. How readings differ between readers, "
+        "or on another day, is not measured by this test."
+    ),
+    "source.reference_in": "no",
+    "source.size": "Measured sizes",
+    "source.size_told": (
+        "Diameters are taken as the reference states them. Nodules near a cut between sizes may "
+        "belong to the neighbouring stratum."
+    ),
+    "source.size_swept": (
+        "Diameters are taken as the reference states them; how results change with a tolerance "
+        "for size error is shown under further analyses."
+    ),
+    "source.size_in": "no",
+    "source.replicates": "Number of replicates",
+    "source.replicates_told": (
+        "{count} replicates from the seed {seed}; the same seed gives the same bounds."
+    ),
+    "source.replicates_in": "not needed: repeatable",
+    "source.algorithm": "Repeatability of the algorithm",
+    "source.algorithm_told": (
+        "One set of marks was judged. Whether the algorithm gives it again is not known here."
+    ),
+    "source.algorithm_in": "no",
+    "source.computing": "Computing",
+    "source.computing_told": (
+        "Counts are whole numbers and curves are kept in full; the same inputs and the same "
+        "version give the same numbers. The program is checked against the official LUNA16 "
+        "program, independent software and published values."
+    ),
+    "source.computing_in": "not needed: repeatable",
+    "trace.caption": "Traceability: what every number goes back to",
+    "trace.step": "Step",
+    "trace.identity": "Identity",
+    "trace.remark": (
+        "“nodulebench verify” recomputes every number from the labels, the tables and the "
+        "protocol, and says what differs."
+    ),
+    "trace.report": "This report shows",
+    "trace.figures": "computed by",
+    "trace.protocol": "under the protocol",
+    "trace.labels": "from the labels of the marks",
+    "trace.marks": "made from the marks of {name}",
+    "trace.reference": "and the findings of the reference standard",
+    "trace.cohort": "on the cases",
+    "trace.plan": "as the test plan fixed before",
+    "trace.withheld": "withheld: known to the laboratory",
+}

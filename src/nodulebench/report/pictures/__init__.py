@@ -1,0 +1,1 @@
+"""Numbers -> small still pictures as inline SVG: columns, rows, boxes, heat map."""
