@@ -50,13 +50,13 @@ for (const figure of document.querySelectorAll("figure.chart")) {
     const at = valueAt(place);
     const across = left + width * (place - view[0]) / (view[1] - view[0]);
     cross.setAttribute("d", across < left || across > left + width ? "" : `M${across} ${top}v${height}`);
-    reading.textContent = `At ${+at.toPrecision(3)} ${data.x.name.replace(" (log scale)", "")}. Drag to zoom.`;
+    reading.textContent = data.at.replace("{x}", +at.toPrecision(3));
     series.forEach((one, number) => {
       const [y, index] = between(one.x, one.y, at);
       let text = y.toFixed(3);
       if (one.band) text += ` (${one.band.slice(1).map((part) => between(one.band[0], part, at)[0].toFixed(3)).join("–")})`;
       const score = one.threshold[index];
-      if (score !== null && score !== undefined) text += `, score ≥ ${score}`;
+      if (score !== null && score !== undefined) text += data.score + score;
       outputs[number].textContent = text;
     });
   }
