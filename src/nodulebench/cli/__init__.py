@@ -18,12 +18,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 COMMANDS = {
     "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
-    "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
+    "combine": "Merge candidate lists or average scores; tabulate all combinations.",
     "compare": "Compare the algorithms of an evaluation with one of them.",
     "conformance": "Run the golden edge cases against our scorer or any other.",
     "convert": "Convert marks or a reference between formats.",
     "demo": "Make a small test set, test three algorithms, write a report.",
     "evaluate": "Score submissions against a reference under a protocol.",
+    "folds": "Check the folds of a cross-validation.",
     "phantom": "Make CT scans of synthetic chests whose nodules are known exactly.",
     "plan": "Plan a test: calculators.",
     "reference": "Make a reference standard of what readers drew; compare two.",

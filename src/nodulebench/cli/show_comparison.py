@@ -41,7 +41,7 @@ def _print_differences(comparison: "AlgorithmComparison") -> None:
     heads = ["rule", "algorithm", "figure", "value", "difference", "P", "P adj.", "P perm."]
     if has_margin:
         heads.append(f"margin {comparison.choice.margin:g}")
-    _print_table(heads, [row if has_margin else row[:-1] for row in rows])
+    print_columns(heads, [row if has_margin else row[:-1] for row in rows])
 
 
 def _difference_cells(one: "FigureDifference") -> list[str]:
@@ -74,7 +74,7 @@ def _verdict(one: "FigureDifference") -> str:
 def _print_detection(comparison: "AlgorithmComparison") -> None:
     click.echo()
     click.secho("nodules found by one of the two only (McNemar)", bold=True)
-    _print_table(
+    print_columns(
         [
             "rule",
             "algorithm",
@@ -102,7 +102,7 @@ def _detection_cells(one: "DetectionDifference") -> list[str]:
 def _print_ranking(title: str, ranking: "Ranking") -> None:
     click.echo()
     click.secho(title, bold=True)
-    _print_table(
+    print_columns(
         ["rank", "algorithm", "value", "rank interval", "first in", "tie group"],
         [
             [
@@ -130,9 +130,9 @@ def _print_effects(effects: "RuleEffects") -> None:
         sound = "–" if effect.repeated is None else p_text(effect.repeated.corrected.p_value)
         rank = "–" if effect.friedman is None else p_text(effect.friedman.p_value)
         rows.append([str(reading), groups, published, sound, rank])
-    _print_table(["figure", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
+    print_columns(["figure", "mean ± SD", "P one-way", "P repeated", "P Friedman"], rows)
     click.echo()
-    _print_table(
+    print_columns(
         ["algorithm", *(f"hits, {rule}" for rule in effects.relative_differences)],
         [[name, *_percentages(effects, name)] for name in effects.algorithms],
     )
@@ -145,7 +145,8 @@ def _percentages(effects: "RuleEffects", name: str) -> Iterator[str]:
         yield "–" if share is None else f"{share:+.2%}"
 
 
-def _print_table(heads: list[str], rows: list[list[str]]) -> None:
+def print_columns(heads: list[str], rows: list[list[str]]) -> None:
+    """Print a table with columns as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     for is_head, row in [(True, heads), *((False, row) for row in rows)]:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

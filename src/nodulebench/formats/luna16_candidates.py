@@ -66,13 +66,7 @@ def check_candidate_track(
     the list has twice may be marked twice.
     """
     listed = candidates.select("case_id", *_PLACE)
-    marks = submission.marks.select("case_id", *_PLACE)
-    names = pl.concat([listed["case_id"], marks["case_id"]]).rank("dense").to_numpy()
-    listed_key, mark_key = names[: listed.height], names[listed.height :]
-    order = np.lexsort((listed["x_mm"].to_numpy(), listed_key))
-    place, case = listed.select(_PLACE).to_numpy()[order], listed_key[order]
-    own = _first_match(case, place, case, place, tolerance_mm)
-    found = _first_match(mark_key, marks.select(_PLACE).to_numpy(), case, place, tolerance_mm)
+    order, own, found = _matched(submission.marks, candidates, tolerance_mm)
     wanted = np.bincount(own, minlength=listed.height)
     given = np.bincount(found[found >= 0], minlength=listed.height)
     over = np.maximum(given - wanted, 0)
@@ -83,6 +77,49 @@ def check_candidate_track(
         repeated=int(over.sum()),
         problems=tuple(_problems(submission, listed[order], found, wanted, given)),
     )
+
+
+def match_candidates(
+    marks: pl.DataFrame, candidates: pl.DataFrame, *, tolerance_mm: float = TOLERANCE_MM
+) -> IntArray:
+    """For each mark the row of its candidate, -1 for a mark that is none.
+
+    Of a candidate that the list has more than once, each copy is given one mark, as far as there
+    are any.
+    """
+    order, own, found = _matched(marks, candidates, tolerance_mm)
+    # the copies of a candidate follow their first one in the sorted list
+    copies = np.argsort(own, kind="stable")
+    start = np.searchsorted(own[copies], found)
+    turn = _turn(found)
+    count = np.bincount(own, minlength=len(own) + 1)[found]
+    row = np.full(len(found), -1, dtype=np.int64)
+    is_listed = found >= 0
+    place = start + np.minimum(turn, np.maximum(count - 1, 0))
+    row[is_listed] = order[copies[place[is_listed]]]
+    return row
+
+
+def _turn(value: IntArray) -> IntArray:
+    """How often the same value came before."""
+    by_value = np.argsort(value, kind="stable")
+    first = np.searchsorted(value[by_value], value[by_value])
+    turn = np.empty(len(value), dtype=np.int64)
+    turn[by_value] = np.arange(len(value)) - first
+    return turn
+
+
+def _matched(
+    marks: pl.DataFrame, candidates: pl.DataFrame, tolerance_mm: float
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The candidates by case and x; among them, the first at the place of each and of each mark."""
+    names = pl.concat([candidates["case_id"], marks["case_id"]]).rank("dense").to_numpy()
+    listed_key, mark_key = names[: candidates.height], names[candidates.height :]
+    order = np.lexsort((candidates["x_mm"].to_numpy(), listed_key))
+    place, case = candidates.select(_PLACE).to_numpy()[order], listed_key[order]
+    own = _first_match(case, place, case, place, tolerance_mm)
+    found = _first_match(mark_key, marks.select(_PLACE).to_numpy(), case, place, tolerance_mm)
+    return order, own, found
 
 
 def _first_match(

@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.folder import staged_file
-from nodulebench.model.volume import Volume, make_volume
+from nodulebench.model.arrays import BoolArray
+from nodulebench.model.geometry import Geometry
+from nodulebench.model.volume import Volume, VoxelArray, make_volume
 
 _ELEMENT_TYPES = {
     "MET_CHAR": "i1",
@@ -29,6 +31,23 @@ def read_volume(path: Path) -> Volume:
     Raises:
         InputError: if it is no 3-D MetaImage of a CT, or its voxels are damaged or absent.
     """
+    voxels, fields = _read_voxels(path)
+    return _placed(path, voxels, fields)
+
+
+def read_mask(path: Path) -> tuple[BoolArray, Geometry]:
+    """Read the mask of an organ: which voxels are not 0 (slice, row, column), and where they are.
+
+    Raises:
+        InputError: if it is no 3-D MetaImage, or its voxels are damaged or absent.
+    """
+    voxels, fields = _read_voxels(path)
+    mask = voxels != 0
+    return mask, _placed(path, mask.astype(np.int16), fields).geometry
+
+
+def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
+    """The voxels as they stand in the file, and the header's fields."""
     fields, voxel_start = _read_fields(path)
     size = _numbers(path, fields, "DimSize").astype(np.int64)
     kind = fields.get("ElementType", "")
@@ -52,11 +71,16 @@ def read_volume(path: Path) -> Volume:
                 "Copy or export it anew.",
             )
         )
-    hu = np.frombuffer(content, dtype).reshape(size[::-1]).astype(dtype.newbyteorder("="))
+    voxels = np.frombuffer(content, dtype).reshape(size[::-1]).astype(dtype.newbyteorder("="))
+    return voxels, fields
+
+
+def _placed(path: Path, voxels: VoxelArray, fields: dict[str, str]) -> Volume:
+    """Voxels with the place that the header gives them."""
     direction = fields.get("TransformMatrix") or fields.get("Orientation")
     origin = next((name for name in ("Offset", "Position", "Origin") if name in fields), None)
     return make_volume(
-        hu,
+        voxels,
         spacing_mm=_numbers(path, fields, "ElementSpacing"),
         origin_mm=np.zeros(3) if origin is None else _numbers(path, fields, origin),
         # MetaImage lists the direction of one image axis after the other

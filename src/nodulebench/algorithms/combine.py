@@ -1,0 +1,210 @@
+"""Submissions of several algorithms -> one: candidate lists merged, or scores averaged.
+
+Both are the combinations of the LUNA16 study (Setio et al. 2017).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.luna16_candidates import check_candidate_track, match_candidates
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.geometry import Geometry
+from nodulebench.model.tables import MARKS, Submission
+
+MERGE_MM = 5.0
+"""Candidates closer than this are one."""
+SLACK_MM = 10.0
+"""How far outside the lungs a candidate may lie."""
+BETWEEN_CASES_MM = 1e8
+"""Farther apart than any two places in patients, so that cases never link."""
+
+Linkage = Literal["single", "greedy"]
+_PLACE = ["x_mm", "y_mm", "z_mm"]
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """A combination, and where its marks come from."""
+
+    submission: Submission
+    sources: pl.DataFrame
+    """case_id, mark_id of the combination; algorithm and source_mark_id that went into it."""
+
+
+def merge_candidates(
+    submissions: Sequence[Submission],
+    *,
+    distance_mm: float = MERGE_MM,
+    linkage: Linkage = "single",
+) -> Combined:
+    """Concatenate candidate lists and merge candidates of a case that are close.
+
+    A merged candidate lies at the mean of its parts; its score and diameter are the means of
+    theirs, empty where a part has none.
+
+    Args:
+        submissions: candidate lists, or marks with scores.
+        distance_mm: candidates closer than this (strictly) are linked.
+        linkage: ``single``: whatever is linked through others is one, in any order of the lists;
+            ``greedy``: the candidates in their order take those close to them that are still free.
+    """
+    require_combinable(submissions)
+    parts = pl.concat(
+        [one.marks.with_columns(algorithm=pl.lit(one.name)) for one in submissions]
+    ).sort("case_id", maintain_order=True)
+    group = _groups(_linked(parts, distance_mm), parts.height, linkage)
+    grouped = parts.with_columns(group=group)
+    merged = (
+        grouped.group_by("group", maintain_order=True)
+        .agg(
+            pl.col("case_id").first(),
+            pl.col(_PLACE).mean(),
+            *(
+                pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
+                for name in ("score", "diameter_mm")
+            ),
+        )
+        .with_columns(mark_id=pl.int_range(1, pl.len() + 1).over("case_id").cast(pl.String))
+    )
+    sources = grouped.select("group", "algorithm", source_mark_id="mark_id").join(
+        merged.select("group", "case_id", "mark_id"), on="group", maintain_order="left"
+    )
+    return Combined(
+        Submission(combined_name(submissions), MARKS.conform(merged, "combination")),
+        sources.select("case_id", "mark_id", "algorithm", "source_mark_id"),
+    )
+
+
+def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) -> Submission:
+    """The mean of the algorithms' scores on a list of candidates that all of them scored.
+
+    Args:
+        submissions: marks that are the candidates, each once (up to a micrometre).
+        candidates: the common list: case_id, x_mm, y_mm, z_mm.
+
+    Raises:
+        InputError: with every candidate that a submission did not score once, every mark that is
+            none, and submissions without scores.
+    """
+    require_combinable(submissions)
+    problems: list[Problem] = []
+    total = np.zeros(candidates.height)
+    for one in submissions:
+        without = one.marks["score"].null_count()
+        if without:
+            where = f"submission '{one.name}'"
+            problems.append(Problem(where, f"has {without} marks without a score."))
+        problems.extend(check_candidate_track(one, candidates).problems)
+        if not problems:
+            total[match_candidates(one.marks, candidates)] += one.marks["score"].to_numpy()
+    if problems:
+        raise InputError(problems)
+    marks = candidates.select("case_id", *_PLACE).with_columns(
+        mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String),
+        score=pl.Series(total / len(submissions)),
+    )
+    return Submission(combined_name(submissions), MARKS.conform(marks, "combination"))
+
+
+def combined_name(submissions: Sequence[Submission]) -> str:
+    """The names of the parts, joined."""
+    return "+".join(one.name for one in submissions)
+
+
+def is_near_lungs(
+    point_mm: FloatArray, mask: BoolArray, geometry: Geometry, *, slack_mm: float = SLACK_MM
+) -> BoolArray:
+    """Which points lie in the lungs or at most ``slack_mm`` from the centre of a voxel of theirs.
+
+    Args:
+        point_mm: n x 3, millimetres, LPS.
+        mask: which voxels belong to the lungs; axes slice, row, column.
+        geometry: where the mask's voxels are.
+        slack_mm: width of the border that still counts.
+    """
+    size = np.array(mask.shape[::-1])
+    index = geometry.to_index(point_mm)
+    reach = slack_mm / geometry.spacing_mm
+    is_near = np.zeros(len(point_mm), dtype=np.bool_)
+    for row, (point, place) in enumerate(zip(point_mm, index, strict=True)):
+        low = np.clip(np.floor(place - reach), 0, size).astype(int)
+        high = np.clip(np.ceil(place + reach) + 1, 0, size).astype(int)
+        box = mask[tuple(slice(*bounds) for bounds in zip(low[::-1], high[::-1], strict=True))]
+        voxel = np.argwhere(box)[:, ::-1] + low
+        squared = ((geometry.to_world(voxel.astype(np.float64)) - point) ** 2).sum(axis=1)
+        nearest = np.rint(place).astype(int)
+        is_inside = bool(np.all((nearest >= 0) & (nearest < size))) and bool(
+            mask[tuple(nearest[::-1])]
+        )
+        is_near[row] = is_inside or bool((squared <= slack_mm**2).any())
+    return is_near
+
+
+def _linked(parts: pl.DataFrame, distance_mm: float) -> IntArray:
+    """Pairs of rows (first < second) of one case that are closer than a distance."""
+    from scipy.spatial import cKDTree
+
+    place = parts.select(_PLACE).to_numpy()
+    case = parts["case_id"].rank("dense").to_numpy() * BETWEEN_CASES_MM
+    tree = cKDTree(np.column_stack([place, case]))
+    pairs = tree.query_pairs(distance_mm, output_type="ndarray").astype(np.int64)
+    apart = place[pairs[:, 0]] - place[pairs[:, 1]]
+    closer: IntArray = pairs[(apart**2).sum(axis=1) < distance_mm**2]
+    return closer
+
+
+def _groups(pairs: IntArray, count: int, linkage: Linkage) -> pl.Series:
+    """The group of each row: the number of its first row."""
+    if linkage == "single":
+        return pl.Series(_components(pairs, count))
+    return pl.Series(_taken(pairs, count))
+
+
+def _components(pairs: IntArray, count: int) -> IntArray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(pairs), dtype=np.int8), pairs.T), shape=(count, count))
+    _, component = connected_components(links, directed=False)
+    first = np.full(count, count, dtype=np.int64)
+    np.minimum.at(first, component, np.arange(count))
+    return first[component]
+
+
+def _taken(pairs: IntArray, count: int) -> IntArray:
+    """Row after row takes the free rows after it that it is linked to."""
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    group = np.full(count, -1, dtype=np.int64)
+    starts = np.searchsorted(pairs[:, 0], np.arange(count + 1))
+    for row in range(count):
+        if group[row] >= 0:
+            continue
+        group[row] = row
+        others = pairs[starts[row] : starts[row + 1], 1]
+        group[others[group[others] < 0]] = row
+    return group
+
+
+def require_combinable(submissions: Sequence[Submission]) -> None:
+    """Refuse fewer than two submissions, and names that are not unique."""
+    names = [one.name for one in submissions]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    problems = [
+        Problem(
+            f"submission '{name}'",
+            "has the name of another submission.",
+            "Rename a file, or name the algorithm in its algorithm.toml.",
+        )
+        for name in repeated
+    ]
+    if len(names) < 2:
+        problems.append(
+            Problem("combination", f"of {len(names)} submission(s).", "Give two or more.")
+        )
+    if problems:
+        raise InputError(problems)
