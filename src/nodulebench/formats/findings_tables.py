@@ -75,9 +75,9 @@ def _read(folder: Path, name: str, schema: TableSchema) -> pl.DataFrame:
 def _refuse_strays(readings: Readings, folder: Path) -> None:
     """Refuse rows that belong to nothing."""
     links = (
-        ("session", readings.sessions, readings.cases, ("case_id",)),
-        ("finding", readings.findings, readings.sessions, ("case_id", "reader_id")),
-        ("outline", readings.slices, readings.findings, ("case_id", "finding_id")),
+        ("a session", readings.sessions, readings.cases, ("case_id",)),
+        ("a finding", readings.findings, readings.sessions, ("case_id", "reader_id")),
+        ("an outline", readings.slices, readings.findings, ("case_id", "finding_id")),
     )
     problems = []
     for what, table, owners, keys in links:
@@ -87,8 +87,8 @@ def _refuse_strays(readings: Readings, folder: Path) -> None:
             problems.append(
                 Problem(
                     str(folder),
-                    f"a {what} names {named}, which is not listed.",
-                    f"List it, or remove the {what}.",
+                    f"{what} names {named}, which is not listed.",
+                    f"List it, or remove the {what.split()[1]}.",
                 )
             )
     if problems:

@@ -268,7 +268,7 @@ class _Reader:
         if inclusion not in ("TRUE", "FALSE"):
             self._wrong(where, f"inclusion '{inclusion}' is neither TRUE nor FALSE.")
         try:
-            z_mm = float(height)
+            z_mm = float(height or 0)
         except ValueError:
             self._wrong(where, f"imageZposition '{height}' is not a number.")
             z_mm = 0.0

@@ -164,13 +164,16 @@ def outline_distance(findings: Findings, same_reader: bool) -> Grouping:
     """
     from scipy.spatial import cKDTree
 
-    trees = [cKDTree(points) for points in _outline_points(findings)]
-    nearest = np.zeros((len(trees), len(trees)))
-    for one, tree in enumerate(trees):
-        for other in range(one):
-            apart = float(np.min(tree.query(trees[other].data)[0]))
-            nearest[one, other] = nearest[other, one] = apart
     reach = _slice_thickness_mm(findings)
+    points = _outline_points(findings)
+    low = np.array([one.min(axis=0) for one in points])
+    high = np.array([one.max(axis=0) for one in points])
+    # the gap between two boxes; outlines are no nearer than the boxes around them
+    gap = np.maximum(np.maximum(low[:, None] - high, low - high[:, None]), 0)
+    nearest = np.linalg.norm(gap, axis=2)
+    for one, other in np.argwhere(np.tril(nearest <= reach, -1)).tolist():
+        apart = float(np.min(cKDTree(points[one]).query(points[other])[0]))
+        nearest[one, other] = nearest[other, one] = apart
     while True:
         grouping = _linked(findings, nearest <= reach, same_reader=same_reader)
         most = max(len(group.members) for group in grouping.groups)

@@ -1,7 +1,7 @@
 """Readings -> Panel: where each finding lies and how large it is, as rules want to know it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -98,36 +98,41 @@ def measure_findings(readings: Readings, *, size: str = "volume_equivalent") -> 
     Raises:
         InputError: with one problem per finding that lies nowhere or has no size.
     """
-    if size not in SIZE_DEFINITIONS:
-        known = ", ".join(SIZE_DEFINITIONS)
-        raise UnknownNameError(f"there is no definition of size '{size}'. Known: {known}.")
     places = case_geometries(readings.cases)
     outlines = outlines_of(readings, places)
     regions = finding_regions(readings, outlines, places)
     findings = readings.findings
     point = findings.select("x_mm", "y_mm", "z_mm").to_numpy().astype(np.float64)
-    case = _rows(findings, readings.cases)
-    is_nodule = (findings["kind"] == "nodule").to_numpy()
-    measured = findings["diameter_mm"].to_numpy().astype(np.float64)
-    if size == "volume_equivalent_with_rim":
-        sized = finding_regions(readings, outlines, places, includes_rim=True)
-    else:
-        sized = regions
-    drawn = _diameters(size, outlines, sized, case, places)
     panel = Panel(
         readings=readings,
         places=places,
         outlines=outlines,
         regions=regions,
-        size_definition=size,
-        case=case,
+        size_definition="",
+        case=_rows(findings, readings.cases),
         reader=findings["reader_id"].rank("dense").cast(pl.Int64).to_numpy() - 1,
-        is_nodule=is_nodule,
+        is_nodule=(findings["kind"] == "nodule").to_numpy(),
         xyz_mm=np.where(np.isnan(point), regions.center_mm, point),
-        diameter_mm=np.where(np.isnan(measured), drawn, measured),
+        diameter_mm=np.empty(0),
     )
-    _refuse_unmeasured(panel)
-    return panel
+    return measured_as(panel, size)
+
+
+def measured_as(panel: Panel, size: str) -> Panel:
+    """The same panel with diameters of another definition."""
+    if size not in SIZE_DEFINITIONS:
+        known = ", ".join(SIZE_DEFINITIONS)
+        raise UnknownNameError(f"there is no definition of size '{size}'. Known: {known}.")
+    regions = panel.regions
+    if size == "volume_equivalent_with_rim":
+        regions = finding_regions(panel.readings, panel.outlines, panel.places, includes_rim=True)
+    given = panel.readings.findings["diameter_mm"].to_numpy().astype(np.float64)
+    drawn = _diameters(size, panel.outlines, regions, panel.spacing_mm[panel.case])
+    sized = replace(
+        panel, size_definition=size, diameter_mm=np.where(np.isnan(given), drawn, given)
+    )
+    _refuse_unmeasured(sized)
+    return sized
 
 
 def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
@@ -147,17 +152,10 @@ def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
 
 
 def _diameters(
-    definition: str,
-    outlines: Outlines,
-    regions: Regions,
-    case: IntArray,
-    places: list[Geometry | None],
+    definition: str, outlines: Outlines, regions: Regions, spacing: FloatArray
 ) -> FloatArray:
     """The diameter of each outlined finding under a definition; NaN for the others."""
-    unknown = np.full(3, np.nan)
-    spacing = np.array([unknown if place is None else place.spacing_mm for place in places])
-    spacing = spacing.reshape(-1, 3)[case]
-    count = np.diff(regions.bounds)
+    count = regions.count
     diameter = np.full(len(count), np.nan)
     drawn = np.flatnonzero(count)
     if definition.startswith("volume_equivalent"):

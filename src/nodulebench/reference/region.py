@@ -18,20 +18,23 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """Voxels of every outlined finding, sorted by finding, slice, row and column."""
+    """Voxels of every outlined finding; those of one stand together, by slice, row and column."""
 
     finding: IntArray
     """Row in FINDINGS of each voxel."""
     voxel: IntArray
     """Column i, row j and slice_index of each voxel: n x 3."""
-    bounds: IntArray
-    """The voxels of finding f are bounds[f] to bounds[f + 1]."""
+    first: IntArray
+    """Where the voxels of each finding begin."""
+    count: IntArray
+    """How many each finding has; 0: not outlined."""
     center_mm: FloatArray
     """Mean position of each finding's voxels; NaN without any."""
 
     def of(self, finding: int) -> IntArray:
         """The voxels of one finding: n x 3."""
-        return self.voxel[self.bounds[finding] : self.bounds[finding + 1]]
+        start = self.first[finding]
+        return self.voxel[start : start + self.count[finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,29 +158,24 @@ def finding_regions(
     Raises:
         InputError: for each outlined finding that encloses no pixel.
     """
-    owners, voxels = [], []
+    owners, voxels = [np.empty(0, dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
+    first, count = np.zeros((2, readings.findings.height), dtype=np.int64)
     center_mm = np.full((readings.findings.height, 3), np.nan)
+    before = 0
     for number, part in _runs(outlines.case):
         finding, voxel, z_mm = _case_voxels(outlines, part, includes_rim=includes_rim)
         if not len(finding):
             continue
+        start = np.flatnonzero(np.diff(finding, prepend=-1))
+        drawn, size = finding[start], np.diff(np.append(start, len(finding)))
         xyz_mm = _positions(_known(places[number]), voxel, z_mm)
-        first = np.flatnonzero(np.diff(finding, prepend=-1))
-        count = np.diff(np.append(first, len(finding)))
-        center_mm[finding[first]] = np.add.reduceat(xyz_mm, first, axis=0) / count[:, None]
+        center_mm[drawn] = np.add.reduceat(xyz_mm, start, axis=0) / size[:, None]
+        first[drawn], count[drawn] = start + before, size
+        before += len(finding)
         owners.append(finding)
         voxels.append(voxel)
-    finding = np.concatenate([np.empty(0, dtype=np.int64), *owners])
-    voxel = np.concatenate([np.empty((0, 3), dtype=np.int64), *voxels])
-    by_finding = np.argsort(finding, kind="stable")
-    counts = np.bincount(finding, minlength=len(center_mm))
-    _refuse_empty(readings, outlines, counts)
-    return Regions(
-        finding=finding[by_finding],
-        voxel=voxel[by_finding],
-        bounds=np.concatenate([[0], np.cumsum(counts)]),
-        center_mm=center_mm,
-    )
+    _refuse_empty(readings, outlines, count)
+    return Regions(np.concatenate(owners), np.concatenate(voxels), first, count, center_mm)
 
 
 def _case_voxels(

@@ -103,7 +103,7 @@ def shared_voxels(panel: Panel, members: IntArray, share: float) -> IntArray | N
     voxel, count = votes(panel, members)
     if not len(voxel):
         return None
-    outlining = reader_count(panel, members[np.diff(panel.regions.bounds)[members] > 0])
+    outlining = reader_count(panel, members[panel.regions.count[members] > 0])
     shared: IntArray = voxel[count >= min(np.ceil(share * outlining), count.max())]
     return shared
 

@@ -38,7 +38,8 @@ def luna16(
     """
     accepted: list[Verdict] = []
     ignored: list[Verdict] = []
-    definition = f"{average} mean of {panel.size_definition}"
+    manner = "recursive mean" if average == "recursive" else "mean"
+    definition = f"{manner} of {panel.size_definition}"
     for case, rows in panel.nodules_by_case():
         findings = Findings(panel, case, rows)
         grouping = recursive(findings, same_reader)
