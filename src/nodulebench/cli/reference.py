@@ -85,7 +85,9 @@ def build(
 @command.command("compare")
 @click.argument("first", type=FILE)
 @click.argument("second", type=FILE)
-def compare(first: Path, second: Path) -> None:
+@click.option("--marks", type=FILE, help="A submission: list its marks that are labelled anew.")
+@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
     """Pair the nodules of two references and tell how far they differ."""
     from nodulebench.formats import read_reference
     from nodulebench.reference.compare import compare_references
@@ -104,6 +106,8 @@ def compare(first: Path, second: Path) -> None:
                 f"only in {name}: case {case_id} {nodule_id} at ({x:.1f}, {y:.1f}, {z:.1f}) mm, "
                 f"diameter {diameter:.1f} mm"
             )
+    if marks is not None:
+        _print_flips(first, second, marks, protocol)
 
 
 @command.command("spread")
@@ -153,6 +157,22 @@ def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
             raise click.BadParameter(f"'{setting}' is not NAME=VALUE.", param_hint="--set")
         parameters[name.strip()] = value.strip()
     return parameters
+
+
+def _print_flips(first: Path, second: Path, marks: Path, protocol: str) -> None:
+    from nodulebench.workflows.reference_flips import flipped_marks_of_files
+
+    flipped = flipped_marks_of_files(first, second, marks, protocol)
+    click.echo(f"{flipped.height} mark(s) of {marks.name} are labelled differently")
+    for row in flipped.iter_rows(named=True):
+        places = [
+            "no nodule" if outside is None else f"{outside:+.3f} mm"
+            for outside in (row["outside_mm_first"], row["outside_mm_second"])
+        ]
+        click.echo(
+            f"case {row['case_id']} mark {row['mark_id']}: {row['label_first']} -> "
+            f"{row['label_second']}, from the nearest surface {places[0]} -> {places[1]}"
+        )
 
 
 def _print_differences(name: str, values: "pl.Series") -> None:

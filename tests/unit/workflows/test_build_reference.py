@@ -11,6 +11,7 @@ from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_reference
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.workflows.build_reference import build_reference_files
+from nodulebench.workflows.reference_flips import flipped_marks
 from nodulebench.workflows.reference_spread import reference_variants, score_under
 from reading_builder import block, point, read, readings
 
@@ -145,6 +146,36 @@ def test_a_figure_without_nodules_is_undefined_with_its_reason() -> None:
     assert table["reason"].to_list()[0] == ""
     assert "nodule" in table["reason"].to_list()[1]
     assert table["nodules"].to_list() == [1, 0]
+
+
+def test_marks_that_a_reference_labels_anew_are_listed_with_their_distance() -> None:
+    marks = (mark(0.9, (0, 0, 4.5)), mark(0.8, (50, 0, 0)), mark(0.7, (0, 0, 1)))
+    smaller = reference(case("a", nodule(8)), case("b"))
+    larger = reference(case("a", nodule(10), nodule(6, (50, 0, 0))), case("b"), case("c"))
+    said = submission(case("a", *marks), case("b", mark(0.6)))
+    flipped = flipped_marks(smaller, larger, said, protocol(mark_cap=None))
+    assert flipped.select("mark_id", "label_first", "label_second").rows() == [
+        ("m0", "false_positive", "hit"),
+        ("m1", "false_positive", "hit"),
+        ("m2", "hit", "duplicate"),
+    ]
+    assert flipped["outside_mm_first"].to_list() == [0.5, 46.0, -3.0]
+    assert flipped["outside_mm_second"].to_list() == [-0.5, -3.0, -4.0]
+    assert flipped_marks(smaller, smaller, said, protocol()).height == 0
+
+
+def test_the_command_lists_marks_that_are_labelled_anew(findings: Path, tmp_path: Path) -> None:
+    for rule in ("luna16", "union"):
+        build_reference_files(findings, tmp_path / rule, rule=rule)
+    marks = tmp_path / "marks.csv"
+    marks.write_text("seriesuid,coordX,coordY,coordZ,probability\na,31.5,31.5,0,0.9\n")
+    done = run("reference", "compare", tmp_path / "luna16", tmp_path / "union", "--marks", marks)
+    assert done.exit_code == 0, done.output
+    # 30 * sqrt(2) from the other nodule's centre, less the radius of a sphere of 16 mm3
+    assert done.output.splitlines()[-2:] == [
+        "1 mark(s) of marks.csv are labelled differently",
+        "case a mark 2: ignored -> hit, from the nearest surface +40.863 mm -> -1.563 mm",
+    ]
 
 
 def test_variants_have_names_of_their_own() -> None:
