@@ -91,7 +91,8 @@ MEANINGS = {
     "algorithms[].rule_differences[].marks_changed": "marks whose label changes",
     "algorithms[].rule_differences[].relative_difference": "(hit - base_hit) / base_hit, null "
     "without base hits",
-    "comparisons": "comparisons between algorithms",
+    "comparisons": "what `nodulebench compare` found, one for each baseline, as in "
+    "[comparison.json](../../how-to/compare-algorithms.md#where-the-numbers-go)",
     "plan.digest": "SHA-256 of everything that the plan fixes",
     "plan.name": "name of the plan",
     "plan.author": "who stated the criteria",
@@ -190,6 +191,11 @@ FILES = (
         "the tables that were judged (CASES, NODULES, MARKS, and slices and runs where there are "
         "any), so that every number can be recomputed from the folder alone; it holds the "
         "reference standard, so keep it where the test set is kept",
+    ),
+    (
+        "`comparison.json`",
+        "after `nodulebench compare`: the "
+        "[latest comparison](../../how-to/compare-algorithms.md#where-the-numbers-go)",
     ),
     ("`report.html`", "the report; one file, no network needed"),
     ("`plan.json`", "the frozen test plan, where the test was made under one"),

@@ -8,11 +8,8 @@ import click
 if TYPE_CHECKING:
     from nodulebench.model.results import Estimate
     from nodulebench.statistics.ranking import Ranking
-    from nodulebench.workflows.compare import (
-        AlgorithmComparison,
-        DetectionDifference,
-        FigureDifference,
-    )
+    from nodulebench.workflows.compare import AlgorithmComparison, FigureDifference
+    from nodulebench.workflows.compare_nodules import DetectionDifference
     from nodulebench.workflows.rule_effects import RuleEffects
 
 
@@ -91,12 +88,13 @@ def _print_detection(comparison: "AlgorithmComparison") -> None:
 
 
 def _detection_cells(one: "DetectionDifference") -> list[str]:
+    counts = (one.both, one.algorithm_only, one.baseline_only, one.neither)
+    counted = [one.rule, one.algorithm, *map(str, counts)]
     if one.tests is None:
-        return [one.rule, one.algorithm, f"–  ({one.reason})", "", "", "", "", "", ""]
+        return [*counted, f"–  ({one.reason})", "", ""]
     tests = one.tests
-    counts = (tests.both, tests.only_first, tests.only_second, tests.neither)
     p_values = (tests.obuchowski.p_value, one.adjusted["holm"], tests.exact.p_value)
-    return [one.rule, one.algorithm, *map(str, counts), *map(p_text, p_values)]
+    return [*counted, *map(p_text, p_values)]
 
 
 def _print_ranking(title: str, ranking: "Ranking") -> None:

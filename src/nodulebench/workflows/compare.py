@@ -12,21 +12,20 @@ from nodulebench.metrics import FACTS, FIGURES, FigureFacts
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
-from nodulebench.statistics.mcnemar import DetectionComparison, compare_detection, paired_hits
-from nodulebench.statistics.multiplicity import ADJUSTMENTS
 from nodulebench.statistics.permutation import Permutation, permutation_test
 from nodulebench.statistics.ranking import Ranking, rank_algorithms
 from nodulebench.statistics.resample import Bootstrap
+from nodulebench.workflows.compare_nodules import (
+    Cohorts,
+    DetectionDifference,
+    adjusted_p_values,
+    compare_nodules,
+)
 from nodulebench.workflows.estimate import bind_settings, units_of
 from nodulebench.workflows.replicate import Drawn, Reading, draw_readings
 from nodulebench.workflows.rule_effects import RuleEffects, estimate_rule_effects
 
 PERMUTATIONS = 2000
-ADJUSTED_BY = ("holm", "bonferroni", "benjamini_hochberg")
-"""How P values of one figure are adjusted over all algorithms and rules."""
-
-Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
-"""The cohort of each rule (first key) and algorithm (second key)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +61,6 @@ class FigureDifference:
     """The bootstrap P value adjusted over all algorithms and rules, by method."""
     reason: str = ""
     """Why the difference, or its permutation test, is undefined."""
-
-
-@dataclass(frozen=True, slots=True)
-class DetectionDifference:
-    """Which nodules one algorithm and the baseline find, under one rule."""
-
-    rule: str
-    algorithm: str
-    tests: DetectionComparison | None = None
-    adjusted: dict[str, float] = field(default_factory=dict)
-    """Obuchowski's P value adjusted over all algorithms and rules, by method."""
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +111,7 @@ def compare_algorithms(
         seed=protocol.seed,
         unit=protocol.interval.unit,
         differences=tuple(_adjusted(_differences(applied, drawn, protocol, choice))),
-        detection=tuple(_detection(applied, protocol, choice.baseline)),
+        detection=tuple(compare_nodules(applied, protocol, choice.baseline)),
         rankings=dict(_rankings(drawn, protocol)),
         effects=estimate_rule_effects(applied, drawn, protocol),
         notices=tuple(_notices(cohorts)),
@@ -263,7 +250,7 @@ def _adjusted(differences: Iterator[FigureDifference]) -> Iterator[FigureDiffere
     for one in everything:
         if one.comparison is not None:
             families.setdefault(one.reading, []).append(one.comparison.p_value)
-    adjusted = {reading: iter(_adjust(family)) for reading, family in families.items()}
+    adjusted = {reading: iter(adjusted_p_values(family)) for reading, family in families.items()}
     for one in everything:
         if one.comparison is None:
             yield one
@@ -271,36 +258,6 @@ def _adjusted(differences: Iterator[FigureDifference]) -> Iterator[FigureDiffere
         p_values = next(adjusted[one.reading])
         holm = replace(one.comparison, adjusted_p_value=p_values["holm"], adjustment="holm")
         yield replace(one, comparison=holm, adjusted=p_values)
-
-
-def _adjust(p_values: list[float]) -> list[dict[str, float]]:
-    by_method = {name: ADJUSTMENTS[name](p_values).tolist() for name in ADJUSTED_BY}
-    return [
-        {name: values[place] for name, values in by_method.items()}
-        for place in range(len(p_values))
-    ]
-
-
-def _detection(
-    cohorts: Cohorts, protocol: TestProtocol, baseline: str
-) -> Iterator[DetectionDifference]:
-    """McNemar's tests on the nodules, where a nodule tells the two algorithms apart."""
-    found: list[DetectionDifference] = []
-    for rule, of_rule in cohorts.items():
-        for algorithm, cohort in of_rule.items():
-            if algorithm == baseline or baseline not in of_rule:
-                continue
-            hits = paired_hits(cohort, of_rule[baseline], units_of(cohort, protocol.interval))
-            try:
-                tests = compare_detection(hits, level=protocol.interval.level)
-            except UndefinedError as reason:
-                found.append(DetectionDifference(rule, algorithm, reason=str(reason)))
-            else:
-                found.append(DetectionDifference(rule, algorithm, tests))
-    p_values = [one.tests.obuchowski.p_value for one in found if one.tests is not None]
-    adjusted = iter(_adjust(p_values))
-    for one in found:
-        yield one if one.tests is None else replace(one, adjusted=next(adjusted))
 
 
 def _rankings(

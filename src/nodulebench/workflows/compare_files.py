@@ -16,11 +16,11 @@ from nodulebench.statistics.ranking import Ranking
 from nodulebench.workflows.compare import (
     AlgorithmComparison,
     ComparisonChoice,
-    DetectionDifference,
     FigureDifference,
     better_of,
     compare_algorithms,
 )
+from nodulebench.workflows.compare_nodules import DetectionDifference
 from nodulebench.workflows.evaluate_files import CURVE_FILE, FLIP_FILE
 from nodulebench.workflows.recompute import EVALUATION, Evaluated, load_evaluated, write_document
 from nodulebench.workflows.replicate import Reading
@@ -152,17 +152,20 @@ def _difference(one: FigureDifference) -> dict[str, Any]:
 
 
 def _detection(one: DetectionDifference) -> dict[str, Any]:
-    named = {"rule": one.rule, "algorithm": one.algorithm}
-    if one.tests is None:
-        return {**named, "difference": Estimate(None, reason=one.reason)}
-    return {
-        **named,
+    counted = {
+        "rule": one.rule,
+        "algorithm": one.algorithm,
         "nodules": {
-            "both": one.tests.both,
-            "algorithm_only": one.tests.only_first,
-            "baseline_only": one.tests.only_second,
-            "neither": one.tests.neither,
+            "both": one.both,
+            "algorithm_only": one.algorithm_only,
+            "baseline_only": one.baseline_only,
+            "neither": one.neither,
         },
+    }
+    if one.tests is None:
+        return {**counted, "difference": Estimate(None, reason=one.reason)}
+    return {
+        **counted,
         "difference": one.tests.difference,
         "tests": {
             name: asdict(getattr(one.tests, name))

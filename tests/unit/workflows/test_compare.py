@@ -196,16 +196,16 @@ def test_nodules_found_by_one_only_are_counted_and_tested() -> None:
     )
     (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
     assert one.tests is not None
-    counts = (one.tests.both, one.tests.only_first, one.tests.only_second, one.tests.neither)
-    assert counts == (1, 3, 0, 1)
+    assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 3, 0, 1)
     assert one.tests.exact.p_value == pytest.approx(2 * 0.5**3)
     assert one.adjusted["holm"] == one.tests.obuchowski.p_value  # a family of one
 
 
 def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
-    cohorts = one_rule(old=found(2, 0.9), same=found(2, 0.8))
+    cohorts = one_rule(old=found(2, 0.9, None), same=found(2, 0.8, None))
     (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
     assert one.tests is None
+    assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 0, 0, 1)
     assert one.reason == "no nodule tells the algorithms apart"
 
 
