@@ -7,9 +7,9 @@ import pytest
 
 from evaluation_builder import HOSTILE, algorithm_result, difference, evaluation, flips
 from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
+from nodulebench.report.blocks import Fold, Side
 from nodulebench.report.cells import Notes, any_cell, estimate
 from nodulebench.report.document import evaluation_document
-from nodulebench.report.blocks import Fold, Side
 from nodulebench.report.language import language
 from nodulebench.report.results import (
     counts_table,
