@@ -9,6 +9,7 @@ NAMES = (
     "evaluate_nifdc",
     "compare_algorithms",
     "compare_ten",
+    "interval_coverage",
     "command_line",
 )
 
