@@ -28,6 +28,7 @@ COMMANDS = {
     "phantom": "Make CT scans of synthetic chests whose nodules are known exactly.",
     "plan": "Plan a test: calculators.",
     "reference": "Make a reference standard of what readers drew; compare two.",
+    "report": "Write a report again: for a developer, in Chinese, as PDF.",
     "sign": "Sign a folder of results with an Ed25519 key, or make such a key.",
     "test-plan": "Freeze protocol, test set and acceptance criteria before a test.",
     "verify": "Recompute every number of a folder of results, and check its signature.",

@@ -26,6 +26,8 @@ class Fold:
     title: str
     blocks: Sequence[Any]
     is_open: bool = True
+    file: str = ""
+    """The file that holds the same, where print only refers to it."""
 
     def __html__(self) -> str:
         is_open = " open" if self.is_open else ""

@@ -1,69 +1,73 @@
-"""Combined algorithms -> tables of every combination beside its best member (LUNA16, tables 1, 2).
+"""Tables of combined algorithms -> every combination beside its best member (LUNA16, tables 1, 2).
 
-A combination is ``{"members": [...], "best_single": ..., "difference": ...}`` with either what a
-list of candidates reaches (``sensitivity``, ``candidates``, ``per_scan``) or what combined scores
-reach (``sensitivity_at_fp_rate`` by rate, ``cpm``).
+The tables are those that ``nodulebench combine --table`` writes: ``members`` joined by ``+``,
+``best_single`` and ``difference``, and either what merged candidates reach (``sensitivity``,
+``candidates``) or what averaged scores reach (``cpm``, ``sensitivity_at_0.125`` and so on).
 """
 
 from collections.abc import Sequence
 from typing import Any
+
+import polars as pl
 
 from nodulebench.report.cells import Cell, count, words
 from nodulebench.report.language import Language
 from nodulebench.report.numbers import UNDEFINED, decimals, rate, signed
 from nodulebench.report.tables import Table
 
-RATES = "sensitivity_at_fp_rate"
+READING = "sensitivity_at_"
+COLUMNS = (
+    "hits",
+    "sensitivity",
+    "cpm",
+    "best_single",
+    "difference",
+    "candidates",
+    "candidates_per_case",
+)
 MEMBER = "■"
 
-Combination = dict[str, Any]
+
+def combination_tables(tables: Sequence[pl.DataFrame], say: Language) -> list[Table]:
+    """A table for each list of combinations."""
+    return [_table(table, say) for table in tables if table.height]
 
 
-def combination_tables(tables: Sequence[dict[str, Any]], say: Language) -> list[Table]:
-    """A table for each list of combinations: ``{"title": ..., "rows": [...]}``."""
-    return [_table(table["rows"], table.get("title", ""), say) for table in tables if table["rows"]]
-
-
-def _table(rows: list[Combination], title: str, say: Language) -> Table:
-    names = list(dict.fromkeys(name for row in rows for name in row["members"]))
-    rates = list(dict.fromkeys(key for row in rows for key in row.get(RATES, {})))
-    columns = [
-        name
-        for name in ("sensitivity", "cpm", "best_single", "difference", "candidates", "per_scan")
-        if any(row.get(name) is not None for row in rows)
-    ]
-    best = max((row.get("cpm", row.get("sensitivity")) or 0.0 for row in rows), default=0.0)
-    cells = [
+def _table(table: pl.DataFrame, say: Language) -> Table:
+    members = [str(one).split("+") for one in table["members"]]
+    names = list(dict.fromkeys(name for one in members for name in one))
+    readings = [name for name in table.columns if name.startswith(READING)]
+    columns = [name for name in COLUMNS if name in table.columns]
+    leading = "cpm" if "cpm" in columns else "sensitivity"
+    best = max(table[leading])
+    rows = [
         [
-            *(words(MEMBER if name in row["members"] else "") for name in names),
-            *(_share(row.get(RATES, {}).get(key)) for key in rates),
-            *(_cell(name, row, best) for name in columns),
+            *(words(MEMBER if name in within else "") for name in names),
+            *(Cell(decimals(row[name])) for name in readings),
+            *(
+                _cell(name, row[name], is_best=name == leading and row[name] == best)
+                for name in columns
+            ),
         ]
-        for row in rows
+        for within, row in zip(members, table.iter_rows(named=True), strict=True)
     ]
     heads = [
         *(words(name) for name in names),
-        *(Cell(rate(float(key))) for key in rates),
+        *(Cell(rate(float(name.removeprefix(READING)))) for name in readings),
         *(Cell(say(f"combined.{name}")) for name in columns),
     ]
-    return Table(title or say("combined.caption"), heads, cells, remark=say("combined.remark"))
+    title = say("combined.by_scores" if leading == "cpm" else "combined.by_candidates")
+    return Table(title, heads, rows, remark=say("combined.remark"))
 
 
-def _share(value: float | None) -> Cell:
-    return Cell(UNDEFINED if value is None else decimals(value))
-
-
-def _cell(name: str, row: Combination, best: float) -> Cell:
-    value = row.get(name)
+def _cell(name: str, value: Any, *, is_best: bool) -> Cell:
+    if value is None:
+        return Cell(UNDEFINED)
     match name:
-        case _ if value is None:
-            return Cell(UNDEFINED)
-        case "candidates":
+        case "hits" | "candidates":
             return count(value)
         case "difference":
             return Cell(signed(value))
-        case "per_scan":
+        case "candidates_per_case":
             return Cell(decimals(value, 1))
-        case "cpm" | "sensitivity" if value == best:
-            return Cell(decimals(value), kind="number best")
-    return Cell(decimals(value))
+    return Cell(decimals(value), kind="number best" if is_best else "number")

@@ -48,7 +48,7 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
         blocks.append(_difference_table(title, leading, found, say))
         title = say("compared.all", baseline=found["baseline"])
         every = _difference_table(title, found["differences"], found, say)
-        blocks.append(closed_if_long(every, most_rows=0))
+        blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
         blocks.append(closed_if_long(_detection_table(found, say)))
         blocks += _ranking_tables(found, rule, figure, say)
     return blocks

@@ -69,8 +69,10 @@ class Beside:
     """What readers say false positives are: algorithm, cause."""
     patches: Sequence[Any] = ()
     """Pictures of nodules and marks (``gallery.Patch``)."""
-    combinations: Sequence[dict[str, Any]] = ()
-    """Tables of combined algorithms."""
+    combinations: Sequence[pl.DataFrame] = ()
+    """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
+    agreement: Sequence[dict[str, Any]] = ()
+    """How far readers agree: name, value, low, high."""
 
 
 NOTHING = Beside()
@@ -129,7 +131,7 @@ def report_content(
         Section("compared", say("section.compared"), _compared(document, beside, say)),
         Section("strata", say("section.strata"), _strata(document, say)),
         Section("errors", say("section.errors"), _errors(document, beside, say)),
-        Section("test-set", say("section.test_set"), _test_set(document, say)),
+        Section("test-set", say("section.test_set"), _test_set(document, beside, say)),
         Section("extras", say("section.extras"), _extras(document, drawn, say)),
         Section("literature", say("section.literature"), _literature(document, say)),
         Section(
@@ -250,12 +252,18 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
     return blocks
 
 
-def _test_set(document: Document, say: Language) -> list[Any]:
-    if not document["reference"].get("diameters"):
-        return []
-    from nodulebench.report.group_charts import diameter_chart
+def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
+    charts: list[Any] = []
+    if document["reference"].get("diameters"):
+        from nodulebench.report.group_charts import diameter_chart
 
-    return [diameter_chart(document, say)]
+        charts.append(diameter_chart(document, say))
+    if beside.agreement:
+        from nodulebench.report.agreement import agreement_chart
+
+        charts.append(agreement_chart(beside.agreement, say))
+    shown = [chart for chart in charts if chart is not None]
+    return [Side(shown)] if shown else []
 
 
 def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nodulebench.report.groups import CROSSED
 from nodulebench.report.results import Document
 
 SECRET_EXTRAS = ("worst_cases",)
@@ -27,9 +28,12 @@ NAMED = re.compile(r"[:,]?\s*(first )?((mark|case|nodule)s? )?'[^']*'(, (\.\.\.|
 
 def developers_document(document: Document) -> Document:
     """The document without anything that tells single cases, nodules or marks."""
-    algorithms = [_algorithm(one) for one in document["algorithms"]]
+    minimum = document["protocol"]["minimum_stratum"]
+    algorithms = [_algorithm(one, minimum) for one in document["algorithms"]]
+    reference = {name: one for name, one in document["reference"].items() if name != "diameters"}
     shown = {
         **document,
+        "reference": reference,
         "digests": {
             name: one for name, one in document["digests"].items() if name in SHOWN_DIGESTS
         },
@@ -87,17 +91,20 @@ def _thinned(curve: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _algorithm(algorithm: dict[str, Any]) -> dict[str, Any]:
+def _algorithm(algorithm: dict[str, Any], minimum: int) -> dict[str, Any]:
     return {
         **algorithm,
         "notices": [without_names(text) for text in algorithm["notices"]],
-        "rules": {rule: _result(one) for rule, one in algorithm["rules"].items()},
+        "rules": {rule: _result(one, minimum) for rule, one in algorithm["rules"].items()},
     }
 
 
-def _result(result: dict[str, Any]) -> dict[str, Any]:
+def _result(result: dict[str, Any], minimum: int) -> dict[str, Any]:
     if "undefined" in result:
         return {"undefined": without_names(result["undefined"])}
+    extras = {name: one for name, one in result["extras"].items() if name not in SECRET_EXTRAS}
+    if CROSSED in extras:
+        extras[CROSSED] = [row for row in extras[CROSSED] if row["nodules"] >= minimum]
     return {
         **result,
         "figures": {
@@ -107,9 +114,7 @@ def _result(result: dict[str, Any]) -> dict[str, Any]:
             division: {name: _stratum(one) for name, one in strata.items()}
             for division, strata in result["strata"].items()
         },
-        "extras": {
-            name: one for name, one in result["extras"].items() if name not in SECRET_EXTRAS
-        },
+        "extras": extras,
         "notices": [without_names(text) for text in result["notices"]],
     }
 

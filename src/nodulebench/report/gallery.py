@@ -50,7 +50,8 @@ class Gallery:
             f"<figcaption>{escape(patch.caption(self.say))}</figcaption></figure>"
             for patch in self.patches
         )
-        return f'<h3>{escape(self.title)}</h3><div class="gallery">{shown}</div>\n'
+        remark = f'<p class="remark">{escape(self.say("gallery.remark"))}</p>'
+        return f'<h3>{escape(self.title)}</h3>{remark}<div class="gallery">{shown}</div>\n'
 
     def _views(self, patch: Patch) -> list[str]:
         return [

@@ -194,7 +194,7 @@ def hardest_chart(document: Document, say: Language) -> Chart | None:
     title = say("group.hardest", rule=say.word(rule))
     remarks = [say("group.hardest_remark", count=len(crossed))]
     remarks += [
-        say("group.tied", size=size, names=say.listed(names)) for size, names in tied.items()
+        say("group.tied", size=size, names=say.listed(tied[size])) for size in sizes if size in tied
     ]
     drawn = heat_map(
         [say.word(one) for one in types],
@@ -217,7 +217,7 @@ def diameter_chart(document: Document, say: Language) -> Chart | None:
     start = found["from_mm"]
     end = start + width * len(counts)
     x_axis = Axis(say("axis.diameter_mm"), start, end, nice_ticks(start, end))
-    top = max(counts) * 1.08
+    top = 1.08 * max(*counts, min(max(expected, default=0.0), 1.4 * max(counts)))
     y_axis = Axis(say("axis.nodules"), 0.0, top, whole_ticks(top))
     remarks = [say("diameters.bins", width=f"{width:g}")]
     if expected:

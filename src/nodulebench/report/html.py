@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from dataclasses import replace
 from importlib.resources import files
 
 import polars as pl
@@ -35,7 +36,7 @@ def render_html(
         beside: what else lies beside the evaluation.
     """
     if flips is not None:
-        beside = Beside(flips, beside.causes, beside.patches, beside.combinations)
+        beside = replace(beside, flips=flips)
     return page(report_content(document, curves, beside, audience=audience, language_name=language))
 
 

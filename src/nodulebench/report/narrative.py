@@ -29,10 +29,14 @@ Result = dict[str, Any]
 def paragraphs(document: Document, say: Language) -> list[str]:
     """What the report says first, one thought a paragraph."""
     told = list(_performance(document, say))
-    told.append(" ".join(_group(document, say)))
+    told.append(say("list.sentence").join(_group(document, say)))
     told += _rules(document, say)
-    told.append(" ".join(text for one in RANKED_STRATA for text in _hardest(document, one, say)))
-    told.append(" ".join(_hardest_by_size(document, say)))
+    told.append(
+        say("list.sentence").join(
+            text for one in RANKED_STRATA for text in _hardest(document, one, say)
+        )
+    )
+    told.append(say("list.sentence").join(_hardest_by_size(document, say)))
     told += _intervals(document, say)
     return [text for text in told if text]
 
@@ -59,9 +63,9 @@ def _performance(document: Document, say: Language) -> Iterator[str]:
             yield say("told.no_rule", name=algorithm["name"], reasons="; ".join(sorted(reasons)))
     if len(algorithms) <= MOST_TOLD_SINGLY:
         for algorithm in algorithms:
-            yield " ".join(_one_performance(document, algorithm, say))
+            yield say("list.sentence").join(_one_performance(document, algorithm, say))
     if len(algorithms) > 1:
-        yield " ".join(_extremes(document, say))
+        yield say("list.sentence").join(_extremes(document, say))
 
 
 def _one_performance(document: Document, algorithm: Result, say: Language) -> Iterator[str]:
@@ -143,7 +147,9 @@ def _group(document: Document, say: Language) -> Iterator[str]:
             for rule, group in found.items()
         )
         count = max(len(group.values) for group in found.values())
-        yield say("told.group", count=count, figure=say.figure(figure).title.lower(), rules=told)
+        yield say(
+            "told.group", count=count, figure=_in_sentence(say.figure(figure).title), rules=told
+        )
 
 
 def _rules(document: Document, say: Language) -> Iterator[str]:
@@ -266,14 +272,15 @@ def _misses(stratum: dict[str, Any], say: Language) -> str:
 
 def _hardest_by_size(document: Document, say: Language) -> Iterator[str]:
     """For a group of algorithms: which type is missed most often within each size."""
-    if len(document["algorithms"]) < LEAST_GROUP:
+    count = len(document["algorithms"])
+    if count < LEAST_GROUP:
         return
     for size, winners in hardest_types(document, baseline_rule(document)).items():
         if not winners.total():
             continue
-        (worst, times), *others = winners.most_common()
-        key = "told.hardest_of_size_all" if not others else "told.hardest_of_size"
-        yield say(key, size=size, worst=say.word(worst), some=times, all=winners.total())
+        worst, times = winners.most_common(1)[0]
+        key = "told.hardest_of_size_all" if times == count else "told.hardest_of_size"
+        yield say(key, size=size, worst=say.word(worst), some=times, all=count)
 
 
 def _intervals(document: Document, say: Language) -> Iterator[str]:
@@ -290,6 +297,11 @@ def _intervals(document: Document, say: Language) -> Iterator[str]:
         return
     choice = document["protocol"]["interval"]
     yield say("told.intervals", level=percent(choice["level"]), unit=say.word(choice["unit"]))
+
+
+def _in_sentence(title: str) -> str:
+    """A title within a sentence: "Recall" -> "recall", but "F1" stays."""
+    return title.lower() if title.isalpha() else title
 
 
 def _is_defined(estimate: dict[str, Any] | None) -> bool:

@@ -127,8 +127,8 @@ def _square(name: str, rows: list[dict[str, Any]], say: Language) -> Table:
     )
 
 
-def closed_if_long(table: Table | None, most_rows: int = 12) -> Any:
-    """A table as it is, or a long one under its caption, closed."""
+def closed_if_long(table: Table | None, most_rows: int = 12, file: str = "") -> Any:
+    """A table as it is, or a long one under its caption, closed; print refers to its file."""
     if table is None or len(table.rows) <= most_rows:
         return table
-    return Fold(table.caption, [replace(table, caption="")], is_open=False)
+    return Fold(table.caption, [replace(table, caption="")], is_open=False, file=file)

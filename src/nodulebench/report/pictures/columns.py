@@ -84,8 +84,11 @@ def histogram(
         y = bottom - HEIGHT * y_axis.place(count)
         if count:
             parts.append(Fill(0).drawn(left + width * number + 0.5, y, width - 1, bottom - y))
-    heights = [bottom - HEIGHT * y_axis.place(min(value, y_axis.high)) for value in expected]
-    places = [f"{left + width * (n + 0.5):.1f} {height:.1f}" for n, height in enumerate(heights)]
+    places = [
+        f"{left + width * (number + 0.5):.1f} {bottom - HEIGHT * y_axis.place(value):.1f}"
+        for number, value in enumerate(expected)
+        if value <= y_axis.high
+    ]
     if places:
         parts.append(stroke("curve expected c2", f"M{'L'.join(places)}"))
     for value, text in x_axis.ticks:

@@ -3,6 +3,7 @@
 TEXTS = {
     "language.code": "en",
     "list.comma": ", ",
+    "list.sentence": " ",
     "list.and": " and ",
     "colon": ":",
     "span": "{low} to {high}",
@@ -21,6 +22,7 @@ TEXTS = {
     ),
     "page.identity": "NoduleBench {version} · protocol {digest}",
     "page.of": "Page {page} of {pages}",
+    "print.in_file": "Too long for print: {file} has every row.",
     "section.verdict": "Verdict",
     "section.key": "Key figures",
     "section.curves": "Curves and operating points",

@@ -3,6 +3,7 @@
 TEXTS = {
     "language.code": "zh-CN",
     "list.comma": "、",
+    "list.sentence": "",
     "list.and": "和",
     "colon": "：",
     "span": "{low} 至 {high}",
@@ -18,6 +19,7 @@ TEXTS = {
     ),
     "page.identity": "NoduleBench {version} · 方案 {digest}",
     "page.of": "第 {page} 页，共 {pages} 页",
+    "print.in_file": "篇幅过长，未打印：全部内容见 {file}。",
     "section.verdict": "结论",
     "section.key": "主要指标",
     "section.curves": "曲线与工作点",

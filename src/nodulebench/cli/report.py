@@ -1,0 +1,45 @@
+"""nodulebench report: write the report of an evaluation again, for others or on paper."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("report")
+@click.argument("folder", metavar="DIR", type=FILE)
+@click.option("--pdf", "is_pdf", is_flag=True, help="Also write it as PDF (extra 'pdf').")
+@click.option(
+    "--for",
+    "audience",
+    type=click.Choice(["lab", "developer"]),
+    default="lab",
+    show_default=True,
+    help="developer: aggregates only, nothing that reveals the reference.",
+)
+@click.option(
+    "--language", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language."
+)
+@click.option("--algorithm", help="Report this algorithm alone.")
+@click.option("--out", type=FILE, help="Folder for the files; default: DIR itself.")
+@click.option("--causes", type=FILE, help="CSV of algorithm, cause: what false positives are.")
+@click.option("--images", type=FILE, help="Folder of <case>.mhd or .nii.gz: adds a gallery.")
+@click.option(
+    "--combinations", type=FILE, multiple=True, help="CSV of 'combine --table'; may be repeated."
+)
+@click.option("--agreement", type=FILE, help="JSON list of name, value, low, high: the readers.")
+@click.option("--font", type=FILE, help="TrueType font that the PDF embeds for Chinese.")
+def command(folder: Path, out: Path | None, **chosen: Any) -> None:
+    r"""Write the report of DIR, the folder that evaluate wrote, from its tables alone.
+
+    \b
+    nodulebench report result/ --pdf
+    nodulebench report result/ --for developer --algorithm "Algorithm 3" --out to-send/
+    nodulebench report result/ --language zh --pdf
+    """
+    from nodulebench.workflows.write_report import ReportChoice, write_report
+
+    for path in write_report(folder, ReportChoice(**chosen), out):
+        click.echo(f"wrote {path}")
