@@ -25,6 +25,7 @@ from nodulebench.workflows.extras import (
     size_sweep,
 )
 from nodulebench.workflows.read_froc import read_froc
+from nodulebench.workflows.small_cohort import small_cohort_notices
 from nodulebench.workflows.strata import estimate_strata
 
 FROC_FIGURES = ("sensitivity_at_fp_rate", "cpm")
@@ -75,7 +76,10 @@ def evaluate(
             "diameters": diameter_histogram(reference),
         },
         algorithms=tuple(results),
-        notices=reference.notices,
+        # a test set that is read back from results has the notice already
+        notices=tuple(
+            dict.fromkeys((*reference.notices, *small_cohort_notices(reference, protocol)))
+        ),
         test_set=reference,
     )
 
