@@ -7,6 +7,7 @@ then a row of case weights, and any figure of merit can be tested, also pooled o
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -94,6 +95,7 @@ def permutation_test(
     )
 
 
+@lru_cache(maxsize=1)  # the next figure of the same two algorithms
 def side_by_side(
     first: LabelledCohort, second: LabelledCohort, *, is_on_common_scale: bool
 ) -> LabelledCohort:

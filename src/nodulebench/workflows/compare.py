@@ -178,21 +178,39 @@ def _differences(
     protocol: TestProtocol,
     choice: ComparisonChoice,
 ) -> Iterator[FigureDifference]:
+    """Reading after reading, each with all algorithms."""
     for rule, of_rule in cohorts.items():
-        for reading, replicates in drawn[rule].replicates.items():
+        # algorithm after algorithm, because two cohorts are laid side by side once for all readings
+        found = {
+            (reading, algorithm): _one_difference(
+                FigureDifference(rule, reading, algorithm), of_rule, drawn[rule], protocol, choice
+            )
+            for algorithm in of_rule
+            if algorithm != choice.baseline
+            for reading in drawn[rule].replicates
+        }
+        for reading in drawn[rule].replicates:
             for algorithm in of_rule:
-                if algorithm == choice.baseline:
-                    continue
-                blank = FigureDifference(rule, reading, algorithm)
-                pair = (algorithm, choice.baseline)
-                missing = [name for name in pair if name not in replicates.names]
-                if missing:
-                    reasons = drawn[rule].undefined
-                    reason = reasons.get((reading.figure, missing[0]), "the rule does not apply")
-                    yield replace(blank, reason=f"{missing[0]}: {reason}")
-                else:
-                    found = _difference(blank, replicates, protocol, choice)
-                    yield _with_permutation(found, of_rule, protocol, choice)
+                if algorithm != choice.baseline:
+                    yield found[reading, algorithm]
+
+
+def _one_difference(
+    blank: FigureDifference,
+    cohorts: Mapping[str, LabelledCohort],
+    drawn: Drawn,
+    protocol: TestProtocol,
+    choice: ComparisonChoice,
+) -> FigureDifference:
+    replicates = drawn.replicates[blank.reading]
+    pair = (blank.algorithm, choice.baseline)
+    missing = [name for name in pair if name not in replicates.names]
+    if missing:
+        key = (blank.reading.figure, missing[0])
+        reason = drawn.undefined.get(key, "the rule does not apply")
+        return replace(blank, reason=f"{missing[0]}: {reason}")
+    found = _difference(blank, replicates, protocol, choice)
+    return _with_permutation(found, cohorts, protocol, choice)
 
 
 def _difference(
