@@ -21,7 +21,7 @@ from nodulebench.workflows.compare_nodules import (
     adjusted_p_values,
     compare_nodules,
 )
-from nodulebench.workflows.estimate import bind_settings, units_of
+from nodulebench.workflows.estimate import bind_settings, shown_name, units_of
 from nodulebench.workflows.replicate import Drawn, Reading, draw_readings
 from nodulebench.workflows.rule_effects import RuleEffects, estimate_rule_effects
 
@@ -92,6 +92,9 @@ def compare_algorithms(
         UnknownNameError: if the baseline or a figure does not exist.
     """
     applied = {rule: of_rule for rule, of_rule in cohorts.items() if of_rule}
+    registered = {shown_name("f_beta", protocol): "f_beta"}
+    named = tuple(registered.get(name, name) for name in choice.figures)
+    choice = replace(choice, figures=named)
     bootstraps = _check(applied, protocol, choice)
     names = choice.figures or protocol.figures
     drawn: dict[str, Drawn] = {}

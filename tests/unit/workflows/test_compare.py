@@ -167,8 +167,9 @@ def test_each_operating_point_is_compared() -> None:
 def test_f_beta_is_named_with_its_beta() -> None:
     cohorts = one_rule(old=found(2, 0.9), new=found(2, 0.9))
     chosen = protocol(figures=("f_beta",), beta=2.0, **RATES)
-    comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
-    assert [one.reading.shown for one in comparison.differences] == ["f2"]
+    for choice in (ComparisonChoice("old"), ComparisonChoice("old", ("f2",))):
+        comparison = compare_algorithms(cohorts, chosen, choice)
+        assert [one.reading.shown for one in comparison.differences] == ["f2"]
 
 
 def test_an_undefined_figure_is_told_with_the_algorithm_and_the_reason() -> None:
