@@ -11,6 +11,7 @@ NAMES = (
     "compare_ten",
     "interval_coverage",
     "command_line",
+    "phantom_likeness",
 )
 
 for name in sys.argv[1:] or NAMES:

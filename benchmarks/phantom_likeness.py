@@ -20,7 +20,7 @@ from nodulebench.phantom.scanner import Scanner
 
 REAL = ("LIDC-IDRI-0001", "LIDC-IDRI-0003", "LIDC-IDRI-0401", "LIDC-IDRI-0407", "NLST-101287")
 SCANNERS = (
-    Scanner(2.5, 2.5, 0.703, kernel="standard", exposure_mas=60),
+    Scanner(2.5, 2.5, 0.703, kernel="standard", exposure_mas=50),
     Scanner(2.5, 2.5, 0.72, kernel="standard", exposure_mas=40),
     Scanner(2.5, 2.5, 0.76, kernel="edge", exposure_mas=30),
     Scanner(2.0, 1.8, 0.68, kernel="standard", exposure_mas=25),

@@ -21,8 +21,11 @@ ENDS_PER_LITRE = 720
 """How many ends arteries and veins have each; from these on there are only twigs."""
 END_RADIUS_MM = 0.40
 TWIG_PARENT_RADIUS_MM = 1.2
-TWIGS_PER_VESSEL = 4
+TWIGS_PER_VESSEL = 3
 TWIG_MM = (2.5, 6.0)
+SCATTERED_PER_LITRE = 3000
+SCATTERED_MM = (3.0, 9.0)
+SCATTERED_RADIUS_MM = (0.25, 0.55)
 SUBPLEURAL_MM = 7.0
 """Vessels end this far from the pleura."""
 BRONCHUS_LEAST_ENDS = 24
@@ -71,7 +74,10 @@ def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
     trees = (*arteries, *veins)
     return LungTubes(
         vessels=join_tubes(*(tree.tubes for tree in trees)),
-        twigs=_twigs(join_tubes(*(tree.tubes for tree in trees)), random),
+        twigs=join_tubes(
+            _twigs(join_tubes(*(tree.tubes for tree in trees)), random),
+            *(_scattered(chest, side, random) for side in SIDES),
+        ),
         bronchi=join_tubes(*(outer for outer, _ in bronchi)),
         lumens=join_tubes(*(lumen for _, lumen in bronchi)),
         central_airways=_central_airways(chest),
@@ -82,15 +88,22 @@ def _ends_by_lobe(
     chest: Chest, side: int, random: np.random.Generator
 ) -> list[npt.NDArray[np.float64]]:
     """Evenly scattered ends in each lobe of a lung."""
+    points = _random_points(chest, side, ENDS_PER_LITRE, random)
+    lobe = lobe_of(chest, points, side)
+    return [points[lobe == number] for number in np.unique(lobe)]
+
+
+def _random_points(
+    chest: Chest, side: int, per_litre: float, random: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Points in a lung, not too near the pleura."""
     low = np.array([0.0, chest.center_y - chest.half_depth, chest.lowest_z])
     high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])
     litres = float(np.prod(high - low)) / 1e6
-    points = random.uniform(low, high, (round(ENDS_PER_LITRE * litres), 3))
+    points = random.uniform(low, high, (round(per_litre * litres), 3))
     points[:, 0] *= side
     depth = lung_surface(chest, points[:, 0], points[:, 1], points[:, 2], side)
-    points = points[depth < -SUBPLEURAL_MM]
-    lobe = lobe_of(chest, points, side)
-    return [points[lobe == number] for number in np.unique(lobe)]
+    return points[depth < -SUBPLEURAL_MM]
 
 
 def _twigs(vessels: Tubes, random: np.random.Generator) -> Tubes:
@@ -98,6 +111,18 @@ def _twigs(vessels: Tubes, random: np.random.Generator) -> Tubes:
     small = vessels.only(vessels.end_radius < TWIG_PARENT_RADIUS_MM)
     first = _side_branches(small, TWIGS_PER_VESSEL, random)
     return join_tubes(first, _side_branches(first, 2, random))
+
+
+def _scattered(chest: Chest, side: int, random: np.random.Generator) -> Tubes:
+    """Ends of vessels all over a lung, which point away from its hilum."""
+    start = _random_points(chest, side, SCATTERED_PER_LITRE, random)
+    heading = start - hilum(chest, side)
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    heading += random.normal(0, 0.5, start.shape)
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    length = random.uniform(*SCATTERED_MM, (len(start), 1))
+    radius = random.uniform(*SCATTERED_RADIUS_MM, len(start))
+    return Tubes(start, start + length * heading, radius, 0.7 * radius)
 
 
 def _side_branches(parents: Tubes, count: int, random: np.random.Generator) -> Tubes:

@@ -90,7 +90,7 @@ def random_chest(random: np.random.Generator) -> Chest:
         fat_mm=float(random.uniform(10, 30)) if is_female else float(random.uniform(6, 24)),
         fissure_tilt=float(random.uniform(0.95, 1.25)),
         fissure_z=float(random.uniform(-40, -25)),
-        parenchyma_hu=float(random.uniform(-955, -900)),
+        parenchyma_hu=float(random.uniform(-945, -900)),
         gravity_hu=float(random.uniform(25, 60)),
         blood_hu=float(random.uniform(180, 330)) if has_contrast else float(random.uniform(36, 48)),
     )
@@ -225,6 +225,7 @@ def mediastinum_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     front = chest.center_y - chest.half_depth
     back = chest.spine_y
     spine = oval(x, y - back - 16.0, SPINE_HALF_WIDTH, 40.0)
+    gutter = oval(x, y - back - 48.0, 56.0, 26.0)  # heads of the ribs and muscles beside them
     core = oval(x - 2.0, y - (back - 42.0 * scale), 21.0 * scale, 34.0 * scale)
     rising = _swelling(z, -30.0, 75.0)
     aorta = oval(x + 7.0, y - (back - 74.0 * scale), 21.0 * scale * rising, 22.0 * scale * rising)
@@ -240,7 +241,18 @@ def mediastinum_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     junction = np.maximum(np.abs(x - _midline(chest, y)) - thin, y - chest.center_y)
     behind = np.maximum(np.abs(x - 4.0) - 11.0, np.abs(y - back + 28.0) - 30.0)
     heart = heart_surface(chest, x, y, z)
-    parts = (spine, core, aorta, artery, arch, cava, falling, junction, behind, heart)
+    parts = (
+        join((spine, gutter), 22.0),
+        core,
+        aorta,
+        artery,
+        arch,
+        cava,
+        falling,
+        junction,
+        behind,
+        heart,
+    )
     return join(parts, 9.0)
 
 
@@ -287,5 +299,5 @@ def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
         return body
     swell = np.sqrt(np.maximum(0.01, 1 - ((z + 45.0) / 58.0) ** 2))
     front = chest.center_y - half_depth + 26.0
-    breasts = [oval(x - side * 80.0, y - front, 58.0 * swell, 38.0 * swell) for side in SIDES]
-    return join([body, *breasts], 22.0)
+    breasts = [oval(x - side * 80.0, y - front, 60.0 * swell, 30.0 * swell) for side in SIDES]
+    return join([body, *breasts], 40.0)

@@ -147,14 +147,14 @@ def _random_shape(
     first = np.cross(place.outward, random.standard_normal(3))
     first /= np.linalg.norm(first)
     rotation = np.column_stack([first, np.cross(place.outward, first), place.outward])
-    ratio = random.uniform(0.8, 1.0, 3) if surface != "smooth" else random.uniform(0.88, 1.0, 3)
+    ratio = random.uniform(0.72, 1.0, 3) if surface != "smooth" else random.uniform(0.8, 1.0, 3)
     semi_axes = radius * ratio / ratio.mean() * np.array([1.0, 1.0, flatness])
-    count = {"smooth": 0, "lobulated": 6, "spiculated": 4}[surface]
+    count = {"smooth": 0, "lobulated": 7, "spiculated": 4}[surface]
     lobes = tuple(
         Lobe(
             (float(point[0]), float(point[1]), float(point[2])),
-            float(random.uniform(0.10, 0.24)) * (1.0 if surface == "lobulated" else 0.6),
-            float(random.uniform(5.0, 10.0)),
+            float(random.uniform(0.2, 0.42)) * (1.0 if surface == "lobulated" else 0.6),
+            float(random.uniform(7.0, 13.0)),
         )
         for point in _random_directions(count, random)
     )
@@ -181,15 +181,15 @@ def _random_core(shape: NoduleShape, random: np.random.Generator) -> NoduleShape
 
 def _random_spicules(shape: NoduleShape, random: np.random.Generator) -> Tubes:
     """Thin strands that run from the surface into the lung."""
-    direction = _random_directions(int(random.integers(7, 13)), random)
+    direction = _random_directions(int(random.integers(80, 120)), random)
     if shape.plane_normal is not None:
         direction = direction[direction @ shape.plane_normal < 0.2]
     reach = shape.reach_mm(direction)
-    length = random.uniform(0.5, 1.3, len(direction)) * np.clip(reach, 3.0, 9.0)
+    length = random.uniform(0.3, 1.2, len(direction)) * np.clip(reach, 2.0, 8.0)
     start = shape.center_mm + direction * (0.8 * reach)[:, None]
     end = shape.center_mm + direction * (reach + length)[:, None]
-    width = np.clip(0.14 * reach, 0.5, 1.1)
-    return Tubes(start, end, width, 0.3 * width)
+    width = np.clip(0.2 * reach, 0.5, 1.6) * random.uniform(0.6, 1.1, len(direction))
+    return Tubes(start, end, width, 0.2 * width)
 
 
 def _random_directions(count: int, random: np.random.Generator) -> FloatArray:

@@ -22,7 +22,7 @@ SPLEEN_HU = 48.0
 STOMACH_HU = 30.0
 FISSURE_HU = 80.0
 """How much denser than lung a fissure is, when it fills a voxel."""
-FINE_TEXTURE_HU = 44.0
+FINE_TEXTURE_HU = 28.0
 COARSE_TEXTURE_HU = 11.0
 
 

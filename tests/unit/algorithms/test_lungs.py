@@ -44,6 +44,15 @@ def test_lungs_of_a_phantom_are_found_with_a_dice_of_098(scan, lungs):
         assert dice(lungs.label == side, scan.lungs == side) >= 0.975
 
 
+def test_lungs_of_a_phantom_look_like_those_of_real_scans(scan, lungs):
+    # the ranges of five real scans, see the page on phantoms; vessels within a factor of two
+    density = lung_density(scan.volume.hu, lungs)
+    assert -1010 < density.p5_hu < -915
+    assert -945 < density.median_hu < -860
+    assert -730 < density.p95_hu < -570
+    assert 0.027 / 2 < density.vessel_share < 0.055 * 2
+
+
 def test_the_trachea_is_not_lung(scan, lungs):
     top = scan.volume.shape[0] - 12
     air = scan.volume.hu[top] < -900

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,24 +97,25 @@ def test_each_type_has_its_density_in_the_scan(scan):
             assert -250 < np.median(values) < 100
 
 
-def test_the_truth_lies_where_the_image_shows_it(scan):
-    # the brightness-weighted middle of an isolated solid nodule, against its known centre
-    (nodule,) = [
-        one for one in scan.nodules if one.type == "solid" and one.attachment == "isolated"
-    ]
+def test_the_truth_lies_where_the_nodules_change_the_image(patient, scan):
+    # the same scan without nodules, same noise: what differs are the nodules
+    empty = scan_patient(replace(patient, nodules=()), SMALL, position_mm=(3.0, -4.0, 120.0))
+    change = scan.volume.hu.astype(float) - empty.volume.hu
     geometry = scan.volume.geometry
-    index = geometry.to_index(nodule.shape.centroid_mm[None])[0]
-    i, j, k = np.rint(index).astype(int)
-    reach = 4
-    part = scan.volume.hu[
-        k - reach : k + reach + 1, j - reach : j + reach + 1, i - reach : i + reach + 1
-    ]
-    weight = np.clip(part.astype(float) + 700, 0, None)
-    places = np.indices(part.shape) + np.array([k, j, i])[:, None, None, None] - reach
-    middle = [(weight * axis).sum() / weight.sum() for axis in places][::-1]
-    assert geometry.to_world(np.array([middle]))[0] == pytest.approx(
-        nodule.shape.centroid_mm, abs=1.5
-    )
+    for nodule in scan.nodules:
+        if nodule.attachment != "isolated":
+            continue
+        i, j, k = np.rint(geometry.to_index(nodule.shape.centroid_mm[None])[0]).astype(int)
+        reach = 6
+        box = tuple(slice(at - reach, at + reach + 1) for at in (k, j, i))
+        weight = change[box]
+        places = np.indices(weight.shape) + np.array([k, j, i])[:, None, None, None] - reach
+        middle = [(weight * axis).sum() / weight.sum() for axis in places][::-1]
+        seen = geometry.to_world(np.array([middle]))[0]
+        assert seen == pytest.approx(nodule.shape.centroid_mm, abs=0.35)
+        contrast = nodule.hu - np.median(empty.volume.hu[box])
+        volume = weight.sum() / contrast * scan.volume.voxel_mm3
+        assert volume == pytest.approx(nodule.shape.volume_mm3, rel=0.12)
 
 
 def test_a_scan_lies_where_the_patient_was_put(patient, scan):

@@ -79,8 +79,8 @@ def test_a_plane_beside_the_nodule_has_no_outline():
 def lobulated(seed):
     random = np.random.default_rng(seed)
     lobes = tuple(
-        Lobe(tuple(unit(*random.normal(size=3))), float(random.uniform(0.1, 0.24)), 8.0)
-        for _ in range(6)
+        Lobe(tuple(unit(*random.normal(size=3))), float(random.uniform(0.1, 0.42)), 11.0)
+        for _ in range(7)
     )
     return NoduleShape(np.array([1.0, 2.0, 3.0]), np.array([6.0, 5.0, 5.5]), rotation(seed), lobes)
 
