@@ -198,6 +198,11 @@ FILES = (
         "[latest comparison](../../how-to/compare-algorithms.md#where-the-numbers-go)",
     ),
     ("`report.html`", "the report; one file, no network needed"),
+    (
+        "`report*.html`, `report*.pdf`, `tables*/`",
+        "after [`nodulebench report`](../../how-to/report-for-others.md): copies for others, and "
+        "the report's tables as CSV",
+    ),
     ("`plan.json`", "the frozen test plan, where the test was made under one"),
     (
         "`manifest.json`",

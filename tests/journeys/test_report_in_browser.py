@@ -1,15 +1,19 @@
-"""The report opened from disk in a real browser, where one is installed."""
+"""The report opened from disk in a real browser, where one is installed: narrow, wide, dark."""
 
+import json
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evaluation_builder import curves_of, evaluation, flips_of
-from nodulebench.report.document import evaluation_document
+from evaluation_builder import algorithm_result, curves_of, evaluation, flips_of
+from nodulebench.report.content import Beside
 from nodulebench.report.html import render_html
+from report_builder import comparison, group_document, plan, rule_effects
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 QUIET = (
@@ -20,44 +24,145 @@ QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
     "--enable-logging=stderr",
+    "--allow-file-access-from-files",
+    "--virtual-time-budget=8000",
 )
+SCHEMES = {"dark": "0", "light": "1"}
+PHONE, DESKTOP = 390, 1280
+ONE = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
+
+LOOK = """<!DOCTYPE html><meta charset="utf-8">
+<iframe src="report.html" width="{phone}" height="900"></iframe>
+<iframe src="report.html" width="{desktop}" height="900"></iframe>
+<pre></pre>
+<script>
+addEventListener("load", () => setTimeout(() => {{
+  const seen = [...document.querySelectorAll("iframe")].map((frame) => {{
+    const page = frame.contentDocument, view = frame.contentWindow;
+    const plot = page.querySelector("figure.chart");
+    plot.querySelector(".canvas").dispatchEvent(
+      new view.KeyboardEvent("keydown", {{ key: "ArrowRight", bubbles: true }}));
+    plot.querySelector('[data-do="in"]').click();
+    return {{
+      width: frame.clientWidth,
+      overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+      paper: view.getComputedStyle(page.body).backgroundColor,
+      ink: view.getComputedStyle(page.body).color,
+      reading: plot.querySelector(".reading").textContent,
+      output: plot.querySelector(".legend output").textContent,
+      zoomed: plot.querySelector(".inside").getAttribute("viewBox"),
+      empty: [...page.querySelectorAll("figure svg, .side svg")].filter(
+        (one) => !one.closest("details:not([open])") && !one.getBoundingClientRect().width).length,
+      pictures: page.querySelectorAll("svg.picture").length,
+      sections: page.querySelectorAll("h2[id]").length,
+    }};
+  }});
+  document.querySelector("pre").textContent = JSON.stringify(seen);
+}}, 300));
+</script>"""
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The page after its script ran, and what the browser logged."""
+@dataclass(frozen=True)
+class Visit:
+    """What a browser saw at both widths, logged, and asked of the network."""
+
+    phone: dict[str, Any]
+    desktop: dict[str, Any]
+    console: list[str]
+    requests: list[str]
+
+
+def report() -> str:
+    document = group_document(comparisons=[comparison(rule_effects=rule_effects())])
+    document["plan"] = plan(verdicts={"One": "failed"})
+    return render_html(document, curves_of(ONE), beside=Beside(flips=flips_of(ONE)))
+
+
+@pytest.fixture(scope="module", params=list(SCHEMES))
+def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Visit:
     if BROWSER is None:
         pytest.skip("no Chromium or Chrome is installed")
-    folder = tmp_path_factory.mktemp("browser")
-    one = evaluation()
-    page = folder / "report.html"
-    page.write_text(
-        render_html(evaluation_document(one), curves_of(one), flips_of(one)), encoding="utf-8"
-    )
-    return _open(page, folder / "profile")
-
-
-def _open(page: Path, profile: Path) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp(f"browser-{request.param}")
+    (folder / "report.html").write_text(report(), encoding="utf-8")
+    look = folder / "look.html"
+    look.write_text(LOOK.format(phone=PHONE, desktop=DESKTOP), encoding="utf-8")
+    log = folder / "network.json"
     done = subprocess.run(
-        [str(BROWSER), *QUIET, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
+        [
+            BROWSER,
+            *QUIET,
+            f"--user-data-dir={folder / 'profile'}",
+            f"--blink-settings=preferredColorScheme={SCHEMES[request.param]}",
+            f"--log-net-log={log}",
+            "--dump-dom",
+            look.as_uri(),
+        ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
         check=True,
     )
-    return done.stdout, done.stderr
-
-
-def test_console_stays_silent(opened: tuple[str, str]) -> None:
-    _, log = opened
-    assert [line for line in log.splitlines() if "CONSOLE" in line] == []
-
-
-def test_script_runs_under_the_pages_own_policy(opened: tuple[str, str]) -> None:
-    html, _ = opened
-    assert (
-        re.findall(r'<p class="reading"[^>]*>', html)
-        == ['<p class="reading" aria-live="polite">'] * 2
+    shown = re.search(r"<pre>(\[.*\])</pre>", done.stdout, re.DOTALL)
+    assert shown, done.stderr[-2000:]
+    phone, desktop = json.loads(shown[1].replace("&gt;", ">").replace("&amp;", "&"))
+    return Visit(
+        phone | {"scheme": request.param},
+        desktop | {"scheme": request.param},
+        [line for line in done.stderr.splitlines() if "CONSOLE" in line],
+        page_requests(log),
     )
-    assert '<path class="cross"' in html
+
+
+def page_requests(log: Path) -> list[str]:
+    """What was asked of the network on behalf of a page; the browser's own errands are not."""
+    text = log.read_text(encoding="utf-8").rstrip().rstrip(",")
+    events = json.loads(text if text.endswith("}") else text + "]}")["events"]
+    asked = [event["params"] for event in events if "url" in event.get("params", {})]
+    return [
+        one["url"]
+        for one in asked
+        if one["url"].startswith(("http:", "https:", "ws:", "wss:"))
+        and one.get("initiator", "not an origin") != "not an origin"
+    ]
+
+
+def test_console_stays_silent(visit: Visit) -> None:
+    assert visit.console == []
+
+
+def test_page_asks_nothing_of_the_network(visit: Visit) -> None:
+    assert visit.requests == []
+
+
+def test_nothing_is_wider_than_the_window(visit: Visit) -> None:
+    assert visit.phone["width"] == PHONE
+    assert visit.desktop["width"] == DESKTOP
+    assert visit.phone["overflow"] <= 0
+    assert visit.desktop["overflow"] <= 0
+
+
+def brightness(colour: str) -> float:
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) / (3 * 255)
+
+
+def test_page_follows_the_readers_choice_of_light_or_dark(visit: Visit) -> None:
+    for seen in (visit.phone, visit.desktop):
+        paper, ink = brightness(seen["paper"]), brightness(seen["ink"])
+        assert (paper > 0.9 and ink < 0.3) if seen["scheme"] == "light" else paper < 0.2 < 0.7 < ink
+
+
+def test_every_picture_is_drawn_at_both_widths(visit: Visit) -> None:
+    for seen in (visit.phone, visit.desktop):
+        assert seen["pictures"] > 8
+        assert seen["empty"] == 0
+        assert seen["sections"] > 10
+
+
+def test_curve_can_be_read_and_zoomed_under_the_pages_own_policy(visit: Visit) -> None:
+    for seen in (visit.phone, visit.desktop):
+        assert re.fullmatch(r"At [\d.]+ false positives per case\. Drag to zoom\.", seen["reading"])
+        assert re.match(r"0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\), score ≥ ", seen["output"])
+        assert seen["zoomed"] != "0 0 6400 4000"

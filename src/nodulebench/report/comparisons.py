@@ -45,7 +45,7 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
         blocks += [Side(shown)] if shown else []
         leading = [one for one in found["differences"] if _name(one) == figure]
         title = say("compared.leading", figure=say.figure(figure).title)
-        blocks.append(_difference_table(title, leading, found, say))
+        blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
         title = say("compared.all", baseline=found["baseline"])
         every = _difference_table(title, found["differences"], found, say)
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))

@@ -40,7 +40,6 @@ from nodulebench.report.strata import strata_tables
 from nodulebench.report.sweeps import find_sweeps, sweep_charts
 from nodulebench.report.tables import closed_if_long, tables_of
 from nodulebench.report.uncertainty import (
-    small_cohort_notices,
     sources_table,
     traceability_table,
     uncertainty_table,
@@ -361,8 +360,7 @@ def _notices(document: Document, say: Language) -> list[tuple[str, str]]:
 
     A notice that several results share is said once.
     """
-    found = [(say("notice.intervals"), text) for text in small_cohort_notices(document, say)]
-    found += [(say.word("reference"), say.message(text)) for text in document["notices"]]
+    found = [(say.word("reference"), say.message(text)) for text in document["notices"]]
     for algorithm in document["algorithms"]:
         found += [(algorithm["name"], say.message(text)) for text in algorithm["notices"]]
     for algorithm, rule, result in pairs(document):

@@ -16,6 +16,7 @@ from nodulebench.report.results import Document
 
 SECRET_EXTRAS = ("worst_cases",)
 SECRET_FIGURES = ("threshold_at_fp_rate",)
+SHOWN_NOTICE = "The test set is small for its intervals"
 SHOWN_DIGESTS = ("protocol", "plan")
 GRID = {
     "froc": 2.0 ** np.linspace(-6, 6, 97),
@@ -37,7 +38,7 @@ def developers_document(document: Document) -> Document:
         "digests": {
             name: one for name, one in document["digests"].items() if name in SHOWN_DIGESTS
         },
-        "notices": [],
+        "notices": [text for text in document["notices"] if text.startswith(SHOWN_NOTICE)],
         "algorithms": algorithms,
     }
     shown.pop("files", None)

@@ -9,9 +9,6 @@ from nodulebench.report.numbers import UNDEFINED, decimals, percent, whole
 from nodulebench.report.results import Document, find_figure, key_names, pairs
 from nodulebench.report.tables import Table
 
-SMALL_COHORT = 100
-"""With fewer independent units intervals cover less often than they say."""
-
 
 def uncertainty_table(document: Document, say: Language) -> Table | None:
     """Half-widths of the intervals of the leading figures: the expanded uncertainty of sampling."""
@@ -134,14 +131,3 @@ def traceability_table(document: Document, say: Language) -> Table:
     ]
     heads = [words(say("trace.step")), words(say("trace.identity"))]
     return Table(say("trace.caption"), heads, rows, remark=say("trace.remark"))
-
-
-def small_cohort_notices(document: Document, say: Language) -> list[str]:
-    """A warning where there are too few independent units for the intervals."""
-    unit = document["protocol"]["interval"]["unit"]
-    reference = document["reference"]
-    count = reference.get("patients") if unit == "patient" else reference.get("cases")
-    if not count or count >= SMALL_COHORT:
-        return []
-    units = say.word("patients" if unit == "patient" else "cases")
-    return [say("notice.small_cohort", count=count, units=units, least=SMALL_COHORT)]

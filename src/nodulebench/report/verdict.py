@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import escape
 
-from nodulebench.report.cells import Cell, Notes, head, undefined, words
+from nodulebench.report.cells import Cell, Notes, head, short, undefined, words
 from nodulebench.report.language import Language
 from nodulebench.report.numbers import decimals, interval, significant
 from nodulebench.report.results import Document
@@ -77,12 +77,12 @@ def _criteria_table(criteria: list[dict[str, Any]], say: Language) -> Table:
             else Cell(decimals(one["value"]), bounds=interval(one))
         )
         met = {True: "yes", False: "no"}.get(one["met"])
-        answer = words(say("verdict.open")) if met is None else words(say(f"verdict.met_{met}"))
+        answer = short(say("verdict.open") if met is None else say(f"verdict.met_{met}"))
         rows.append(
             [
                 *([] if is_single else [head(one["algorithm"])]),
                 head(_criterion(one, say)) if is_single else words(_criterion(one, say)),
-                words(say.word(one["rule"])),
+                short(say.word(one["rule"])),
                 Cell(f"{SIGNS[one['comparison']]} {significant(one['limit'])}"),
                 value,
                 answer,

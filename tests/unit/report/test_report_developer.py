@@ -97,6 +97,12 @@ def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:
     assert "diameters" not in developers_document(group_document())["reference"]
 
 
+def test_warning_of_a_small_test_set_is_for_the_developer_too() -> None:
+    small = "The test set is small for its intervals: 38 patient(s), 30 with nodules. ..."
+    shown = developers_document(group_document(notices=["case-007 was read twice.", small]))
+    assert shown["notices"] == [small]
+
+
 def test_digests_of_the_plan_do_not_tell_those_of_the_test_set() -> None:
     document = group_document()
     document["plan"] = plan(matches=False, differences=["planned sha256:aa, tested sha256:bb"])

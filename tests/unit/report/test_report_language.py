@@ -125,6 +125,14 @@ def test_messages_of_the_document_are_translated_where_they_are_known() -> None:
     )
     needs = "center_hit needs boxes per slice; the submission is a list of points"
     assert say.message(needs) == "中心命中需要逐层边界框\uff1b提交文件只有点坐标"
+    small = (
+        "The test set is small for its intervals: 38 patient(s), 30 with nodules. With fewer than "
+        "100 (65 with nodules) intervals are a little too short: of those at 95 %, about 92 % hold "
+        "the truth."
+    )
+    assert say.message(small).startswith(
+        "测试集对其区间而言偏小\uff1a38 个患者\uff0c其中 30 个有结节"
+    )
     assert say.message("something else {x}") == "something else {x}"
     assert language("en").message("there are no nodules to find") == "there are no nodules to find"
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from evaluation_builder import algorithm_result, evaluation
 from nodulebench.report.checklist import ANSWERS, ITEMS, checklist_table
 from nodulebench.report.content import report_content
@@ -11,7 +9,6 @@ from nodulebench.report.document import evaluation_document
 from nodulebench.report.language import language
 from nodulebench.report.methods import terms_table
 from nodulebench.report.uncertainty import (
-    small_cohort_notices,
     sources_table,
     traceability_table,
     uncertainty_table,
@@ -77,22 +74,6 @@ def test_plan_is_part_of_the_trace() -> None:
     shown = document()
     shown["digests"]["plan"] = "sha256:03"
     assert rows(traceability_table(shown, SAY))["as the test plan fixed before"] == ["sha256:03"]
-
-
-@pytest.mark.parametrize(("patients", "warned"), [(38, True), (99, True), (100, False)])
-def test_small_cohorts_are_warned_of(patients: int, warned: bool) -> None:
-    shown = document()
-    shown["reference"]["patients"] = patients
-    notices = small_cohort_notices(shown, SAY)
-    assert bool(notices) == warned
-    if warned:
-        assert f"The test set has {patients} patients." in notices[0]
-
-
-def test_warning_counts_the_unit_that_is_resampled() -> None:
-    shown = document()
-    shown["protocol"]["interval"]["unit"] = "case"
-    assert "40 cases" in small_cohort_notices(shown, SAY)[0]
 
 
 def test_figures_are_named_by_the_standard() -> None:

@@ -142,7 +142,7 @@ class _Painter:
         elif "first" not in classes:
             x -= width / 2
         is_dark = {"axis", "name", "value", "point"} & set(classes)
-        colour = PAPER if "light" in classes else INK if is_dark else MUTED
+        colour = INK if is_dark else MUTED
         for font, piece in self.fonts.runs(text):
             drawn = self.shapes.String(x, y, piece, fontName=font, fontSize=size)
             drawn.fillColor = colors.HexColor(colour)
@@ -172,7 +172,7 @@ def look_of(
         "band": Look(colour, None, opacity=0.14),
         "point": Look(colour, PAPER, 1.0),
         "fill": Look(colour, colour, 1.2, opacity=0.13),
-        "solid": Look(colour, colour, 1.2, opacity=0.75),
+        "solid": Look(colour, colour, 1.2, opacity=0.55),
         "hatch": Look(None, colour, 1.1),
         "stem": Look(None, colour, 1.5),
         "whisker": Look(None, INK, 1.2),

@@ -9,8 +9,8 @@ from nodulebench.report.pictures.canvas import label, picture, shortened, text_w
 CELL_WIDTH, CELL_HEIGHT = 80, 34
 TOP, BOTTOM = 8, 44
 MOST_GUTTER = 170
-DARK = 0.55
-"""Cells darker than this share have light text."""
+LEAST_SHADE, MOST_SHADE = 0.05, 0.5
+"""Shades stay light enough (dark enough on a dark page) for the text on them."""
 
 
 def heat_map(
@@ -53,10 +53,10 @@ def heat_map(
 
 def _cell(x: float, y: float, count: int | None, whole: int) -> str:
     share = 0.0 if not count or not whole else count / whole
-    kind = "value light" if share > DARK else "value"
+    shade = LEAST_SHADE + (MOST_SHADE - LEAST_SHADE) * share
     text = "–" if count is None else str(count)
     return (
         f'<rect class="heat" x="{x:.1f}" y="{y:.1f}" width="{CELL_WIDTH - 3}"'
-        f' height="{CELL_HEIGHT - 3}" fill-opacity="{0.06 + 0.84 * share:.2f}"/>'
-        f"{label(x + (CELL_WIDTH - 3) / 2, y + CELL_HEIGHT / 2 + 3, text, kind)}"
+        f' height="{CELL_HEIGHT - 3}" fill-opacity="{shade:.3f}"/>'
+        f"{label(x + (CELL_WIDTH - 3) / 2, y + CELL_HEIGHT / 2 + 3, text, 'value')}"
     )

@@ -47,11 +47,6 @@ TEXTS = {
     "notice.about": "{name}, {rule}",
     "notice.not_applied": "This rule could not be applied: {reason}.",
     "notice.all": "all algorithms",
-    "notice.intervals": "intervals",
-    "notice.small_cohort": (
-        "The test set has {count} {units}. With fewer than about {least}, intervals may hold the "
-        "true value less often than they say; read them as the least uncertainty there is."
-    ),
     "verdict.passed": "Passed",
     "verdict.failed": "Failed",
     "verdict.undecided": "Undecided",

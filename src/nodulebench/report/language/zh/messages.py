@@ -94,6 +94,11 @@ MESSAGES = (
      "因此结果并非官方结果。"),
     ("The {part} is not the planned one: planned {planned}, tested {tested}.",
      "{part}与计划不同：计划为 {planned}，测试为 {tested}。"),
+    ("The test set is small for its intervals: {units} {unit}(s), {with_nodules} with nodules. "
+     "With fewer than {fewest} ({fewest_with} with nodules) intervals are a little too short: of "
+     "those at 95 %, about 92 % hold the truth.",
+     "测试集对其区间而言偏小：{units} 个{unit}，其中 {with_nodules} 个有结节。少于 {fewest} 个"
+     "（有结节者 {fewest_with} 个）时区间略短：标称 95 % 的区间约有 92 % 包含真值。"),
     ("list of cases", "病例列表"),
     ("reference standard", "参考标准"),
     ("Under the rule '{rule}' the algorithms had to find different nodules, because they are "

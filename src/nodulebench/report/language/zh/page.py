@@ -44,11 +44,6 @@ TEXTS = {
     "notice.about": "{name}，{rule}",
     "notice.not_applied": "该规则无法应用：{reason}。",
     "notice.all": "全部算法",
-    "notice.intervals": "区间",
-    "notice.small_cohort": (
-        "测试集有 {count} {units}。少于约 {least} 时，区间包含真值的频率可能低于其标称水平；"
-        "请将其视为不确定度的下限。"
-    ),
     "verdict.passed": "通过",
     "verdict.failed": "未通过",
     "verdict.undecided": "无法判定",
