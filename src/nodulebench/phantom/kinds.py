@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.phantom.nodule import Nodule
 from nodulebench.phantom.placing import (
     NoPlaceError,
@@ -43,8 +42,6 @@ KINDS: dict[str, Kind] = {
     "pleural_calcified": Kind((220, 900), (0.2, 0.4), (3.0, 20.0), ("smooth", "lobulated")),
 }
 """The six types of NIFDC 2022; what is calcified has more than 100 HU."""
-
-assert tuple(KINDS) == NODULE_TYPES  # noqa: S101 - a slip of ours, not of the input
 
 MALIGNANT_SHARE = {"smooth": 0.08, "lobulated": 0.35, "spiculated": 0.8}
 CONTACT = 0.8

@@ -41,6 +41,10 @@ def test_the_same_seed_makes_the_same_scan_and_another_seed_another(patient, sca
     assert abs(difference.mean()) < 1.0
 
 
+def test_every_type_of_the_tables_has_its_kind():
+    assert tuple(KINDS) == NODULE_TYPES
+
+
 def test_every_planned_nodule_is_there_with_its_type(patient):
     assert sorted(nodule.type for nodule in patient.nodules) == sorted([*NODULE_TYPES, "solid"])
 
