@@ -294,8 +294,13 @@ def _literature(document: Document, say: Language) -> list[Any]:
 
 
 def _methods(document: Document, say: Language) -> list[Any]:
+    from nodulebench.report.matching import matching_chart, rule_sketches
+
+    sketches, chart = rule_sketches(document, say), matching_chart(document, say)
     return [
         rules_table(document, say),
+        Side(sketches, remark=say("sketch.remark")) if sketches else None,
+        chart,
         protocol_table(document, say),
         terms_table(document, say),
         facts_table(document, say),

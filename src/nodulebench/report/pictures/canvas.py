@@ -4,6 +4,7 @@ Pictures are drawn at the size at which they are read, also on a phone, so their
 size and is never scaled up.
 """
 
+import re
 from collections.abc import Iterable
 from unicodedata import east_asian_width
 
@@ -63,6 +64,19 @@ def shortened(text: str, width: float) -> str:
             break
         kept += letter
     return kept.rstrip() + "…"
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """The text in lines of at most that width; Chinese may break between any two characters."""
+    lines, line = [], ""
+    for word in re.findall(
+        r"[\u3000-\u9fff\uff00-\uffef]|[^\s\u3000-\u9fff\uff00-\uffef]+\s*", text
+    ):
+        if line and text_width((line + word).rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += word
+    return [*lines, line.rstrip()]
 
 
 def level_ticks(axis: Axis, left: float, right: float, top: float, bottom: float) -> str:
