@@ -1,0 +1,65 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodulebench.algorithms.chest import resample, see_chest
+from nodulebench.algorithms.lungs import Lungs
+from nodulebench.model.volume import make_volume
+
+
+def _chest(shape=(20, 60, 80), spacing_xyz=(0.7, 0.7, 2.0), origin=(-30.0, 5.0, -200.0)):
+    hu = np.full(shape, -850, dtype=np.int16)
+    volume = make_volume(hu, spacing_mm=spacing_xyz, origin_mm=origin)
+    label = np.zeros(shape, dtype=np.uint8)
+    label[8:12, 25:30, 30:50] = 1
+    return volume, Lungs(label, volume.geometry)
+
+
+def test_a_chest_is_cut_to_the_lungs_and_their_margin():
+    volume, lungs = _chest()
+    chest = see_chest(volume, lungs=lungs)
+    # 15 mm is 8 slices of 2 mm (7.5 rounded up) and 22 pixels of 0.7 mm
+    assert chest.hu.shape == (8 + 4 + 8, 22 + 5 + 22, 22 + 20 + 22)
+    assert chest.lungs.mask.sum() == lungs.mask.sum()
+
+
+def test_a_voxel_keeps_its_place_in_the_patient():
+    volume, lungs = _chest()
+    chest = see_chest(volume, lungs=lungs)
+    # voxel (10, 27, 40) of the scan is (10 - 0, 27 - 3, 40 - 8) of the cut chest
+    place = chest.to_world(np.array([[10.0, 24.0, 32.0]]))
+    assert np.allclose(place, [[-30 + 40 * 0.7, 5 + 27 * 0.7, -200 + 20.0]])
+    assert np.allclose(chest.to_index(place), [[10, 24, 32]])
+
+
+def test_resampling_keeps_places_and_is_made_once():
+    volume, lungs = _chest()
+    chest = see_chest(volume, lungs=lungs)
+    cubes = chest.resampled(1.0)
+    assert cubes is chest.resampled(1.0)
+    assert np.allclose(cubes.spacing_mm, 1.0)
+    assert np.allclose(cubes.to_world(np.zeros((1, 3))), chest.to_world(np.zeros((1, 3))))
+    assert cubes.hu.shape == (39, 34, 45)
+    shares = [one.lungs.mask.sum() * one.volume.voxel_mm3 for one in (cubes, chest)]
+    assert abs(shares[0] / shares[1] - 1) < 0.2
+
+
+def test_linear_ramps_stay_linear_between_the_borders():
+    ramp = np.arange(30, dtype=np.float32)[:, None, None] * np.ones((1, 4, 4), dtype=np.float32)
+    finer = resample(ramp, np.array([2.0, 1.0, 1.0]), 1.0)
+    assert np.allclose(finer[:, 0, 0], np.arange(59) / 2)
+    coarser = resample(ramp, np.array([0.5, 1.0, 1.0]), 1.0)
+    assert np.allclose(coarser[1:-1, 0, 0], np.arange(0, 30, 2)[1:-1])
+
+
+@given(
+    spacing=st.tuples(*[st.floats(0.4, 3.0)] * 3),
+    step=st.floats(0.5, 2.5),
+    value=st.integers(-1000, 1000),
+)
+def test_an_even_image_stays_even(spacing, step, value):
+    image = np.full((9, 8, 7), value, dtype=np.float32)
+    result = resample(image, np.array(spacing), step)
+    assert np.allclose(result, value, atol=1e-3)
+    counts = [int((n - 1) * s / step + 1e-6) + 1 for n, s in zip(image.shape, spacing, strict=True)]
+    assert result.shape == tuple(counts)
