@@ -8,8 +8,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from annotation import drawn, reading, small_cases, two_teams
 from nodulebench.annotate.actions import (
+    AddNodule,
     ArbitrateNodule,
     CheckBatch,
+    FinishCase,
     OpenBatch,
     ReleaseBatch,
     ReviewNodule,
@@ -19,7 +21,7 @@ from nodulebench.annotate.actions import (
 from nodulebench.annotate.batch import NIFDC, STATES, WorkflowRules
 from nodulebench.annotate.events import check_chain
 from nodulebench.annotate.people import PROGRAM
-from nodulebench.annotate.reading import Reading
+from nodulebench.annotate.reading import DrawnFinding, Reading
 from nodulebench.annotate.storage import MemoryStore, act
 from nodulebench.annotate.workflow import Workflow
 from nodulebench.errors import InputError
@@ -34,11 +36,17 @@ MARKS = {
     "corner": drawn("f2", (9, 20, 20, 6)),
     "outside": drawn("f3", (3, 500, 50, 8)),
 }
+ADDED = {
+    "missed": drawn("f4", (15, 80, 80, 6), type="solid"),
+    "typeless": drawn("f5", (12, 70, 20, 6)),
+    "center again": drawn("f6", (4, 51, 50, 6), type="solid"),
+    "outside": drawn("f7", (15, 800, 80, 6), type="solid"),
+}
 people = st.sampled_from([*PEOPLE, "nobody", PROGRAM])
 readers = st.sampled_from(["r1", "r2", "r3", "r4"])
 batch_ids = st.sampled_from(["batch-1", "batch-2"])
 case_ids = st.sampled_from(["a", "b"])
-candidate_ids = st.sampled_from(["candidate-1", "candidate-2"])
+candidate_ids = st.sampled_from(["candidate-1", "candidate-2", "candidate-3"])
 types = st.sampled_from(["solid", "calcified"])
 
 
@@ -53,6 +61,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         self.store = MemoryStore()
         self.handed_in: dict[tuple[str, str, str], Reading] = {}
         self.highest: dict[str, int] = {}
+        self.added: dict[tuple[str, str, str], tuple[str, DrawnFinding]] = {}
 
     @initialize(cases=st.sampled_from([("a",), ("a", "b")]))
     def open_the_first_batch(self, cases) -> None:
@@ -134,9 +143,15 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
                 key = data.draw(st.sampled_from(batch.untyped))
                 for reader in batch.candidates[key].reader_ids:
                     self.type_nodule(reader, "batch-1", *key, said)
-            case "review":
+            case "review" if batch.unreviewed:
                 key = data.draw(st.sampled_from(batch.unreviewed))
                 self.review(batch.order.reviewer_id, "batch-1", *key, agrees)
+            case "review":
+                case_id = data.draw(st.sampled_from(batch.unfinished))
+                if agrees:
+                    self.finish(batch.order.reviewer_id, "batch-1", case_id)
+                else:
+                    self.add(batch.order.reviewer_id, "batch-1", case_id, "missed")
             case "arbitration" if batch.open_disputes:
                 self.arbitrate("judge1", "batch-1", *batch.open_disputes[0], said)
 
@@ -186,6 +201,44 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         for case_id, name in batch.unreviewed if batch else []:
             self.review(batch.order.reviewer_id, batch_id, case_id, name, agrees)
 
+    @rule(actor=people, batch_id=batch_ids, case_id=case_ids, name=st.sampled_from(sorted(ADDED)))
+    def add(self, actor, batch_id, case_id, name) -> None:
+        before = self.batch(batch_id)
+        finding = ADDED[name]
+        if self.attempt(actor, AddNodule(batch_id=batch_id, case_id=case_id, finding=finding)):
+            assert before.state == "review"
+            assert actor == before.order.reviewer_id
+            assert actor not in TEAMS[before.order.team_id].member_ids
+            assert case_id not in before.finished
+            assert name == "missed" or (
+                name == "center again" and not self.is_drawn(before, case_id)
+            )
+            (key,) = set(self.batch(batch_id).candidates) - set(before.candidates)
+            self.added[batch_id, *key] = (actor, finding)
+
+    def is_drawn(self, batch, case_id) -> bool:
+        """Whether a reader drew the center of a case."""
+        return any(
+            MARKS["center"] in one.findings
+            for (case, _), one in batch.readings.items()
+            if case == case_id
+        )
+
+    @rule(actor=people, batch_id=batch_ids, case_id=st.sampled_from(["a", "b", "z"]))
+    def finish(self, actor, batch_id, case_id) -> None:
+        before = self.batch(batch_id)
+        if self.attempt(actor, FinishCase(batch_id=batch_id, case_id=case_id)):
+            assert actor == before.order.reviewer_id
+            assert case_id in before.order.case_ids
+            assert not [key for key in before.unreviewed if key[0] == case_id]
+
+    @precondition(lambda self: self.store.read())
+    @rule(batch_id=batch_ids)
+    def finish_everything(self, batch_id) -> None:
+        batch = self.batch(batch_id)
+        for case_id in batch.unfinished if batch else []:
+            self.finish(batch.order.reviewer_id, batch_id, case_id)
+
     @rule(actor=people, batch_id=batch_ids, case_id=case_ids, name=candidate_ids, said=types)
     def arbitrate(self, actor, batch_id, case_id, name, said) -> None:
         step = ArbitrateNodule(
@@ -211,9 +264,16 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
             assert actor in ("judge1", "judge2")
             for key in self.plainly_disputed(before):
                 assert key in before.rulings
+            if self.rules_of_workflow.has_review:
+                finished = {
+                    event.case_id
+                    for event in self.store.read()
+                    if (event.step, event.batch_id) == ("finish", batch_id)
+                }
+                assert finished == set(before.order.case_ids)
 
     def plainly_disputed(self, batch):
-        """Candidates that a reader left out or the reviewer objected to, from the log alone."""
+        """Candidates that a reader left out or the reviewer added or objected to."""
         for key, one in batch.candidates.items():
             is_partial = len(one.reader_ids) < len(batch.reader_ids)
             is_objected = any(
@@ -223,7 +283,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
                 and not event.payload["agrees"]
                 for event in self.store.read()
             )
-            if is_partial or is_objected:
+            if is_partial or is_objected or (batch.order.batch_id, *key) in self.added:
                 yield key
 
     @invariant()
@@ -272,6 +332,15 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         assert kept == self.handed_in
 
     @invariant()
+    def what_the_reviewer_added_is_kept_apart_from_the_readings(self) -> None:
+        kept = {
+            (batch_id, *key): (batch.order.reviewer_id, one.finding)
+            for batch_id, batch in self.workflow.batches(self.store.read()).items()
+            for key, one in batch.added.items()
+        }
+        assert kept == self.added
+
+    @invariant()
     def batches_never_go_back(self) -> None:
         for batch_id, batch in self.workflow.batches(self.store.read()).items():
             place = STATES.index(batch.state)
@@ -302,9 +371,14 @@ def test_the_steps_tried_here_can_reach_a_release() -> None:
     machine.check(PROGRAM, "batch-1")
     machine.type_everything("batch-1", "solid")
     machine.review_everything("batch-1", False)
+    machine.add("lead2", "batch-1", "a", "missed")
+    machine.release("judge1", "batch-1")
+    assert machine.batch("batch-1").state == "review"
+    machine.finish_everything("batch-1")
     machine.release("judge1", "batch-1")
     assert machine.batch("batch-1").state == "arbitration"
     machine.arbitrate_everything("batch-1", "solid")
     machine.release("judge1", "batch-1")
     assert machine.batch("batch-1").state == "released"
+    assert ("a", "candidate-3") in machine.batch("batch-1").nodules
     machine.no_reading_is_lost_or_altered()

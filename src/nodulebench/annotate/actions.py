@@ -6,7 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from nodulebench.annotate.consistency import CaseCheck
 from nodulebench.annotate.people import Name, Written
-from nodulebench.annotate.reading import Reading
+from nodulebench.annotate.reading import DrawnFinding, Reading
 from nodulebench.model.tables import NODULE_TYPES
 
 NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
@@ -61,6 +61,26 @@ class ReviewNodule(Written):
     comment: str = ""
 
 
+class AddNodule(Written):
+    """Draw a nodule that every reader missed, as reviewer."""
+
+    step: Literal["add"] = "add"
+    batch_id: Name
+    case_id: str
+    finding: DrawnFinding
+    comment: str = ""
+    candidate_id: str = ""
+    """The candidate that it becomes; filled in by the program."""
+
+
+class FinishCase(Written):
+    """Say, as reviewer, that a case holds nothing more than was judged or added."""
+
+    step: Literal["finish"] = "finish"
+    batch_id: Name
+    case_id: str
+
+
 class ArbitrateNodule(Written):
     """Settle a dispute."""
 
@@ -87,6 +107,8 @@ Action = (
     | CheckBatch
     | TypeNodule
     | ReviewNodule
+    | AddNodule
+    | FinishCase
     | ArbitrateNodule
     | ReleaseBatch
 )

@@ -10,15 +10,22 @@ from pydantic import Field
 from nodulebench.annotate.actions import (
     ACTIONS,
     Action,
+    AddNodule,
     ArbitrateNodule,
     CheckBatch,
+    FinishCase,
     OpenBatch,
     ReleaseBatch,
     ReviewNodule,
     SubmitReading,
     TypeNodule,
 )
-from nodulebench.annotate.consistency import Candidate, CaseCheck, ConsistencyRule
+from nodulebench.annotate.consistency import (
+    Candidate,
+    CaseCheck,
+    ConsistencyRule,
+    lone_candidate,
+)
 from nodulebench.annotate.events import Event
 from nodulebench.annotate.people import Written
 from nodulebench.annotate.reading import Reading
@@ -47,7 +54,7 @@ class WorkflowRules(Written):
     typings: int = Field(default=1, ge=0)
     """How many of those who drew a nodule say its type; 0: the step is left out."""
     has_review: bool = True
-    """Whether the leader of another team reviews."""
+    """Whether the leader of another team reviews every case, with or without candidates."""
     arbitrator_may_have_read: bool = False
     requires_seniority: bool = True
     """Whether titles and years of reading are checked."""
@@ -75,17 +82,34 @@ class Batch:
     typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
     """For each candidate the type that each reader gave."""
     reviews: Mapping[Key, ReviewNodule] = field(default_factory=dict)
+    added: Mapping[Key, AddNodule] = field(default_factory=dict)
+    """What the reviewer drew because no reader had."""
+    finished: frozenset[str] = frozenset()
+    """Cases in which the reviewer has nothing more to say."""
     rulings: Mapping[Key, ArbitrateNodule] = field(default_factory=dict)
     is_released: bool = False
 
     @cached_property
     def candidates(self) -> dict[Key, Candidate]:
-        """All candidates of all cases; none before the check."""
-        return {
+        """All candidates of all cases, added ones too; none before the check."""
+        found = {
             (case_id, one.candidate_id): one
             for case_id, check in (self.checks or {}).items()
             for one in check.candidates
         }
+        for key, one in self.added.items():
+            found[key] = lone_candidate(self._reading(one), key[1])
+        return found
+
+    @cached_property
+    def drawn(self) -> list[Reading]:
+        """Everything that was drawn: by the readers, then by the reviewer."""
+        return [*self.readings.values(), *(self._reading(one) for one in self.added.values())]
+
+    def _reading(self, one: AddNodule) -> Reading:
+        return Reading(
+            case_id=one.case_id, reader_id=self.order.reviewer_id or "", findings=(one.finding,)
+        )
 
     @cached_property
     def state(self) -> State:
@@ -98,7 +122,7 @@ class Batch:
             return "checking"
         if self.untyped:
             return "typing"
-        return "review" if self.unreviewed else "arbitration"
+        return "review" if self.unreviewed or self.unfinished else "arbitration"
 
     @cached_property
     def missing_readings(self) -> list[Key]:
@@ -124,12 +148,21 @@ class Batch:
         """Candidates that the reviewer has not judged; none where there is no review."""
         if not self.rules.has_review:
             return []
-        return [key for key in self.candidates if key not in self.reviews]
+        return [key for key in self.candidates if key not in self.reviews and key not in self.added]
+
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """Cases that the reviewer has not finished, also where readers found nothing."""
+        if not self.rules.has_review:
+            return []
+        return [case_id for case_id in self.order.case_ids if case_id not in self.finished]
 
     def dispute(self, key: Key) -> tuple[str, ...]:
         """Why a candidate is in dispute, settled or not; empty: it is not."""
         reasons = []
-        if self.candidates[key].is_disputed:
+        if key in self.added:
+            reasons.append(f"'{self.order.reviewer_id}' added it and no reader drew it")
+        elif self.candidates[key].is_disputed:
             reasons.append("the readers are not consistent")
         if len(set(self.typings.get(key, {}).values())) > 1:
             reasons.append("its types differ")
@@ -196,6 +229,16 @@ def after(batch: Batch, actor_id: str, action: Action) -> Batch:
             return replace(batch, typings={**batch.typings, key: types})
         case ReviewNodule(case_id=case_id, candidate_id=candidate_id):
             return replace(batch, reviews={**batch.reviews, (case_id, candidate_id): action})
+        case AddNodule(case_id=case_id, candidate_id=candidate_id, finding=finding):
+            key = (case_id, candidate_id)
+            types = {actor_id: finding.type} if finding.type else {}
+            return replace(
+                batch,
+                added={**batch.added, key: action},
+                typings={**batch.typings, key: types},
+            )
+        case FinishCase(case_id=case_id):
+            return replace(batch, finished=batch.finished | {case_id})
         case ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):
             return replace(batch, rulings={**batch.rulings, (case_id, candidate_id): action})
         case ReleaseBatch():

@@ -6,7 +6,7 @@ has all readers. Findings that share a cluster on any slice are one candidate no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
@@ -167,6 +167,18 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
             for number, (findings, clusters) in enumerate(found)
         ),
     )
+
+
+def lone_candidate(reading: Reading, candidate_id: str) -> Candidate:
+    """The candidate that one finding is which nobody else drew: disputed on every slice.
+
+    Args:
+        reading: of one finding.
+        candidate_id: what it shall be called.
+    """
+    (alone,) = check_consistency([reading]).candidates
+    clusters = tuple(replace(one, is_consistent=False) for one in alone.clusters)
+    return Candidate(candidate_id, alone.findings, clusters, is_disputed=True)
 
 
 def _place(box: Box) -> tuple[float, ...]:

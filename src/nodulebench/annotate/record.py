@@ -5,8 +5,10 @@ from datetime import datetime
 
 from nodulebench.annotate.actions import (
     Action,
+    AddNodule,
     ArbitrateNodule,
     CheckBatch,
+    FinishCase,
     OpenBatch,
     ReleaseBatch,
     ReviewNodule,
@@ -47,6 +49,12 @@ def _words(action: Action) -> tuple[str | None, str]:
         case ReviewNodule():
             verdict = "agreed" if action.agrees else "objected"
             return action.case_id, f"{action.candidate_id} {verdict}{_quoted(action.comment)}"
+        case AddNodule(finding=finding):
+            kind = f", {finding.type}" if finding.type else ""
+            words = f"{action.candidate_id} added{kind}, on {len(finding.slices)} slices"
+            return action.case_id, words + _quoted(action.comment)
+        case FinishCase():
+            return action.case_id, "review finished"
         case ArbitrateNodule():
             ruling = f"a nodule, {action.type}" if action.is_nodule else "no nodule"
             return action.case_id, f"{action.candidate_id} is {ruling}{_quoted(action.comment)}"

@@ -6,8 +6,10 @@ import pytest
 
 from annotation import drawn, reading, small_cases, two_teams
 from nodulebench.annotate.actions import (
+    AddNodule,
     ArbitrateNodule,
     CheckBatch,
+    FinishCase,
     OpenBatch,
     ReleaseBatch,
     ReviewNodule,
@@ -51,6 +53,12 @@ class Desk:
 
     def reviews(self, actor: str, name: str, agrees: bool) -> None:
         self.does(actor, ReviewNodule(batch_id="b1", case_id="a", candidate_id=name, agrees=agrees))
+
+    def adds(self, actor: str, finding, case="a") -> None:
+        self.does(actor, AddNodule(batch_id="b1", case_id=case, finding=finding))
+
+    def finishes(self, actor: str, case="a") -> None:
+        self.does(actor, FinishCase(batch_id="b1", case_id=case))
 
     def rules(self, actor: str, name: str, is_nodule: bool, said=None) -> None:
         self.does(
@@ -103,6 +111,8 @@ def test_a_batch_passes_from_reading_to_release(desk: Desk) -> None:
     assert (desk.sees("r1"), desk.sees("lead1"), desk.sees("judge1")) == (["r1"], [], [])
     desk.reviews("lead2", "candidate-1", True)
     desk.reviews("lead2", "candidate-2", True)
+    assert desk.batch.state == "review"
+    desk.finishes("lead2")
     assert desk.batch.state == "arbitration"
     assert desk.sees("judge1") == ["r1", "r2", "r3"]
     with pytest.raises(InputError, match=r"has 1 open dispute\(s\): a candidate-2. Settle them"):
@@ -133,6 +143,7 @@ def test_an_objection_or_types_that_differ_are_disputes(desk: Desk) -> None:
     assert desk.batch.state == "typing"
     desk.types("r3", "candidate-1", "calcified")
     desk.reviews("lead2", "candidate-1", False)
+    desk.finishes("lead2")
     key = ("a", "candidate-1")
     assert desk.batch.dispute(key) == ("its types differ", "the reviewer objects")
     assert desk.batch.nodule_type(key) is None
@@ -328,6 +339,7 @@ def test_review_and_arbitration_happen_once_by_those_who_may(desk: Desk) -> None
     with pytest.raises(InputError, match="was reviewed before"):
         desk.reviews("lead2", "candidate-1", False)
     desk.reviews("lead2", "candidate-2", True)
+    desk.finishes("lead2")
     with pytest.raises(InputError, match="'lead2' is not an arbitrator who has not read"):
         desk.rules("lead2", "candidate-2", False)
     with pytest.raises(InputError, match="'r1' is not an arbitrator"):
@@ -337,6 +349,128 @@ def test_review_and_arbitration_happen_once_by_those_who_may(desk: Desk) -> None
     desk.rules("judge1", "candidate-2", True, "solid")
     with pytest.raises(InputError, match="'candidate-2': was settled before"):
         desk.rules("judge2", "candidate-2", False)
+
+
+MISSED = drawn("missed", (5, 80, 80, 6), (6, 80, 80, 6), type="solid")
+
+
+def in_review(desk: Desk, *findings, cases=("a",)) -> None:
+    """Bring a batch to the review; every reader drew the same, all solid."""
+    desk.opens(cases=cases)
+    for case in cases:
+        for reader in ("r1", "r2", "r3"):
+            desk.reads(reader, *findings, case=case)
+    desk.checks()
+    for case, name in desk.batch.untyped:
+        desk.does("r1", TypeNodule(batch_id="b1", case_id=case, candidate_id=name, type="solid"))
+
+
+def test_cases_in_which_nobody_found_anything_are_reviewed_too(desk: Desk) -> None:
+    in_review(desk, cases=("a", "b"))
+    assert (desk.batch.state, desk.batch.unfinished) == ("review", ["a", "b"])
+    with pytest.raises(InputError, match="'release' is a step of 'arbitration'"):
+        desk.releases("judge1")
+    desk.finishes("lead2")
+    assert (desk.batch.state, desk.batch.unfinished) == ("review", ["b"])
+    desk.finishes("lead2", "b")
+    assert desk.batch.state == "arbitration"
+    desk.releases("judge1")
+    assert desk.batch.nodules == []
+    assert [one.change for one in desk.store.read() if one.step == "finish"] == [
+        "review finished"
+    ] * 2
+
+
+def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(desk: Desk) -> None:
+    in_review(desk, SHARED)
+    desk.reviews("lead2", "candidate-1", True)
+    desk.adds("lead2", MISSED)
+    key = ("a", "candidate-2")
+    assert desk.batch.unreviewed == []
+    assert desk.batch.dispute(key) == ("'lead2' added it and no reader drew it",)
+    desk.finishes("lead2")
+    assert desk.batch.state == "arbitration"
+    assert desk.batch.open_disputes == [key]
+    assert desk.is_shown("r1") == [("candidate-1", 1, ())]
+    assert desk.is_shown("judge1") == [("candidate-1", 1, ()), ("candidate-2", 2, (5, 6))]
+    with pytest.raises(InputError, match=r"has 1 open dispute\(s\): a candidate-2"):
+        desk.releases("judge1")
+    desk.rules("judge1", "candidate-2", True, "part_solid")
+    desk.releases("judge1")
+    assert desk.batch.nodules == [("a", "candidate-1"), key]
+    assert desk.batch.nodule_type(key) == "part_solid"
+    assert desk.batch.candidates[key].reader_ids == ("lead2",)
+    (event,) = (one for one in desk.store.read() if one.step == "add")
+    assert (event.actor_id, event.case_id) == ("lead2", "a")
+    assert event.change == "candidate-2 added, solid, on 2 slices"
+    assert event.payload["finding"]["slices"][1]["slice_index"] == 6
+
+
+def test_what_an_arbitrator_does_not_accept_is_not_added(desk: Desk) -> None:
+    in_review(desk)
+    desk.adds("lead2", MISSED)
+    desk.finishes("lead2")
+    desk.rules("judge1", "candidate-1", False)
+    desk.releases("judge1")
+    assert desk.batch.nodules == []
+
+
+@pytest.mark.parametrize(
+    ("step", "what"),
+    [
+        (lambda d: d.adds("lead1", MISSED), "batch 'b1': 'lead1' is not the reviewer 'lead2'."),
+        (lambda d: d.adds("r1", MISSED), "batch 'b1': 'r1' is not the reviewer 'lead2'."),
+        (lambda d: d.adds("judge1", MISSED), "batch 'b1': 'judge1' is not the reviewer 'lead2'."),
+        (
+            lambda d: d.adds("lead2", MISSED, case="z"),
+            "batch 'b1' case 'z': is not one of its cases.",
+        ),
+        (
+            lambda d: d.adds("lead2", MISSED, case="b"),
+            "batch 'b1' case 'b': its review is finished.",
+        ),
+        (
+            lambda d: d.adds("lead2", MISSED.model_copy(update={"type": None})),
+            "batch 'b1' case 'a': a nodule is added without a type. Say which type it is.",
+        ),
+        (
+            lambda d: d.adds("lead2", drawn("x", (3, 52, 50, 8), type="solid")),
+            "batch 'b1' case 'a': finding 'x' is candidate-1 already. Agree with it, or object",
+        ),
+        (
+            lambda d: d.adds("lead2", drawn("x", (2, 20, 20, 4), type="solid")),
+            "batch 'b1' case 'a': finding 'x' is candidate-2 already. Agree with it, or object",
+        ),
+        (
+            lambda d: d.adds("lead2", drawn("kept", (9, 90, 90, 4), type="solid")),
+            "reader 'lead2' case 'a' finding 'kept': was given before.",
+        ),
+        (
+            lambda d: d.adds("lead2", drawn("x", (3, 300, 50, 8), type="solid")),
+            "reader 'lead2' case 'a' finding 'x' slice 3: the outline lies outside the image.",
+        ),
+        (
+            lambda d: d.finishes("lead2"),
+            "batch 'b1' case 'a': is not judged yet: candidate-1. Judge them first.",
+        ),
+        (
+            lambda d: d.reviews("lead2", "candidate-2", True),
+            "batch 'b1' case 'a' 'candidate-2': was added in the review; the arbitration judges",
+        ),
+    ],
+)
+def test_what_a_review_cannot_be_changes_nothing(desk: Desk, step, what: str) -> None:
+    in_review(desk, SHARED, cases=("a", "b"))
+    desk.does(
+        "lead2", ReviewNodule(batch_id="b1", case_id="b", candidate_id="candidate-1", agrees=True)
+    )
+    desk.finishes("lead2", "b")
+    desk.adds("lead2", drawn("kept", (2, 20, 20, 4), type="solid"))
+    before = desk.store.read()
+    with pytest.raises(InputError) as told:
+        step(desk)
+    assert str(told.value).startswith(what)
+    assert desk.store.read() == before
 
 
 def test_an_event_that_does_not_follow_is_found(desk: Desk) -> None:
