@@ -11,7 +11,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.geometry import Geometry, geometries
-from nodulebench.reference.outline import Points, drawn_points, enclosed_pixels, polygon_pixels
+from nodulebench.model.outline import Points, drawn_points, enclosed_pixels, polygon_pixels
 
 _MOST_NAMED = 5
 

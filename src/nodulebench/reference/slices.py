@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.outline import contour_texts
 from nodulebench.model.tables import NODULE_SLICES
+from nodulebench.model.trace import trace_outlines
 from nodulebench.reference.measure import slice_sizes
-from nodulebench.reference.outline import contour_texts
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.trace import trace_outlines
 from nodulebench.reference.verdict import Verdict
 
 

@@ -12,10 +12,10 @@ from nodulebench.annotate.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.slice_boxes import gather
 from nodulebench.model.geometry import Geometry, geometries
+from nodulebench.model.outline import contour_texts
 from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
+from nodulebench.model.trace import trace_outlines
 from nodulebench.reference.measure import slice_sizes
-from nodulebench.reference.outline import contour_texts
-from nodulebench.reference.trace import trace_outlines
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
-from nodulebench.reference.measure import polygon_area
-from nodulebench.reference.outline import (
+from nodulebench.model.outline import (
     contour_texts,
     drawn_points,
     enclosed_pixels,
     polygon_pixels,
 )
-from nodulebench.reference.trace import trace_outlines
+from nodulebench.model.trace import trace_outlines
+from nodulebench.reference.measure import polygon_area
 from reading_builder import rim
 
 Pixels = set[tuple[int, int]]
