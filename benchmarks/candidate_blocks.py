@@ -1,0 +1,156 @@
+"""Candidate detectors on real nodules: blocks of LUNA16 scans, cut anew at random places.
+
+``python -m benchmarks.candidate_blocks --detectors isicad,largecad --folds 0,1``
+"""
+
+import argparse
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.candidate_tables import (
+    FIVE,
+    Case,
+    Findings,
+    Judged,
+    detectors,
+    find_candidates,
+    judge_all,
+    nodules_to_find,
+    print_cpu,
+    print_groups,
+    print_table,
+)
+from benchmarks.lidc_character import with_character
+from benchmarks.measure import DATA
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.part_of_lung import segment_part_of_lung
+from nodulebench.formats.luna16_csv import read_reference
+from nodulebench.formats.nodule_blocks import FOLDS, Block, findings_inside, read_blocks
+from nodulebench.model.arrays import BoolArray
+from nodulebench.model.tables import Reference
+from nodulebench.model.volume import Volume
+
+SEED = 16
+MOST_TRIMMED_MM = 20.0
+"""A nodule lies in the middle of its block; each face moves in by up to this much, so that the
+middle tells nothing."""
+MARGIN_MM = 6.0
+"""How near to a nodule's edge a face may come: what a filter needs to see around it."""
+SIZES_MM = (0.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 100.0)
+
+
+def block_cases(
+    folds: Sequence[int], seed: int = SEED, data: Path = DATA, *, is_trimmed: bool = True
+) -> Iterator[Case]:
+    """Blocks of some folds with LUNA16's nodules and excluded findings."""
+    truth = luna16_truth(data)
+    for block in read_blocks(data / "nodule_blocks", folds):
+        inside = findings_inside(block, truth)
+        seen = trimmed(block, inside, seed) if is_trimmed else block
+        volume = seen.volume
+        yield Case(
+            block.block_id,
+            see_chest(volume, block.block_id, segment_part_of_lung(volume, block.block_id)),
+            findings_inside(seen, truth),
+        )
+
+
+def luna16_truth(data: Path = DATA) -> Reference:
+    """LUNA16's nodules with what LIDC-IDRI's readers said of them."""
+    truth = read_reference(data / "luna16")
+    nodules = with_character(truth.nodules, data / "lidc" / "marks.csv.xz")
+    return replace(truth, nodules=nodules)
+
+
+def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
+    """The block with its six faces moved in at random, but not into a nodule's surroundings."""
+    volume = block.volume
+    size = volume.geometry.size
+    if size is None:
+        raise ValueError("a block has a size")
+    nodules = inside.filter(~pl.col("is_ignored"))
+    center = volume.geometry.to_index(nodules.select("x_mm", "y_mm", "z_mm").to_numpy())
+    reach_mm = nodules["diameter_mm"].to_numpy()[:, None] / 2 + MARGIN_MM
+    reach = reach_mm / volume.geometry.spacing_mm
+    free = np.concatenate([(center - reach).min(axis=0), (size - 1 - center - reach).min(axis=0)])
+    most = np.tile(MOST_TRIMMED_MM / volume.geometry.spacing_mm, 2)
+    room = np.floor(np.clip(free, 0, most)).astype(np.int64)
+    low, high = np.split(
+        np.random.default_rng([seed, zlib.crc32(block.block_id.encode())]).integers(0, room + 1), 2
+    )
+    first, last = low[::-1], (size - high)[::-1]
+    hu = volume.hu[tuple(slice(*bounds) for bounds in zip(first, last, strict=True))]
+    geometry = replace(
+        volume.geometry,
+        origin_mm=volume.geometry.to_world(low[None].astype(np.float64))[0],
+        size=np.array(hu.shape[::-1], dtype=np.int64),
+    )
+    return replace(block, volume=Volume(np.ascontiguousarray(hu), geometry))
+
+
+def nodule_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:
+    """Nodules by diameter, density and number of readers."""
+    diameter = nodules["diameter_mm"].to_numpy()
+    groups: dict[str, BoolArray] = {}
+    for low, high in pairwise(SIZES_MM):
+        name = f"{low:g}–{high:g} mm" if high < SIZES_MM[-1] else f"{low:g} mm and more"
+        groups[name] = (diameter >= low) & (diameter < high)
+    density = nodules["density"].fill_null("readers undecided")
+    for name in ("solid", "part_solid", "ground_glass", "calcified", "readers undecided"):
+        groups[name.replace("_", "-")] = (density == name).to_numpy()
+    for readers in (3, 4):
+        groups[f"{readers} readers"] = (nodules["agreement"] == readers).fill_null(False).to_numpy()
+    return groups
+
+
+def print_missed(findings: Findings, judged: Judged) -> None:
+    """Print what some detectors together miss, largest first."""
+    nodules = nodules_to_find(findings.reference).with_columns(is_hit=pl.Series(judged.is_hit))
+    print("| block | nodule | diameter (mm) | density | readers |")
+    print("|---|---|---|---|---|")
+    for row in (
+        nodules.filter(~pl.col("is_hit")).sort("diameter_mm", descending=True).iter_rows(named=True)
+    ):
+        block = row["case_id"].removeprefix("1.3.6.1.4.1.14519.5.2.1.6279.6001.")
+        print(
+            f"| {block} | {row['nodule_id']} | {row['diameter_mm']:.1f} | "
+            f"{row['density'] or 'undecided'} | {row['agreement']} |"
+        )
+
+
+def main() -> None:
+    """Print the tables that the options ask for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
+    parser.add_argument("--folds", default=",".join(map(str, FOLDS)), help="0 to 9, with commas")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the random cuts")
+    parser.add_argument("--missed", action="store_true", help="list what each detector misses")
+    options = parser.parse_args()
+    names = ["centre", *options.detectors.split(",")]
+    folds = [int(fold) for fold in options.folds.split(",")]
+    findings = find_candidates(block_cases(folds, options.seed), detectors(names))
+    judged = judge_all(findings)
+    print(
+        f"{findings.reference.cases.height} blocks of folds {options.folds}, "
+        f"{findings.lung_litres:.1f} litres of lung, cut at random (seed {options.seed})\n"
+    )
+    print_table(findings, judged)
+    shown = [one for one in judged if len(one.members) in (1, len(names) - 1)]
+    print()
+    print_groups(shown, nodule_groups(nodules_to_find(findings.reference)))
+    print()
+    print_cpu(findings)
+    if options.missed:
+        for one in shown[1:]:
+            print(f"\nMissed by {'+'.join(one.members)}:\n")
+            print_missed(findings, one)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Blocks of CT around nodules (blocks.csv, foldN.npz.xz) -> volumes, and the findings inside.
+
+A block's voxels are bytes, HU = 16 x value - 1024; its axes are the patient's.
+"""
+
+import io
+import lzma
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.csv_text import read_columns
+from nodulebench.model.tables import NODULES, Reference
+from nodulebench.model.volume import Volume, make_volume
+
+HU_PER_STEP = 16
+LOWEST_HU = -1024
+FOLDS = tuple(range(10))
+
+_TABLE = "blocks.csv"
+_ORIGIN = ("origin_x_mm", "origin_y_mm", "origin_z_mm")
+_SPACING = ("spacing_x_mm", "spacing_y_mm", "spacing_z_mm")
+_PLACE = ("x_mm", "y_mm", "z_mm")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A part of a scan around a nodule."""
+
+    block_id: str
+    series: str
+    """The scan it was cut from."""
+    fold: int
+    volume: Volume
+
+
+def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
+    """The blocks of some folds, fold by fold, in the order of the table.
+
+    Raises:
+        InputError: if a file is missing or damaged, or holds other blocks than the table says.
+    """
+    rows = read_columns(
+        folder / _TABLE,
+        text=("block_id", "seriesuid"),
+        numbers=("fold", *_ORIGIN, *_SPACING, "size_x", "size_y", "size_z"),
+    )
+    for fold in folds:
+        path = folder / f"fold{fold}.npz.xz"
+        voxels = _read_voxels(path)
+        for row in rows.filter(pl.col("fold") == fold).iter_rows(named=True):
+            yield _block(row, voxels, path)
+
+
+def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
+    """The nodules and ignored findings of a reference whose centres lie in a block.
+
+    The block's id is their case; everything else is as in the reference.
+    """
+    of_scan = reference.nodules.filter(pl.col("case_id") == block.series)
+    is_inside = block.volume.geometry.contains(of_scan.select(_PLACE).to_numpy())
+    inside = of_scan.filter(pl.Series(is_inside, dtype=pl.Boolean))
+    return NODULES.arrange(inside.with_columns(case_id=pl.lit(block.block_id)))
+
+
+def _read_voxels(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with lzma.open(path) as file:
+            archive = np.load(io.BytesIO(file.read()), allow_pickle=False)
+        return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}.")) from error
+    except (lzma.LZMAError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(
+            Problem(str(path), f"is no xz-packed numpy archive ({error}).", "Fetch it anew.")
+        ) from error
+
+
+def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Block:
+    name = str(row["block_id"])
+    if name not in voxels:
+        raise InputError(Problem(str(path), f"lacks the block '{name}' of {_TABLE}."))
+    values = voxels[name]
+    expected = tuple(int(row[axis]) for axis in ("size_z", "size_y", "size_x"))
+    if values.shape != expected or values.dtype != np.uint8:
+        raise InputError(
+            Problem(
+                f"{path.name}, block '{name}'",
+                f"has {values.shape} voxels of type {values.dtype}, not {expected} bytes.",
+            )
+        )
+    volume = make_volume(
+        values.astype(np.int16) * HU_PER_STEP + LOWEST_HU,
+        spacing_mm=[row[axis] for axis in _SPACING],
+        origin_mm=[row[axis] for axis in _ORIGIN],
+        where=f"{path.name}, block '{name}'",
+    )
+    return Block(name, str(row["seriesuid"]), int(row["fold"]), volume)
