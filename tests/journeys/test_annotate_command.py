@@ -118,6 +118,8 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
     step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
     told = step("judge", "b1", "a", "candidate-2", "--object", by=reviewer)
+    assert f"  a: waits for {reviewer} to finish its review" in told.splitlines()
+    told = step("finish", "b1", "a", by=reviewer)
     assert told.splitlines() == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
@@ -137,7 +139,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     capsys.readouterr()
     assert run("review", "log", desk) == 0
     log = capsys.readouterr().out.splitlines()
-    assert len(log) == 11
+    assert len(log) == 12
     assert run("review", "quality", desk, "--out", tmp_path / "quality.json") == 0
     told = capsys.readouterr().out.splitlines()
     assert sorted(line.rsplit(" ", 1)[1] for line in told[:3]) == ["0.667", "0.667", "1.000"]

@@ -27,6 +27,7 @@ def command() -> None:
     show_default=True,
     help="Share of the cases that readers are shown again under another name.",
 )
+@click.option("--exam", type=FOLDER, help="exam.json: only who passed it can read.")
 def start(
     folder: Path,
     roster: Path,
@@ -34,12 +35,13 @@ def start(
     workflow: str,
     seed: int | None,
     repeat_share: float,
+    exam: Path | None,
 ) -> None:
     """Make the FOLDER of an annotation project."""
     from nodulebench.workflows.annotation_desk import start_project
 
     desk = start_project(
-        folder, roster, cases, workflow=workflow, seed=seed, repeat_share=repeat_share
+        folder, roster, cases, workflow=workflow, seed=seed, repeat_share=repeat_share, exam=exam
     )
     for team in desk.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
@@ -124,6 +126,38 @@ def judge(
     )
 
 
+@command.command("add")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("nodules", metavar="FILE", type=FOLDER)
+@click.option("--comment", default="", help="Why.")
+@BY
+def add(folder: Path, batch: str, nodules: Path, comment: str, actor: str) -> None:
+    """Add nodules that every reader missed, as the leader of another team.
+
+    FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
+    """
+    from nodulebench.workflows.annotation_desk import add_nodules, open_project
+
+    desk = open_project(folder)
+    add_nodules(desk, batch, actor, nodules, comment=comment)
+    _tell(desk, batch)
+
+
+@command.command("finish")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@BY
+def finish(folder: Path, batch: str, cases: tuple[str, ...], actor: str) -> None:
+    """Finish the review of CASEs: all candidates are judged, and nothing is missing."""
+    from nodulebench.workflows.annotation_desk import finish_cases, open_project
+
+    desk = open_project(folder)
+    finish_cases(desk, batch, actor, cases)
+    _tell(desk, batch)
+
+
 @command.command("settle")
 @click.argument("folder", type=FOLDER)
 @click.argument("batch")
@@ -173,14 +207,20 @@ def release(folder: Path, batch: str, actor: str) -> None:
 @click.argument("folder", type=FOLDER)
 @click.argument("target", metavar="OUT", type=FOLDER)
 @click.option("--batch", "batches", multiple=True, help="A batch; else all that are released.")
-def export(folder: Path, target: Path, batches: tuple[str, ...]) -> None:
-    """Write the nodules of released batches as a reference bundle."""
-    from nodulebench.workflows.annotation_desk import export_released, open_project
+@click.option(
+    "--findings", type=FOLDER, help="Folder for what each reader drew, for 'reference build'."
+)
+def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path | None) -> None:
+    """Write the nodules of released batches as a reference bundle, with its provenance."""
+    from nodulebench.workflows.annotation_desk import open_project
+    from nodulebench.workflows.released_batches import export_released
 
-    reference = export_released(open_project(folder), target, batches)
+    reference = export_released(open_project(folder), target, batches, findings=findings)
     click.echo(
         f"wrote {target}: {reference.nodules.height} nodules in {reference.cases.height} cases"
     )
+    if findings is not None:
+        click.echo(f"wrote {findings}")
 
 
 @command.command("status")
@@ -262,6 +302,8 @@ def _tell(desk: Any, batch_id: str) -> None:
     if batch.state == "review":
         for case_id, name in batch.unreviewed:
             click.echo(f"  {case_id} {name}: waits for {batch.order.reviewer_id}")
+        for case_id in batch.unfinished:
+            click.echo(f"  {case_id}: waits for {batch.order.reviewer_id} to finish its review")
     if batch.state in ("review", "arbitration"):
         for key in batch.open_disputes:
             click.echo(f"  {key[0]} {key[1]}: in dispute, {', '.join(batch.dispute(key))}")

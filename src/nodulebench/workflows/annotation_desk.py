@@ -10,10 +10,19 @@ from typing import Any
 import polars as pl
 from pydantic import Field, ValidationError
 
-from nodulebench.annotate.actions import ACTIONS, Action, CheckBatch, OpenBatch, SubmitReading
+from nodulebench.annotate.actions import (
+    ACTIONS,
+    Action,
+    AddNodule,
+    CheckBatch,
+    FinishCase,
+    OpenBatch,
+    SubmitReading,
+)
 from nodulebench.annotate.batch import WORKFLOWS, Batch, WorkflowRules
 from nodulebench.annotate.events import Event
 from nodulebench.annotate.people import PROGRAM, Roster, Written
+from nodulebench.annotate.permissions import known_batch
 from nodulebench.annotate.reading import readings_of
 from nodulebench.annotate.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.storage import FileStore, act
@@ -21,12 +30,10 @@ from nodulebench.annotate.teams import random_reviewer, random_teams
 from nodulebench.annotate.workflow import Workflow
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
-from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.json_text import read_json, write_json
 from nodulebench.formats.table_file import write_table
-from nodulebench.model.tables import Reference
-from nodulebench.workflows.unite_readings import Accepted, unite
+from nodulebench.workflows.exam import who_passed
 
 PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"
 
@@ -64,11 +71,7 @@ class Desk:
         Raises:
             InputError: if it was not opened.
         """
-        batches = self.batches()
-        if batch_id not in batches:
-            known = ", ".join(batches) or "none"
-            raise InputError(Problem(f"batch '{batch_id}'", "is not open.", f"Open: {known}."))
-        return batches[batch_id]
+        return known_batch(self.batches(), batch_id)
 
     def batches(self) -> dict[str, Batch]:
         """All batches as they stand."""
@@ -83,6 +86,7 @@ def start_project(
     workflow: str = "nifdc-2022",
     seed: int | None = None,
     repeat_share: float = 0.0,
+    exam: Path | None = None,
 ) -> Desk:
     """Make the folder of a project.
 
@@ -95,6 +99,7 @@ def start_project(
         seed: draw teams at random from all juniors and leaders with this seed.
         repeat_share: the share of the cases that readers are shown a second time under another
             name, to see how far they agree with themselves.
+        exam: ``exam.json`` of an exam: only who passed it can read.
     """
     written = _read_toml(roster)
     changes = written.pop("rules", {})
@@ -110,8 +115,11 @@ def start_project(
             Problem(f"{roster.name} {'.'.join(str(part) for part in one['loc'])}", f"{one['msg']}.")
             for one in error.errors(include_url=False)
         ) from error
+    passed = None if exam is None else who_passed(exam)
     if seed is not None:
-        people = _with_drawn_teams(people, rules, seed)
+        people = _with_drawn_teams(people, rules, seed, passed)
+    elif passed is not None:
+        _refuse_failed(people, passed)
     table = read_cases(cases)
     repeats = (
         draw_repeats(table["case_id"].to_list(), repeat_share, seed=seed or 0)
@@ -127,11 +135,32 @@ def start_project(
     return open_project(folder)
 
 
-def _with_drawn_teams(people: Roster, rules: WorkflowRules, seed: int) -> Roster:
-    juniors = [one.person_id for one in people.people if "junior" in one.roles]
+def _with_drawn_teams(
+    people: Roster, rules: WorkflowRules, seed: int, passed: frozenset[str] | None
+) -> Roster:
+    juniors = [
+        one.person_id
+        for one in people.people
+        if "junior" in one.roles and (passed is None or one.person_id in passed)
+    ]
     leaders = [one.person_id for one in people.people if "leader" in one.roles]
     teams = random_teams(juniors, leaders, size=rules.readers, seed=seed)
     return people.model_copy(update={"teams": teams})
+
+
+def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
+    problems = [
+        Problem(
+            f"team '{team.team_id}'",
+            f"'{reader}' has not passed the exam.",
+            "Give the place to somebody who has, or draw the teams.",
+        )
+        for team in people.teams
+        for reader in team.reader_ids
+        if reader not in passed
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -193,68 +222,49 @@ def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> list[Event
     order = desk.batch(batch_id).order
     cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
     said = read_submission(path, desk.workflow.cases)
-    events = desk.store.read()
     steps: list[tuple[str, Action]] = [
         (reader_id, SubmitReading(batch_id=batch_id, reading=reading))
         for reading in readings_of(said, cases, reader_id)
     ]
     if not {reader for _, reader in desk.batch(batch_id).missing_readings} - {reader_id}:
         steps.append((PROGRAM, CheckBatch(batch_id=batch_id)))
-    done = desk.workflow.perform_all(events, steps, datetime.now(UTC))
+    return _does_all(desk, steps)
+
+
+def add_nodules(
+    desk: Desk, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
+) -> list[Event]:
+    """Add the nodules of a reviewer's file, all or none, each with its type."""
+    desk.workflow.roster.person(reviewer_id)
+    order = desk.batch(batch_id).order
+    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
+    said = read_submission(path, desk.workflow.cases)
+    steps: list[tuple[str, Action]] = [
+        (
+            reviewer_id,
+            AddNodule(batch_id=batch_id, case_id=reading.case_id, finding=finding, comment=comment),
+        )
+        for reading in readings_of(said, cases, reviewer_id)
+        for finding in reading.findings
+    ]
+    if not steps:
+        raise InputError(Problem(path.name, "holds no nodule to add."))
+    return _does_all(desk, steps)
+
+
+def finish_cases(
+    desk: Desk, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
+) -> list[Event]:
+    """Finish the review of cases, all or none."""
+    steps = [(reviewer_id, FinishCase(batch_id=batch_id, case_id=case_id)) for case_id in case_ids]
+    return _does_all(desk, steps)
+
+
+def _does_all(desk: Desk, steps: Iterable[tuple[str, Action]]) -> list[Event]:
+    done = desk.workflow.perform_all(desk.store.read(), steps, datetime.now(UTC))
     for event in done:
         desk.store.append(event)
     return done
-
-
-def released_reference(desk: Desk, batch_ids: Iterable[str] = ()) -> Reference:
-    """The nodules of released batches: the union of what their readers drew, with types.
-
-    Cases that were shown a second time are left out.
-
-    Args:
-        desk: the project.
-        batch_ids: the batches; empty: all that are released.
-
-    Raises:
-        InputError: if a batch is not released, or none is.
-    """
-    batches = desk.batches()
-    wanted = list(batch_ids) or [name for name, one in batches.items() if one.is_released]
-    problems = [
-        Problem(f"batch '{name}'", "is not released.")
-        for name in wanted
-        if name not in batches or not batches[name].is_released
-    ]
-    if problems or not wanted:
-        raise InputError(problems or Problem(str(desk.folder), "no batch is released."))
-    chosen = [batches[name] for name in wanted]
-    listed = [
-        case_id for one in chosen for case_id in one.order.case_ids if case_id not in desk.repeats
-    ]
-    names = pl.Series("case_id", listed, dtype=pl.String)
-    if names.is_duplicated().any():
-        raise InputError(
-            Problem(f"case '{case_id}'", "is in several of the batches.", "Name one of them.")
-            for case_id in names.filter(names.is_duplicated()).unique(maintain_order=True)
-        )
-    cases = desk.workflow.cases.join(
-        names.to_frame(), on="case_id", how="semi", maintain_order="left"
-    )
-    accepted = [
-        Accepted(key[0], one.candidates[key], one.nodule_type(key))
-        for one in chosen
-        for key in one.nodules
-        if key[0] not in desk.repeats
-    ]
-    readings = [reading for one in chosen for reading in one.readings.values()]
-    return unite(desk.folder.name, cases, readings, accepted)
-
-
-def export_released(desk: Desk, target: Path, batch_ids: Iterable[str] = ()) -> Reference:
-    """Write the nodules of released batches as a bundle."""
-    reference = released_reference(desk, batch_ids)
-    write_reference(reference, target)
-    return reference
 
 
 def step_of(fields: dict[str, Any]) -> Action:

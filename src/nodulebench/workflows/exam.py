@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import write_json
+from nodulebench.formats.json_text import read_json, write_json
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.figure import Ratio
 from nodulebench.metrics.operating_point import precision, recall
@@ -192,6 +192,20 @@ def _write(sheets: Sequence[ExamSheet], out: Path) -> None:
             name = re.sub(r"[^\w.-]", "_", sheet.candidate)
             (stage / f"{name}.md").write_text(sheet_text(sheet), encoding="utf-8")
         write_json([sheet_json(sheet) for sheet in sheets], stage / "exam.json")
+
+
+def who_passed(path: Path) -> frozenset[str]:
+    """The candidates who have passed, from ``exam.json``.
+
+    Raises:
+        InputError: if it is not the result of an exam.
+    """
+    sheets = read_json(path)
+    if not isinstance(sheets, list) or not all(
+        isinstance(sheet, dict) and {"candidate", "has_passed"} <= set(sheet) for sheet in sheets
+    ):
+        raise InputError(Problem(str(path), "is not the result of an exam.", "Give exam.json."))
+    return frozenset(sheet["candidate"] for sheet in sheets if sheet["has_passed"])
 
 
 def sheet_json(sheet: ExamSheet) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.annotate.consistency import Box, Candidate, CaseCheck
+from nodulebench.annotate.findings import finding_name
 from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
@@ -17,6 +18,8 @@ from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.model.trace import trace_outlines
 from nodulebench.reference.measure import slice_sizes
 
+_ORIGIN = {"agreement": pl.Int64, "findings": pl.String, "added_by": pl.String}
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -25,6 +28,8 @@ class Accepted:
     case_id: str
     candidate: Candidate
     type: str | None = None
+    added_by: str | None = None
+    """The reviewer who drew it because no reader had; None: a reader's."""
 
 
 def accept_all(checks: Iterable[CaseCheck]) -> list[Accepted]:
@@ -38,7 +43,8 @@ def unite(
     """A reference of nodules: on each slice the hull of boxes and the union of outlines.
 
     Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
-    any reader holds, and long and short axis are measured anew on it.
+    any reader holds, and long and short axis are measured anew on it. NODULES gets two further
+    columns: ``findings``, the names of what a nodule was made of, and ``added_by``.
 
     Args:
         name: of the reference.
@@ -55,16 +61,16 @@ def unite(
     places = geometries(cases)
     rows = [row for one in accepted for row in _rows(one, drawn, places.get(one.case_id))]
     empty = {column.name: column.dtype for column in NODULE_SLICES.columns}
-    more = {"score": pl.Float64, "type": pl.String, "agreement": pl.Int64}
+    more = {"score": pl.Float64, "type": pl.String, **_ORIGIN}
     said = {"density": pl.String, "malignancy": pl.Float64, "category": pl.String}
     table = _with_heights(pl.DataFrame(rows, schema={**empty, **more, **said}), places)
-    agreement = table.group_by("case_id", "nodule_id", maintain_order=True).agg(
-        pl.col("agreement").first()
+    origin = table.group_by("case_id", "nodule_id", maintain_order=True).agg(
+        pl.col(list(_ORIGIN)).first()
     )
     nodules = (
         gather(table, "nodule_id")
         .drop("score")
-        .with_columns(agreement["agreement"], is_ignored=pl.lit(False))
+        .with_columns(origin.select(list(_ORIGIN)), is_ignored=pl.lit(False))
     )
     return Reference(
         name=name,
@@ -99,7 +105,9 @@ def _rows(
             "length_mm": box.length_mm,
             "width_mm": box.width_mm,
             "type": accepted.type,
-            "agreement": len(one.reader_ids),
+            "agreement": 0 if accepted.added_by else len(one.reader_ids),
+            "findings": " ".join(finding_name(*finding) for finding in one.findings),
+            "added_by": accepted.added_by,
             **_united_outline(members, place),
         }
 

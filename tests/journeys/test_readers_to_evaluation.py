@@ -1,0 +1,187 @@
+"""From an exam over blind readings to a released reference that scores an algorithm, by commands.
+
+Six of seven candidates pass. Three readers see cases a, b and c: all draw a nodule in a, one of
+them another that arbitration rejects, nobody draws anything in b and c. The reviewer adds one in b.
+"""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from annotation import small_cases
+from builders import Slice, case, mark, nodule, reference, submission
+from nodulebench.cli import main
+from nodulebench.formats import read_reference
+from nodulebench.formats.nifdc_csv import write_marks, write_reference
+
+PEOPLE = "".join(
+    f'[[people]]\nperson_id = "{name}"\ntitle = "{title}"\n'
+    f'years_reading = {years}\nroles = ["{role}"]\n'
+    for name, title, years, role in (
+        ("office", "scientist", 0, "organiser"),
+        *((name, "resident", 6, "junior") for name in ("r1", "r2", "r3", "r4", "r5", "r6", "kim")),
+        ("lead1", "deputy_chief", 12, "leader"),
+        ("lead2", "deputy_chief", 12, "leader"),
+        ("judge", "chief", 20, "arbitrator"),
+    )
+)
+SHARED = (Slice(3, 50, 50, 8, 8), Slice(4, 50, 50, 8, 8))
+SHIFTED = (Slice(3, 52, 50, 8, 8), Slice(4, 52, 50, 8, 8))
+LONE = (Slice(9, 20, 20, 6, 6),)
+MISSED = (Slice(5, 70, 70, 6, 6), Slice(6, 70, 70, 6, 6))
+
+
+def run(capsys, *arguments: object, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    told = capsys.readouterr()
+    assert int(stopped.value.code or 0) == code, told.err
+    return told.out if code == 0 else told.err
+
+
+def wrote(path: Path, **content: tuple[tuple[Slice, ...], ...]) -> Path:
+    """A file of marks: each a tuple of boxes on slices, by case."""
+    cases = [
+        case(name, *(mark(None, (one[0].x, one[0].y, one[0].index), *one) for one in marks))
+        for name, marks in content.items()
+    ]
+    write_marks(submission(*cases), path)
+    return path
+
+
+@pytest.fixture
+def exam(tmp_path: Path, capsys) -> Path:
+    """The result of an exam that all but kim have passed."""
+    key = reference(case("seq-1", nodule(8, (50, 50, 3), *SHARED), nodule(6, (20, 20, 9), *LONE)))
+    write_reference(key, tmp_path / "key.csv")
+    answers = [
+        wrote(tmp_path / f"{name}.csv", **{"seq-1": (SHARED, LONE)})
+        for name in ("r1", "r2", "r3", "r4", "r5", "r6")
+    ]
+    answers.append(wrote(tmp_path / "kim.csv", **{"seq-1": (SHARED,)}))
+    options = ("--sequences", 0, "--out", tmp_path / "sheets")
+    told = run(capsys, "annotate", "exam", tmp_path / "key.csv", *answers, *options)
+    assert "6 of 7 passed" in told
+    return tmp_path / "sheets" / "exam.json"
+
+
+@pytest.fixture
+def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
+    """The project with its batch released, the reviewer, and the readers."""
+    (tmp_path / "people.toml").write_text(PEOPLE)
+    small_cases("a", "b", "c").write_csv(tmp_path / "cases.csv")
+    desk = tmp_path / "desk"
+
+    def step(name: str, *arguments: object, by: str) -> str:
+        return run(capsys, "annotate", "review", name, desk, *arguments, "--by", by)
+
+    options = ("--roster", tmp_path / "people.toml", "--cases", tmp_path / "cases.csv")
+    told = run(
+        capsys, "annotate", "review", "start", desk, *options, "--exam", exam, "--draw-teams", 7
+    )
+    teams = dict(line.split(": ") for line in told.splitlines() if "leader" in line)
+    assert "kim" not in told
+    readers = teams["team-1"].split(";")[0].split(", ")
+    reviewer = teams["team-2"].split("leader ")[1]
+    step("open", "b1", "a", "b", "c", "--team", "team-1", by="office")
+    drawn = ((SHARED, LONE), (SHARED,), (SHIFTED,))
+    for reader, marks in zip(readers, drawn, strict=True):
+        told = step("read", "b1", wrote(tmp_path / f"{reader}-read.csv", a=marks), by=reader)
+    assert told.splitlines()[0] == "b1: typing"
+    step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
+    step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
+    step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
+    step("judge", "b1", "a", "candidate-2", "--object", "--comment", "a vessel", by=reviewer)
+    missed = pl.read_csv(wrote(tmp_path / "missed.csv", b=(MISSED,)))
+    missed.with_columns(type=pl.lit("part_solid")).write_csv(tmp_path / "missed.csv")
+    told = step("add", "b1", tmp_path / "missed.csv", "--comment", "seen by me", by=reviewer)
+    assert "  b: waits for" in told
+    told = step("finish", "b1", "a", "b", "c", by=reviewer)
+    assert told.splitlines() == [
+        "b1: arbitration",
+        "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
+        f"  b candidate-1: in dispute, '{reviewer}' added it and no reader drew it",
+    ]
+    step("settle", "b1", "a", "candidate-2", "--no-nodule", by="judge")
+    step("settle", "b1", "b", "candidate-1", "--nodule", "--type", "part_solid", by="judge")
+    step("release", "b1", by="judge")
+    return desk, reviewer, readers
+
+
+def scores(tmp_path: Path, capsys, marks: Path, bundle: Path) -> tuple[dict, dict]:
+    """Counts and figures of an algorithm under center hit."""
+    out = tmp_path / f"result-{bundle.name}"
+    options = ("--reference", bundle, "--protocol", "nifdc-2022", "--bootstraps", 0, "--out", out)
+    run(capsys, "evaluate", marks, *options)
+    found = json.loads((out / "evaluation.json").read_text())["algorithms"][0]["rules"]
+    return found["center_hit"]["counts"], found["center_hit"]["figures"]
+
+
+def test_readings_become_a_bundle_that_scores_an_algorithm(
+    tmp_path: Path, released, capsys
+) -> None:
+    desk, reviewer, readers = released
+    findings, bundle = tmp_path / "findings", tmp_path / "bundle"
+    told = run(capsys, "annotate", "review", "export", desk, bundle, "--findings", findings)
+    assert told.splitlines() == [f"wrote {bundle}: 2 nodules in 3 cases", f"wrote {findings}"]
+    made = read_reference(bundle)
+    everybody = " ".join(f"{reader}:m0" for reader in sorted(readers))
+    columns = ["case_id", "nodule_id", "type", "agreement", "added_by", "findings"]
+    assert made.nodules.select(columns).rows() == [
+        ("a", "nodule-1", "solid", 3, None, everybody),
+        ("b", "nodule-1", "part_solid", 0, reviewer, f"{reviewer}:m0"),
+    ]
+    assert made.nodules["x_mm"].to_list() == [51.0, 70.0]  # the hull from 46 to 56; as drawn
+    assert made.nodules["diameter_mm"].to_list() == [9.0, 6.0]  # (10 + 8)/2
+    provenance = json.loads((bundle / "provenance.json").read_text())
+    steps = [(one["actor_id"], one["step"]) for one in provenance["events"]]
+    assert steps.count((reviewer, "finish")) == 3
+    assert (reviewer, "add") in steps
+    assert steps[-1] == ("judge", "release")
+    assert provenance["rule"] == "nifdc-2022"
+    added = next(one for one in provenance["events"] if one["step"] == "add")
+    assert added["change"] == "candidate-1 added, part_solid, on 2 slices: seen by me"
+
+    marks = wrote(tmp_path / "mine.csv", a=(SHARED,), b=(MISSED,), c=(LONE,))
+    counts, figures = scores(tmp_path, capsys, marks, bundle)
+    assert (counts["hit"], counts["missed"], counts["false_positive"]) == (2, 0, 1)
+    assert figures["recall"]["value"] == 1.0
+    assert figures["precision"]["value"] == pytest.approx(2 / 3)
+
+
+def test_the_same_readings_can_be_heard_by_another_rule(tmp_path: Path, released, capsys) -> None:
+    desk, _, readers = released
+    findings = tmp_path / "findings"
+    run(capsys, "annotate", "review", "export", desk, tmp_path / "bundle", "--findings", findings)
+    table = pl.read_parquet(findings / "findings.parquet")
+    assert table.height == 4
+    first = table.filter(pl.col("reader_id") == readers[0])
+    assert first.select("type", "diameter_mm", "candidate_id", "is_nodule").rows() == [
+        (None, 8.0, "candidate-1", True),
+        ("calcified", 6.0, "candidate-2", False),
+    ]
+    marks = wrote(tmp_path / "mine.csv", a=(SHARED,), b=(MISSED,), c=(LONE,))
+    # what the majority drew; what anybody drew; what the reviewer added was in no reading
+    wanted = {"majority": (1, 0, 2), "union": (1, 1, 2), "unanimous": (1, 0, 2)}
+    for rule, (hit, missed, false) in wanted.items():
+        bundle = tmp_path / rule
+        told = run(capsys, "reference", "build", findings, "--rule", rule, "--out", bundle)
+        assert "4 findings in 3 cases" in told
+        counts, _ = scores(tmp_path, capsys, marks, bundle)
+        assert (counts["hit"], counts["missed"], counts["false_positive"]) == (hit, missed, false)
+
+
+def test_who_has_not_passed_cannot_read(tmp_path: Path, exam: Path, capsys) -> None:
+    team = '[[teams]]\nteam_id = "one"\nreader_ids = ["r1", "kim", "r3"]\nleader_id = "lead1"\n'
+    (tmp_path / "people.toml").write_text(PEOPLE + team)
+    small_cases("a").write_csv(tmp_path / "cases.csv")
+    options = ("--roster", tmp_path / "people.toml", "--cases", tmp_path / "cases.csv")
+    start = ("annotate", "review", "start", tmp_path / "desk", *options)
+    told = run(capsys, *start, "--exam", exam, code=1)
+    assert "team 'one': 'kim' has not passed the exam." in told
+    assert not (tmp_path / "desk").exists()
+    (tmp_path / "other.json").write_text('{"cpm": 1}')
+    told = run(capsys, *start, "--exam", tmp_path / "other.json", code=1)
+    assert "other.json: is not the result of an exam. Give exam.json." in told
