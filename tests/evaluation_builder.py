@@ -114,6 +114,9 @@ def rule_result(rule: str, hit: int, false_positive: int, *, has_scores: bool = 
         if rule == "center_hit"
         else {},
         notices=("2 mark(s) lie inside two nodules.",) if rule == "center_hit" else (),
+        remarks=("The region of a nodule was its contour on 90 slice(s) and its box on 4.",)
+        if rule == "center_hit"
+        else (),
     )
 
 

@@ -79,7 +79,8 @@ MEANINGS = {
     "and size, where the protocol asks for both",
     "algorithms[].rules.<rule>.extras.worst_cases": "the ten cases with most misses, and with most "
     "false positives",
-    "algorithms[].rules.<rule>.notices": "what was noticed on applying the rule",
+    "algorithms[].rules.<rule>.notices": "what a reader must know before the rule's numbers",
+    "algorithms[].rules.<rule>.remarks": "how the rule was applied: regions, overlap of the hits",
     "algorithms[].rule_differences[].base_rule": "the rule that the comparison starts from",
     "algorithms[].rule_differences[].rule": "the rule compared with it",
     "algorithms[].rule_differences[].base_hit": "nodules hit under the base rule",

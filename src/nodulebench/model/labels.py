@@ -34,6 +34,9 @@ class Labels:
     """Row in NODULES, or NO_NODULE."""
     label: IntArray
     notices: tuple[str, ...] = ()
+    """What a reader must know before the numbers."""
+    remarks: tuple[str, ...] = ()
+    """How the rule was applied, for who wants to know."""
     underestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Nodules found but reported below the size limit (FN(UE) of Fotin 2008)."""
     overestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))

@@ -108,6 +108,8 @@ class RuleResult:
     extras: dict[str, Any] = field(default_factory=dict)
     """Tables that belong to the rule: size-tolerance sweep, confusion matrix, order sensitivity."""
     notices: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """How the rule was applied; nothing a reader must know before the numbers."""
     undefined: str = ""
     """Why the rule could not be applied at all."""
 

@@ -9,6 +9,7 @@ from nodulebench.report.cells import Cell, Notes, count, head, short, undefined,
 from nodulebench.report.charts import Chart
 from nodulebench.report.language import Language
 from nodulebench.report.numbers import (
+    PERCENT,
     decimals,
     interval,
     mark_of,
@@ -335,7 +336,7 @@ def _ranking_tables(found: Found, rule: str, figure: str, say: Language) -> list
             head(line["name"]),
             Cell(decimals(line["value"])),
             Cell(f"{line['best_rank']}–{line['worst_rank']}"),
-            Cell(percent(round(line["share_first"], 3))),
+            Cell(decimals(100 * line["share_first"], 1) + PERCENT),
             count(line["group"]),
         ]
         for line in ranking["lines"]

@@ -23,6 +23,7 @@ from nodulebench.report.methods import (
     terms_table,
 )
 from nodulebench.report.narrative import leading_result, paragraphs
+from nodulebench.report.notices import notices, remarks_table
 from nodulebench.report.numbers import decimals, interval, whole
 from nodulebench.report.results import (
     Document,
@@ -33,7 +34,6 @@ from nodulebench.report.results import (
     key_table,
     pairs,
     readings_table,
-    rules_of,
 )
 from nodulebench.report.rules import difference_table, flip_table, uses_table
 from nodulebench.report.strata import strata_tables
@@ -136,7 +136,7 @@ def report_content(
         Section(
             "figures",
             say("section.figures"),
-            [figures_table(one, say) for one in document["algorithms"]],
+            _folded([(one["name"], [figures_table(one, say)]) for one in document["algorithms"]]),
         ),
         Section("methods", say("section.methods"), _methods(document, say)),
         Section("uncertainty", say("section.uncertainty"), _uncertainty(document, say)),
@@ -156,7 +156,7 @@ def report_content(
         digests=document["digests"],
         facts=_facts(document, say),
         verdict=verdict(document, say),
-        notices=_notices(document, say),
+        notices=notices(document, say),
         headline=_headline(document, say),
         key_table=key_table(document, say),
         paragraphs=paragraphs(document, say),
@@ -267,7 +267,7 @@ def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
 
 def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
-    shown = []
+    shown: dict[str, list[tuple[str, list[Any]]]] = {}
     for algorithm, rule, result in pairs(document):
         charts: list[Any] = []
         tables: list[Any] = []
@@ -280,9 +280,8 @@ def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
         if tables:
             tolerances = tolerance_chart(document, curves, algorithm["name"], rule, say)
             blocks = [*tolerances, *([Side(charts)] if charts else []), Side(tables)]
-            title = say("extras.of", name=algorithm["name"], rule=say.word(rule))
-            shown.append((title, blocks))
-    return _folded(shown)
+            shown.setdefault(algorithm["name"], []).append((say.word(rule), blocks))
+    return _folded([(name, _folded(parts)) for name, parts in shown.items()])
 
 
 def _literature(document: Document, say: Language) -> list[Any]:
@@ -303,6 +302,7 @@ def _methods(document: Document, say: Language) -> list[Any]:
         chart,
         protocol_table(document, say),
         terms_table(document, say),
+        remarks_table(document, say),
         facts_table(document, say),
         identity_table(document, say),
     ]
@@ -358,44 +358,6 @@ def _span(low: int, high: int, say: Language) -> str:
 
 def _counted(value: int | None) -> str:
     return "" if value is None else whole(value)
-
-
-def _notices(document: Document, say: Language) -> list[tuple[str, str]]:
-    """Everything a reader must know before the numbers: whom it concerns, and what.
-
-    A notice that several results share is said once.
-    """
-    found = [(say.word("reference"), say.message(text)) for text in document["notices"]]
-    for algorithm in document["algorithms"]:
-        found += [(algorithm["name"], say.message(text)) for text in algorithm["notices"]]
-    for algorithm, rule, result in pairs(document):
-        about = say("notice.about", name=algorithm["name"], rule=say.word(rule))
-        if "undefined" in result:
-            reason = say.message(result["undefined"])
-            found.append((about, say("notice.not_applied", reason=reason)))
-        found += [(about, say.message(text)) for text in result.get("notices", ())]
-    concerned: dict[str, list[str]] = {}
-    for about, text in found:
-        concerned.setdefault(text, []).append(about)
-    names = [one["name"] for one in document["algorithms"]]
-    everyone = {
-        say("notice.about", name=say("notice.all"), rule=say.word(rule)): {
-            say("notice.about", name=name, rule=say.word(rule)) for name in names
-        }
-        for rule in rules_of(document)
-    } | {say("notice.all"): set(names)}
-    return [
-        (_together(abouts, everyone if len(names) > 1 else {}), text)
-        for text, abouts in concerned.items()
-    ]
-
-
-def _together(abouts: list[str], everyone: dict[str, set[str]]) -> str:
-    """Whom a notice concerns; all algorithms are not listed one by one."""
-    for name, members in everyone.items():
-        if members <= set(abouts):
-            abouts = [name, *(one for one in abouts if one not in members)]
-    return "; ".join(abouts)
 
 
 def _headline(document: Document, say: Language) -> list[tuple[str, str, str, str]]:

@@ -117,6 +117,7 @@ def _result(result: dict[str, Any], minimum: int) -> dict[str, Any]:
         },
         "extras": extras,
         "notices": [without_names(text) for text in result["notices"]],
+        "remarks": [],
     }
 
 

@@ -54,6 +54,7 @@ def _rule(result: RuleResult) -> dict[str, Any]:
         "strata": result.strata,
         "extras": result.extras,
         "notices": result.notices,
+        "remarks": result.remarks,
     }
 
 

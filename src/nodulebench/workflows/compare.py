@@ -4,6 +4,7 @@ Everything between two algorithms is paired: both are judged on the same cases, 
 draws the same ones for both.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -117,7 +118,10 @@ def compare_algorithms(
         detection=tuple(compare_nodules(applied, protocol, choice.baseline)),
         rankings=dict(_rankings(drawn, protocol)),
         effects=estimate_rule_effects(applied, drawn, protocol),
-        notices=tuple(_notices(cohorts)),
+        notices=(
+            *_target_notices(applied),
+            *_resolution_notices(applied, bootstraps, protocol.interval.level),
+        ),
     )
 
 
@@ -297,7 +301,23 @@ def _rankings(
             yield (rule, reading), ranking
 
 
-def _notices(cohorts: Cohorts) -> Iterator[str]:
+def _resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iterator[str]:
+    """Word of resamples too few for any adjusted P value to become small.
+
+    No share of B resamples is below 1 / (B + 1), so no two-sided P value is below 2 / (B + 1).
+    """
+    algorithms = len({name for of_rule in cohorts.values() for name in of_rule})
+    family = max((algorithms - 1) * len(cohorts), algorithms * (algorithms - 1) // 2)
+    smallest, alpha = 2 / (bootstraps + 1), 1 - level
+    if family * smallest > alpha:
+        yield (
+            f"{bootstraps} resamples are too few to adjust for {family} comparisons: no P value "
+            f"can be below {smallest:.2g}, so differences may pass as not significant. Use at "
+            f"least {math.ceil(2 * family / alpha)}."
+        )
+
+
+def _target_notices(cohorts: Cohorts) -> Iterator[str]:
     for rule, of_rule in cohorts.items():
         targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
         if len(targets) > 1:

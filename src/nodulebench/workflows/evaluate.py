@@ -222,6 +222,7 @@ def _evaluate_rule(
             **error_analysis(cohort, protocol),
         },
         notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
+        remarks=labels.remarks,
     )
 
 

@@ -60,13 +60,13 @@ def test_boxes_that_only_touch_or_have_no_area_do_not_overlap():
     assert labels(P3, of=flat, threshold=0.0) == ["false_positive"]
 
 
-def test_notice_tells_the_intersection_over_union_of_the_hits():
+def test_remark_tells_the_intersection_over_union_of_the_hits():
     # one hit fits exactly (IoU 1), the other is far too large (36 / 400 = 0.09)
     fits = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
     cases = case("a", NODULE, fits, P3, mark(0.5, (0, 0, 0), Slice(0, 0, 0, 4, 4)))
     chosen = protocol("area_overlap")
     found = label_marks(reference(cases), submission(cases), chosen, chosen.rules[0])
-    assert found.notices == (
+    assert found.remarks == (
         "Intersection over union of the 2 hit(s): mean 0.545, 1 at 0.5 or less.",
     )
 

@@ -87,9 +87,9 @@ def test_nodules_found_by_one_only_have_mcnemars_tests() -> None:
 def test_leaderboard_shows_rank_intervals_and_groups() -> None:
     table = tables(comparison_blocks(document(), SAY))["Leaderboard by CPM, center hit"]
     assert texts(table) == [
-        ["1", "One", "0.675", "1–1", "97\N{NO-BREAK SPACE}%", "1"],
-        ["2", "Three", "0.663", "1–2", "3\N{NO-BREAK SPACE}%", "1"],
-        ["3", "Two", "0.630", "3–3", "0\N{NO-BREAK SPACE}%", "2"],
+        ["1", "One", "0.675", "1–1", "97.0\N{NO-BREAK SPACE}%", "1"],
+        ["2", "Three", "0.663", "1–2", "3.0\N{NO-BREAK SPACE}%", "1"],
+        ["3", "Two", "0.630", "3–3", "0.0\N{NO-BREAK SPACE}%", "2"],
     ]
     assert "Kendall's tau with the order in resamples: 0.910 (0.330–1.000)." in table.remark
 

@@ -127,6 +127,14 @@ def test_notices_stand_first_and_shared_ones_once() -> None:
     )
 
 
+def test_remarks_stand_with_the_methods_not_before_the_numbers() -> None:
+    html = page(evaluation(ALPHA, algorithm_result("Beta", (84, 70))))
+    remark = "The region of a nodule was its contour on 90 slice(s) and its box on 4."
+    assert html.count(remark) == 1
+    assert html.index(remark) > html.index('id="methods"')
+    assert "all algorithms, center hit" in html[: html.index(remark)].rsplit("<tr", 1)[1]
+
+
 def test_undefined_is_a_dash_with_its_reason_never_a_zero() -> None:
     html = page(evaluation(ALPHA))
     cell = r'<td class="number" title="the reference knows no density">–<sup>a</sup></td>'

@@ -302,6 +302,19 @@ def test_algorithms_judged_on_different_nodules_are_told() -> None:
     assert "had to find different nodules" in notice
 
 
+def test_resamples_too_few_for_the_adjustment_are_told() -> None:
+    # 4 algorithms under 3 rules: 9 comparisons with the baseline, 2 x 9 / 0.05 = 360
+    cohorts = made_up_cohorts(4)
+    few = ComparisonChoice("a0", bootstraps=358, permutations=0)
+    (notice,) = compare_algorithms(cohorts, three_rules(), few).notices
+    assert notice == (
+        "358 resamples are too few to adjust for 9 comparisons: no P value can be below 0.0056, so "
+        "differences may pass as not significant. Use at least 360."
+    )
+    enough = ComparisonChoice("a0", bootstraps=360, permutations=0)
+    assert compare_algorithms(cohorts, three_rules(), enough).notices == ()
+
+
 def test_an_unknown_baseline_is_refused_with_the_names() -> None:
     with pytest.raises(UnknownNameError, match=r"no algorithm 'older'\. Known: old, new"):
         compare_algorithms(

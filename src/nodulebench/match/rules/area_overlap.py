@@ -59,10 +59,10 @@ def area_overlap(
     number = mark * scene.nodule_count + nodule
     hit_number = labels.mark[is_hit] * scene.nodule_count + labels.nodule[is_hit]
     iou = of_union[large][np.isin(number, hit_number)]
-    return replace(labels, notices=(*_iou_notices(iou), *labels.notices))
+    return replace(labels, remarks=_iou_remarks(iou))
 
 
-def _iou_notices(iou: FloatArray) -> tuple[str, ...]:
+def _iou_remarks(iou: FloatArray) -> tuple[str, ...]:
     if not len(iou):
         return ()
     low = int(np.count_nonzero(iou <= 0.5 + _EQUAL))

@@ -1,5 +1,6 @@
 """Center hit: the centre of a mark's box lies in the nodule's region on the same slice."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
@@ -48,19 +49,16 @@ def center_hit(
     cost, without_spacing = _distance_to_slice(
         scene, shared, mark, largest[nodule], is_along_z=tie_break == "z"
     )
-    return one_to_one_labels(
+    labels = one_to_one_labels(
         scene,
         mark,
         nodule,
         cost,
         assignment=assignment,
         duplicates=duplicates,
-        notices=(
-            *_region_notices(outlines),
-            *_spacing_notices(without_spacing),
-            *boxless_notices(scene, shared),
-        ),
+        notices=(*_spacing_notices(without_spacing), *boxless_notices(scene, shared)),
     )
+    return replace(labels, remarks=_region_remarks(outlines))
 
 
 @lru_cache(maxsize=4)
@@ -123,7 +121,7 @@ def _distance_to_slice(
     return distance, len(np.unique(pair[is_guessed]))
 
 
-def _region_notices(outlines: Outlines) -> tuple[str, ...]:
+def _region_remarks(outlines: Outlines) -> tuple[str, ...]:
     drawn = int(np.count_nonzero(outlines.is_drawn))
     return (
         f"The region of a nodule was its contour on {drawn} slice(s) and its box on "

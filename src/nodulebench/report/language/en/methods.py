@@ -54,6 +54,7 @@ TEXTS = {
     "terms.caption": "Names of the figures in IEEE 2802-2022",
     "terms.here": "Here",
     "terms.term": "IEEE 2802-2022",
+    "remarks.caption": "How the rules were applied",
     "facts.caption": "Declared by the developers",
     "identity.caption": "Identity",
     "identity.submission": "Submission {name}",

@@ -59,7 +59,6 @@ TEXTS = {
     ),
     "square.corner": "Reference ↓  said →",
     "square.remark": "{counted} by their class in the reference and as said.",
-    "extras.of": "{name}, {rule}",
     "group.means": "Recall, precision and F of {count} algorithms by rule",
     "group.means_remark": (
         "Mean over the algorithms; whiskers: one sample standard deviation. F is averaged over "

@@ -104,5 +104,9 @@ MESSAGES = (
     ("Under the rule '{rule}' the algorithms had to find different nodules, because they are "
      "declared for different types; differences mix this with their skill.",
      "在规则“{rule}”下，各算法因声明适用的类型不同而须检出不同的结节；差异中混有这一因素。"),
+    ("{resamples} resamples are too few to adjust for {family} comparisons: no P value can be "
+     "below {smallest}, so differences may pass as not significant. Use at least {enough}.",
+     "{resamples} 次重抽样不足以校正 {family} 次比较：P 值不会低于 {smallest}，"
+     "因此差异可能被判为不显著。请至少使用 {enough} 次。"),
 )  # fmt: skip
 """A message as it is written, values in braces, and its Chinese form."""

@@ -49,6 +49,7 @@ TEXTS = {
     "terms.caption": "各指标在 IEEE 2802-2022 中的名称",
     "terms.here": "本报告",
     "terms.term": "IEEE 2802-2022",
+    "remarks.caption": "规则的应用情况",
     "facts.caption": "开发者声明",
     "identity.caption": "标识",
     "identity.submission": "提交文件 {name}",

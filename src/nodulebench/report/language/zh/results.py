@@ -55,7 +55,6 @@ TEXTS = {
     "strata.too_few_reason": "少于 {minimum} 个结节，低于方案给出比率的最小数目",
     "square.corner": "参考 ↓  所报 →",
     "square.remark": "按参考类别与所报类别统计。单位：{counted}。",
-    "extras.of": "{name}，{rule}",
     "group.means": "{count} 个算法在各规则下的召回率、精确率和 F 值",
     "group.means_remark": (
         "各算法的均值；须线为一个样本标准差。F 值先按算法计算再取平均，"
