@@ -13,13 +13,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from benchmarks.candidate_findings import FIVE, Case, Findings, joined_findings, kept_findings
 from benchmarks.candidate_tables import (
-    FIVE,
-    Case,
-    Findings,
     Judged,
-    detectors,
-    find_candidates,
     judge_all,
     nodules_to_find,
     print_cpu,
@@ -124,17 +120,26 @@ def print_missed(findings: Findings, judged: Judged) -> None:
         )
 
 
+def find_in_fold(fold: int, names: Sequence[str], seed: int, keep: Path | None) -> Findings:
+    """What detectors said of one fold."""
+    folder = None if keep is None else keep / f"seed{seed}-fold{fold}"
+    return kept_findings(lambda: block_cases([fold], seed), names, folder)
+
+
 def main() -> None:
     """Print the tables that the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
     parser.add_argument("--folds", default=",".join(map(str, FOLDS)), help="0 to 9, with commas")
     parser.add_argument("--seed", type=int, default=SEED, help="of the random cuts")
+    parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
     parser.add_argument("--missed", action="store_true", help="list what each detector misses")
     options = parser.parse_args()
     names = ["centre", *options.detectors.split(",")]
     folds = [int(fold) for fold in options.folds.split(",")]
-    findings = find_candidates(block_cases(folds, options.seed), detectors(names))
+    findings = joined_findings(
+        [find_in_fold(fold, names, options.seed, options.keep) for fold in folds]
+    )
     judged = judge_all(findings)
     print(
         f"{findings.reference.cases.height} blocks of folds {options.folds}, "

@@ -1,112 +1,22 @@
-"""Cases with known nodules, through candidate detectors -> tables like LUNA16's table 1."""
+"""What candidate detectors said of cases -> tables like LUNA16's table 1."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.combine import is_near_lungs, merge_candidates
+from benchmarks.candidate_findings import FIVE, Findings
+from nodulebench.algorithms.combine import merge_candidates
 from nodulebench.match import label_marks
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray
 from nodulebench.model.labels import DUPLICATE, HIT
-from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.statistics.intervals import wilson_interval
 from nodulebench.workflows.combination_tables import Members, all_members, candidate_table
 
-FIVE = ("isicad", "subsolidcad", "largecad", "m5l", "etrocad")
-"""The detectors of the LUNA16 study, in the order of its table 1."""
 LEVEL = 0.95
-PLACE = ["x_mm", "y_mm", "z_mm"]
-
-Detect = Callable[[Chest], Candidates]
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """An image as detectors see it, and the nodules and ignored findings in it."""
-
-    case_id: str
-    chest: Chest
-    nodules: pl.DataFrame
-
-
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """What detectors said of some cases."""
-
-    reference: Reference
-    """Its nodules have the column ``share``: how much of the searched region each fills."""
-    submissions: dict[str, Submission]
-    cpu_seconds: dict[str, float]
-    lung_litres: float
-
-
-def mark_centre(chest: Chest) -> Candidates:
-    """A control: the middle of the image, which knows nothing."""
-    middle = (np.array([chest.hu.shape], dtype=np.float64) - 1) / 2
-    return Candidates(chest.to_world(middle), np.ones(1), np.full(1, 10.0))
-
-
-def detectors(names: Sequence[str]) -> dict[str, Detect]:
-    """Detectors by name; ``centre`` is the control."""
-    return {name: mark_centre if name == "centre" else DETECTORS[name] for name in names}
-
-
-def find_candidates(cases: Iterable[Case], chosen: Mapping[str, Detect]) -> Findings:
-    """Run every detector on every case; candidates far from the lungs are dropped."""
-    marks: dict[str, list[pl.DataFrame]] = {name: [MARKS.empty()] for name in chosen}
-    cpu = dict.fromkeys(chosen, 0.0)
-    names, nodules, litres = [], [NODULES.empty().with_columns(share=pl.lit(0.0))], 0.0
-    for case in cases:
-        mask, spacing = case.chest.lungs.mask, case.chest.spacing_mm
-        litres += float(np.count_nonzero(mask)) * float(np.prod(spacing)) / 1e6
-        names.append(case.case_id)
-        nodules.append(case.nodules.with_columns(share=pl.Series(_shares(case), dtype=pl.Float64)))
-        for name, detect in chosen.items():
-            start = time.process_time()
-            found = detect(case.chest)
-            cpu[name] += time.process_time() - start
-            marks[name].append(_as_marks(case, found))
-    reference = Reference(
-        "cases",
-        CASES.conform(pl.DataFrame({"case_id": names}), "cases"),
-        pl.concat(nodules, how="diagonal_relaxed"),
-    )
-    submissions = {name: Submission(name, pl.concat(parts)) for name, parts in marks.items()}
-    return Findings(reference, submissions, cpu, litres)
-
-
-def _as_marks(case: Case, found: Candidates) -> pl.DataFrame:
-    lungs = case.chest.lungs
-    near = is_near_lungs(found.center_mm, lungs.mask, lungs.geometry)
-    place = found.center_mm[near]
-    table = pl.DataFrame(
-        {
-            **{axis: place[:, column] for column, axis in enumerate(PLACE)},
-            "score": found.score[near],
-            "diameter_mm": found.diameter_mm[near],
-        }
-    ).with_columns(
-        case_id=pl.lit(case.case_id), mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String)
-    )
-    return MARKS.conform(table, case.case_id)
-
-
-def _shares(case: Case) -> FloatArray:
-    """For each nodule the share of the lungs and their slack in which a mark would hit it."""
-    region = case.chest.to_world(np.argwhere(case.chest.lungs.with_slack()).astype(np.float64))
-    shares = []
-    for row in case.nodules.iter_rows(named=True):
-        apart = region - np.array([row[axis] for axis in PLACE])
-        is_hit = (apart**2).sum(axis=1) < (row["diameter_mm"] / 2) ** 2
-        shares.append(float(is_hit.mean()) if row["diameter_mm"] > 0 else 0.0)
-    return np.array(shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,13 +124,3 @@ def print_cpu(findings: Findings) -> None:
             f"| {name} | {seconds:.1f} | {seconds / cases:.2f} | "
             f"{seconds / findings.lung_litres:.1f} |"
         )
-
-
-def restricted(findings: Findings, case_ids: pl.Series, lung_litres: float) -> Findings:
-    """The same on some cases only."""
-    reference = findings.reference.restricted(case_ids, "cases")
-    submissions = {
-        name: replace(one, marks=one.marks.filter(pl.col("case_id").is_in(case_ids.implode())))
-        for name, one in findings.submissions.items()
-    }
-    return replace(findings, reference=reference, submissions=submissions, lung_litres=lung_litres)

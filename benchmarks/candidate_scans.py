@@ -1,0 +1,82 @@
+"""Candidate detectors on whole chest CT scans whose nodules are known.
+
+``python -m benchmarks.candidate_scans --detectors isicad,largecad``
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.candidate_blocks import luna16_truth, print_missed
+from benchmarks.candidate_findings import FIVE, Case, Findings, kept_findings, restricted
+from benchmarks.candidate_tables import judge_all, print_cpu, print_table
+from benchmarks.measure import DATA
+from benchmarks.phantom_likeness import real_scans
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.model.tables import NODULES
+
+OTHER = "NLST-101287"
+"""A scan that is not of LIDC-IDRI; its one lesion is known from boxes on eight slices."""
+
+
+def scan_cases(data: Path = DATA) -> Iterator[Case]:
+    """The real scans with LUNA16's nodules, and one more with its lesion."""
+    truth = luna16_truth(data)
+    table = pl.read_csv(data / "ct" / "scans.csv")
+    series_of = dict(table.select("id", "SeriesInstanceUID").iter_rows())
+    for name, volume in real_scans():
+        nodules = truth.nodules.filter(pl.col("case_id") == series_of[name])
+        known = boxed_lesion(data / "ct" / f"{OTHER}_boxes.csv") if name == OTHER else nodules
+        yield Case(name, see_chest(volume, name), known.with_columns(case_id=pl.lit(name)))
+
+
+def boxed_lesion(path: Path) -> pl.DataFrame:
+    """One nodule from a box on each of its slices: their middle, and a ball as large."""
+    boxes = pl.read_csv(path)
+    low = boxes.select(pl.col("minX", "minY", "Z").min()).to_numpy()[0]
+    high = boxes.select(pl.col("maxX", "maxY", "Z").max()).to_numpy()[0]
+    center = (low + high) / 2
+    step = float(np.diff(np.sort(boxes["Z"].to_numpy())).min())
+    extent = high - low + np.array([0.0, 0.0, step])
+    row = {
+        "case_id": OTHER,
+        "nodule_id": "lesion",
+        **dict(zip(("x_mm", "y_mm", "z_mm"), center.tolist(), strict=True)),
+        "diameter_mm": float(np.prod(extent) ** (1 / 3)),
+        "is_ignored": False,
+    }
+    return NODULES.conform(pl.DataFrame([row]), path.name)
+
+
+def print_scans(findings: Findings) -> None:
+    """Print the table, how it splits by scan, and what is missed."""
+    judged = judge_all(findings)
+    print_table(findings, judged, "scan")
+    shown = [one for one in judged if len(one.members) in (1, len(findings.submissions))]
+    for one in shown:
+        if not one.is_hit.all():
+            print(f"\nMissed by {'+'.join(one.members)}:\n")
+            print_missed(findings, one)
+
+
+def main() -> None:
+    """Print tables of the LIDC-IDRI scans, and of the other one alone."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
+    parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
+    options = parser.parse_args()
+    findings = kept_findings(scan_cases, options.detectors.split(","), options.keep)
+    names = findings.reference.cases["case_id"]
+    print(f"{len(names) - 1} scans of LIDC-IDRI\n")
+    print_scans(restricted(findings, names.filter(names != OTHER)))
+    print(f"\n{OTHER}, whose lesion is known from boxes\n")
+    print_scans(restricted(findings, names.filter(names == OTHER)))
+    print()
+    print_cpu(findings)
+
+
+if __name__ == "__main__":
+    main()
