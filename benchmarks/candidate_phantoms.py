@@ -1,0 +1,155 @@
+"""Candidate detectors on phantoms whose nodules are known exactly: all combinations, size, dose.
+
+``python -m benchmarks.candidate_phantoms --phantoms 100 --dose-phantoms 12``
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.candidate_findings import FIVE, Case, Findings, joined_findings, kept_findings
+from benchmarks.candidate_tables import (
+    Judged,
+    judge_all,
+    nodules_to_find,
+    print_cpu,
+    print_groups,
+    print_table,
+    with_interval,
+)
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.model.arrays import BoolArray
+from nodulebench.model.tables import NODULE_TYPES
+from nodulebench.phantom.patient import SCANNER, NodulePlan, make_patient, stream
+from nodulebench.phantom.scan import scan_patient
+from nodulebench.phantom.scanner import Scanner
+from nodulebench.phantom.truth import nodule_rows, nodule_tables
+from nodulebench.phantom.vendors import random_scanner
+
+SEED = 516
+"""Not that of any phantom on which a detector's parameters were chosen."""
+MATRIX = 384
+SLICE_MM = 2.0
+DOSES_MAS = (160.0, 40.0, 10.0, 2.5)
+SIZES_MM = (0.0, 4.0, 6.0, 10.0, 20.0, 40.0)
+PLANS = tuple(NodulePlan(kind) for kind in NODULE_TYPES)
+"""Every phantom has a nodule of each type, of any size, surface and attachment."""
+
+
+def phantom_case(number: int, exposure_mas: float | None = None) -> Case:
+    """A phantom on a scanner of its own; with an exposure, the same one at that dose."""
+    patient = make_patient(SEED, number, PLANS)
+    chest = patient.chest
+    half_width = chest.half_width + chest.wall_mm + chest.fat_mm
+    chance = stream(SEED, number * 1000, SCANNER)
+    _, scanner = random_scanner(chance, matrix=MATRIX, half_width_mm=half_width)
+    scanner = replace(scanner, slice_thickness_mm=SLICE_MM, slice_spacing_mm=SLICE_MM)
+    name = f"phantom-{number:03d}"
+    if exposure_mas is not None:
+        scanner = replace(_plain(scanner), exposure_mas=exposure_mas)
+        name += f"-{exposure_mas:g}"
+    scan = scan_patient(patient, scanner)
+    nodules, _ = nodule_tables(nodule_rows(name, scan.nodules), [])
+    return Case(name, see_chest(scan.volume, name), nodules)
+
+
+def _plain(scanner: Scanner) -> Scanner:
+    """Dose is compared under one kernel."""
+    return replace(scanner, kernel="standard")
+
+
+def phantom_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:
+    """Nodules by diameter, type and attachment."""
+    diameter = nodules["diameter_mm"].to_numpy()
+    groups: dict[str, BoolArray] = {
+        f"{low:g}–{high:g} mm": (diameter >= low) & (diameter < high)
+        for low, high in pairwise(SIZES_MM)
+    }
+    for column in ("type", "attachment"):
+        for name in nodules[column].unique().sort():
+            groups[name.replace("_", " ")] = (nodules[column] == name).to_numpy()
+    return groups
+
+
+def print_exchange(judged: Sequence[Judged], nodules: pl.DataFrame) -> None:
+    """Print what one of two detectors finds and the other does not."""
+    alone = {one.members[0]: one.is_hit for one in judged if len(one.members) == 1}
+    is_glass = (nodules["type"] == "pure_ground_glass").to_numpy()
+    groups = {"ground glass": is_glass, "everything else": ~is_glass}
+    print("| nodules | number | SubsolidCAD alone | LargeCAD alone | both | neither |")
+    print("|---|---|---|---|---|---|")
+    subsolid, large = alone["subsolidcad"], alone["largecad"]
+    for name, inside in groups.items():
+        counts = (subsolid & ~large, large & ~subsolid, subsolid & large, ~subsolid & ~large)
+        cells = " | ".join(str(int((inside & each).sum())) for each in counts)
+        print(f"| {name} | {int(inside.sum())} | {cells} |")
+
+
+def print_doses(by_dose: dict[float, list[Judged]], nodules: int) -> None:
+    """Print sensitivity on the same phantoms at falling dose."""
+    members = [one.members for one in by_dose[DOSES_MAS[0]]]
+    print("| dose (mAs) | " + " | ".join("+".join(names) for names in members) + " |")
+    print("|---|" + "---|" * len(members))
+    for dose, judged in by_dose.items():
+        cells = [with_interval(int(one.is_hit.sum()), nodules) for one in judged]
+        print(f"| {dose:g} | " + " | ".join(cells) + " |")
+
+
+def _shown(judged: Sequence[Judged], count: int) -> list[Judged]:
+    return [one for one in judged if len(one.members) in (1, count)]
+
+
+def main() -> None:
+    """Print the tables that the options ask for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
+    parser.add_argument("--phantoms", type=int, default=100)
+    parser.add_argument("--dose-phantoms", type=int, default=12, help="of these, at four doses")
+    parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
+    options = parser.parse_args()
+    names = options.detectors.split(",")
+    findings = joined_findings(
+        [_one(number, None, names, options.keep) for number in range(1, options.phantoms + 1)]
+    )
+    nodules = nodules_to_find(findings.reference)
+    judged = judge_all(findings)
+    print(f"{options.phantoms} phantoms, {nodules.height} nodules\n")
+    print_table(findings, judged, "phantom")
+    print()
+    print_groups(_shown(judged, len(names)), phantom_groups(nodules))
+    if {"subsolidcad", "largecad"} <= set(names):
+        print()
+        print_exchange(judged, nodules)
+    if options.dose_phantoms:
+        print(f"\nThe same {options.dose_phantoms} phantoms at four doses\n")
+        print_dose_table(options.dose_phantoms, names, options.keep)
+    print()
+    print_cpu(findings)
+
+
+def print_dose_table(phantoms: int, names: Sequence[str], keep: Path | None) -> None:
+    """Run detectors on the same phantoms at each dose and print what they find."""
+    by_dose, nodules = {}, 0
+    for dose in DOSES_MAS:
+        findings = joined_findings(
+            [_one(number, dose, names, keep) for number in range(1, phantoms + 1)]
+        )
+        nodules = nodules_to_find(findings.reference).height
+        by_dose[dose] = _shown(judge_all(findings), len(names))
+    print_doses(by_dose, nodules)
+
+
+def _one(number: int, dose: float | None, names: Sequence[str], keep: Path | None) -> Findings:
+    def cases() -> Iterator[Case]:
+        yield phantom_case(number, dose)
+
+    label = f"phantom{number}" + ("" if dose is None else f"-{dose:g}")
+    return kept_findings(cases, names, None if keep is None else keep / label)
+
+
+if __name__ == "__main__":
+    main()
