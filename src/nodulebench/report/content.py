@@ -136,7 +136,7 @@ def report_content(
         Section(
             "figures",
             say("section.figures"),
-            _folded([(one["name"], [figures_table(one, say)]) for one in document["algorithms"]]),
+            _all_figures(document, say),
         ),
         Section("methods", say("section.methods"), _methods(document, say)),
         Section("uncertainty", say("section.uncertainty"), _uncertainty(document, say)),
@@ -290,6 +290,11 @@ def _literature(document: Document, say: Language) -> list[Any]:
     from nodulebench.report.literature import literature_table
 
     return [literature_table(document, say)]
+
+
+def _all_figures(document: Document, say: Language) -> list[Any]:
+    tables = [(one["name"], figures_table(one, say)) for one in document["algorithms"]]
+    return _folded([(name, [table]) for name, table in tables if table is not None])
 
 
 def _methods(document: Document, say: Language) -> list[Any]:

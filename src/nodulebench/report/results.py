@@ -195,7 +195,7 @@ def figures_table(algorithm: dict[str, Any], say: Language) -> Table | None:
         for cell in (Cell(say("figures.value")), words(say("figures.further")))
     ]
     groups = [("", 2), *((say.word(rule), 2) for rule in results)] if len(results) > 1 else []
-    return Table(algorithm["name"], heads, rows, notes.all(), groups=groups)
+    return Table("", heads, rows, notes.all(), groups=groups)
 
 
 def _other_intervals(figure: dict[str, Any] | None, say: Language) -> str:

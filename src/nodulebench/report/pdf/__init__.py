@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.formats.optional_package import optional_package
+from nodulebench.report.blocks import Side
 from nodulebench.report.charts import Chart
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, Section, report_content
 from nodulebench.report.language import Language, LanguageName
@@ -170,7 +171,11 @@ def _story(content: Content, flow: Flow) -> list[Any]:
 
 def _room_for(section: Section, flow: Flow) -> Any:
     """A new page where the section's heading would stand alone at the foot of this one."""
-    return flow.room(120 * MM if isinstance(section.blocks[0], Chart) else 45 * MM)
+    first = section.blocks[0]
+    has_chart = isinstance(first, Chart) or (
+        isinstance(first, Side) and any(isinstance(one, Chart) for one in first.blocks)
+    )
+    return flow.room(130 * MM if has_chart else 45 * MM)
 
 
 def _heading(title: str, flow: Flow) -> Any:

@@ -15,6 +15,8 @@ from nodulebench.report.pdf.fonts import PURPOSE, Fonts
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b3568c", "#b97d00", "#2f93d1", "#000000")
 INK, MUTED, LINE, PAPER, ACCENT = "#000000", "#444444", "#bbbbbb", "#ffffff", "#0b5688"
 SHARE, LESS, TRACK = "#9a9a9a", "#c9c9c9", "#f0f0f0"
+LARGEST_LABEL = 9.0
+"""Points: labels of a picture are never larger than a table's caption."""
 COMMAND = re.compile(r"([MmLlHhVvCcZz])|(-?(?:\d+\.?\d*|\.\d+))")
 
 
@@ -49,7 +51,7 @@ class Place:
 
 
 def drawing_of(picture: str, fonts: Fonts, width: float, *, font_size: float = 13.0) -> Any:
-    """A picture as a drawing of that width in points.
+    """A picture as a drawing of that width in points, or less where its labels would be large.
 
     Args:
         picture: the SVG.
@@ -60,8 +62,8 @@ def drawing_of(picture: str, fonts: Fonts, width: float, *, font_size: float = 1
     shapes = optional_package("reportlab.graphics.shapes", "pdf", PURPOSE)
     root = ElementTree.fromstring(picture)  # noqa: S314 - our own
     _, _, own_width, own_height = _numbers(root.attrib["viewBox"])
-    scale = width / own_width
-    drawing = shapes.Drawing(width, own_height * scale)
+    scale = min(width / own_width, LARGEST_LABEL / font_size)
+    drawing = shapes.Drawing(own_width * scale, own_height * scale)
     _Painter(shapes, drawing, fonts, scale, font_size).paint(
         root, Place(scale, scale, 0.0, own_height * scale), ()
     )
