@@ -106,6 +106,24 @@ class Batch:
         """Everything that was drawn: by the readers, then by the reviewer."""
         return [*self.readings.values(), *(self._reading(one) for one in self.added.values())]
 
+    @cached_property
+    def typed(self) -> list[Reading]:
+        """Everything that was drawn, with the types that were given when they were asked for."""
+        said = {
+            (key[0], *finding): self.typings.get(key, {}).get(finding[0])
+            for key, one in self.candidates.items()
+            for finding in one.findings
+        }
+        return [
+            reading.typed(
+                {
+                    one.finding_id: said.get((reading.case_id, reading.reader_id, one.finding_id))
+                    for one in reading.findings
+                }
+            )
+            for reading in self.drawn
+        ]
+
     def _reading(self, one: AddNodule) -> Reading:
         return Reading(
             case_id=one.case_id, reader_id=self.order.reviewer_id or "", findings=(one.finding,)

@@ -1,6 +1,6 @@
 """What one reader drew in one case: boxes and outlines per slice, checked against the image."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -49,6 +49,14 @@ class Reading(Written):
     case_id: str = Field(min_length=1)
     reader_id: Name
     findings: tuple[DrawnFinding, ...] = ()
+
+    def typed(self, types: Mapping[str, str | None]) -> "Reading":
+        """The reading with these types; a finding without one keeps its own."""
+        named = tuple(
+            one.model_copy(update={"type": types.get(one.finding_id) or one.type})
+            for one in self.findings
+        )
+        return self.model_copy(update={"findings": named})
 
 
 def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> list[Reading]:

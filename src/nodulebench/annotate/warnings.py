@@ -15,6 +15,7 @@ from nodulebench.annotate.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.model.diameters import long_and_short_mm
 from nodulebench.model.geometry import Geometry
+from nodulebench.model.tables import PULMONARY_TYPES
 from nodulebench.model.volume import VoxelArray
 
 
@@ -28,7 +29,7 @@ class WarningLimits(Written):
     thin_slice_mm: float = Field(default=2.5, gt=0)
     """On slices up to this spacing a nodule is seen on more than one."""
     least_in_lung: float = Field(default=0.5, ge=0, le=1)
-    """The share of a finding's pixels that lie in the lungs."""
+    """The share of a finding's pixels that lie in the lungs, or near them if it is pleural."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,9 @@ class ReadingWarning:
     """long_diameter, calcified_density, outside_lung, crossing_outline or single_slice."""
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.case_id} {self.reader_id} {self.finding_id}: {self.text}"
+
 
 _LIMITS = WarningLimits()
 
@@ -52,6 +56,7 @@ def warn(
     *,
     hu: VoxelArray | None = None,
     lung: BoolArray | None = None,
+    near_lung: BoolArray | None = None,
     limits: WarningLimits = _LIMITS,
 ) -> list[ReadingWarning]:
     """What is unusual about a reading.
@@ -61,6 +66,8 @@ def warn(
         place: the geometry of the image; without it, slices and pixels are not looked at.
         hu: the image, axes slice, row, column.
         lung: whether each voxel is in the lungs, same axes.
+        near_lung: the lungs with a border that holds pleural nodules; without it, these are not
+            looked for.
         limits: where the usual ends.
     """
     return [
@@ -68,7 +75,11 @@ def warn(
         for one in reading.findings
         for kind, text in (
             *_shape(one, place, limits),
-            *(() if place is None else _pixels(one, place, hu, lung, limits)),
+            *(
+                ()
+                if place is None
+                else _pixels(one, place, hu, near_lung if _is_pleural(one) else lung, limits)
+            ),
         )
     ]
 
@@ -88,6 +99,11 @@ def _shape(
         spacing = float(place.spacing_mm[2])
         if spacing <= limits.thin_slice_mm:
             yield "single_slice", f"on one slice only, though slices are {spacing:g} mm apart"
+
+
+def _is_pleural(finding: DrawnFinding) -> bool:
+    """Whether it comes from the pleura, which lies at the lungs and not in them."""
+    return finding.type is not None and finding.type not in PULMONARY_TYPES
 
 
 def _long_diameter(drawn: DrawnSlice, long: float, limits: WarningLimits) -> tuple[str, str]:

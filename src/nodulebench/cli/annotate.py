@@ -87,20 +87,30 @@ def exam(
     show_default=True,
     help="Whether the centre of one in the other suffices as well.",
 )
+@click.option(
+    "--images",
+    type=FILE,
+    help="Folder of <case>.mhd, .nii.gz or DICOM: looks at what was outlined.",
+)
 @click.option("--out", type=FILE, help="Folder for union, inconsistent slices and agreement.")
+@click.option("--findings", type=FILE, help="Folder for what each drew, for 'reference build'.")
 def consistency(
     readings: tuple[Path, ...],
     cases: Path | None,
     minimum_iou: float,
     center_in_box: bool,
+    images: Path | None,
     out: Path | None,
+    findings: Path | None,
 ) -> None:
     """Compare the marks of several readers, one file each, slice by slice."""
     from nodulebench.annotate.consistency import ConsistencyRule
     from nodulebench.workflows.compare_readings import compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
-    found = compare_readings(readings, cases=cases, rule=rule, out=out)
+    found = compare_readings(
+        readings, cases=cases, rule=rule, images=images, out=out, findings=findings
+    )
     for check in found.checks:
         slices = ", ".join(str(number) for number in check.inconsistent_slices)
         verdict = f"inconsistent on slice {slices}" if slices else "consistent"
@@ -109,8 +119,7 @@ def consistency(
         agreement = "undefined" if pair.agreement is None else f"{pair.agreement:.3f}"
         click.echo(f"{pair.first} and {pair.second}: positive agreement {agreement}")
     for told in found.warnings:
-        click.echo(
-            f"warning: {told.case_id} {told.reader_id} {told.finding_id}: {told.text}", err=True
-        )
-    if out is not None:
-        click.echo(f"wrote {out}")
+        click.echo(f"warning: {told}", err=True)
+    for folder in (out, findings):
+        if folder is not None:
+            click.echo(f"wrote {folder}")

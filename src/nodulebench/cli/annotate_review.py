@@ -203,6 +203,23 @@ def release(folder: Path, batch: str, actor: str) -> None:
     _step(folder, actor, step="release", batch_id=batch)
 
 
+@command.command("warnings")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@click.option(
+    "--images", type=FOLDER, help="Folder of <case>.mhd, .nii.gz or DICOM: looks at the outlines."
+)
+def warnings(folder: Path, batch: str, images: Path | None) -> None:
+    """Tell the reviewer what is unusual about the readings of a BATCH; types are those given."""
+    from nodulebench.workflows.annotation_desk import open_project
+    from nodulebench.workflows.reading_warnings import warn_of_batch
+
+    found = warn_of_batch(open_project(folder), batch, images)
+    for told in found:
+        click.echo(str(told))
+    click.echo(f"{len(found)} warning(s)")
+
+
 @command.command("export")
 @click.argument("folder", type=FOLDER)
 @click.argument("target", metavar="OUT", type=FOLDER)

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.annotate.consistency import CaseCheck, ConsistencyRule, check_consistency
+from nodulebench.annotate.findings import findings_of
 from nodulebench.annotate.quality import (
     PairAgreement,
     ReaderSkill,
@@ -17,16 +18,17 @@ from nodulebench.annotate.quality import (
     skills,
 )
 from nodulebench.annotate.reading import Reading, check_reading, readings_of
-from nodulebench.annotate.warnings import ReadingWarning, warn
+from nodulebench.annotate.warnings import ReadingWarning
 from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
 from nodulebench.formats import read_cases, read_submission
+from nodulebench.formats.findings_tables import write_findings
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.json_text import write_json
 from nodulebench.formats.nifdc_csv import write_reference
 from nodulebench.formats.table_file import write_table
-from nodulebench.model.geometry import geometries
 from nodulebench.model.tables import CASES, NODULE_TYPES, Submission
 from nodulebench.statistics.agreement import krippendorff_alpha
+from nodulebench.workflows.reading_warnings import warn_of
 from nodulebench.workflows.unite_readings import accept_all, unite
 
 
@@ -131,12 +133,22 @@ def compare_readings(
     *,
     cases: Path | None = None,
     rule: ConsistencyRule = _RULE,
+    images: Path | None = None,
     out: Path | None = None,
+    findings: Path | None = None,
 ) -> Comparison:
     """Compare readers, one file each, named after the reader.
 
     Without a table of cases, the cases are those that any file names. With ``out``, writes
     inconsistent.csv, union.csv, warnings.csv, detections.csv and quality.json.
+
+    Args:
+        files: one per reader.
+        cases: table of cases.
+        rule: when boxes are taken for the same thing.
+        images: folder of images, named after their cases: for warnings that need them.
+        out: folder for the files.
+        findings: folder for what each reader drew, as tables.
 
     Raises:
         InputError: if there are fewer than two readers, or with the problems of their files.
@@ -158,7 +170,6 @@ def compare_readings(
             problems += error.problems
     if problems:
         raise InputError(problems)
-    places = geometries(table)
     found = Comparison(
         table,
         readings,
@@ -166,10 +177,12 @@ def compare_readings(
             check_consistency([one for one in readings if one.case_id == case_id], rule)
             for case_id in table["case_id"]
         ],
-        [told for one in readings for told in warn(one, places.get(one.case_id))],
+        warn_of(readings, table, images),
     )
     if out is not None:
         _write(found, out)
+    if findings is not None:
+        write_findings(findings_of("readings", table, readings), findings)
     return found
 
 

@@ -3,14 +3,12 @@
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.volume import AIR_HU, Volume
 from nodulebench.report.gallery import SIDE_MM, Patch
@@ -22,29 +20,6 @@ WINDOW_HU = (-1000.0, 400.0)
 MOST_FALSE_POSITIVES = 4
 
 Pixels = npt.NDArray[np.uint8]
-SUFFIXES = (".mhd", ".mha", ".nii", ".nii.gz")
-
-
-def image_reader(folder: Path) -> Callable[[str], Volume]:
-    """What reads the image of a case from a folder of ``<case_id>.mhd``, ``.nii.gz`` and so on."""
-
-    def read(case_id: str) -> Volume:
-        from nodulebench.formats import metaimage, nifti
-
-        for suffix in SUFFIXES:
-            path = folder / f"{case_id}{suffix}"
-            if path.is_file():
-                read_volume = metaimage.read_volume if ".mh" in suffix else nifti.read_volume
-                return read_volume(path)
-        raise InputError(
-            Problem(
-                str(folder),
-                f"has no image of case '{case_id}'.",
-                f"Put {case_id}.mhd, .mha, .nii or .nii.gz there.",
-            )
-        )
-
-    return read
 
 
 def cut_patches(

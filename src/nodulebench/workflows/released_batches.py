@@ -15,7 +15,6 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.annotate.batch import Batch, Key
 from nodulebench.annotate.findings import findings_of
-from nodulebench.annotate.reading import Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.findings_tables import write_findings
@@ -112,7 +111,7 @@ def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
     """
     chosen = list(released(desk, batch_ids).values())
     cases = _listed(desk, chosen)
-    typed = [one for batch in chosen for one in typed_readings(batch)]
+    typed = [one for batch in chosen for one in batch.typed if one.reader_id in batch.reader_ids]
     readings = findings_of(desk.folder.resolve().name, cases, typed)
     decided = pl.DataFrame(
         [row for batch in chosen for row in _decisions(batch)],
@@ -125,31 +124,6 @@ def released_findings(desk: Desk, batch_ids: Iterable[str] = ()) -> Readings:
         decided, on=["case_id", "reader_id", "source_id"], how="left", maintain_order="left"
     )
     return replace(readings, findings=FINDINGS.conform(joined, "FINDINGS"))
-
-
-def typed_readings(batch: Batch) -> list[Reading]:
-    """The readings with the types that their readers gave when they were asked."""
-    said = {
-        (key[0], *finding): batch.typings.get(key, {}).get(finding[0])
-        for key, one in batch.candidates.items()
-        for finding in one.findings
-    }
-    return [
-        reading.model_copy(
-            update={
-                "findings": tuple(
-                    one.model_copy(
-                        update={
-                            "type": said.get((reading.case_id, reading.reader_id, one.finding_id))
-                            or one.type
-                        }
-                    )
-                    for one in reading.findings
-                )
-            }
-        )
-        for reading in batch.readings.values()
-    ]
 
 
 def _decisions(batch: Batch) -> Iterable[tuple[str, str, str, str, bool]]:

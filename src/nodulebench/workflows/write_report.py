@@ -183,7 +183,8 @@ def read_causes(path: Path) -> pl.DataFrame:
 
 
 def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[Any]:
-    from nodulebench.workflows.cut_patches import cut_patches, image_reader
+    from nodulebench.formats.case_images import image_reader
+    from nodulebench.workflows.cut_patches import cut_patches
 
     if choice.images is None or choice.audience != "lab":
         return

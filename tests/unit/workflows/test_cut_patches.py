@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 from builders import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.errors import InputError
-from nodulebench.formats.metaimage import write_volume
 from nodulebench.model.volume import Volume, make_volume
-from nodulebench.workflows.cut_patches import cut_patches, cut_views, image_reader, png
+from nodulebench.workflows.cut_patches import cut_patches, cut_views, png
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import write_evaluation
 from nodulebench.workflows.recompute import load_evaluated
@@ -122,11 +120,3 @@ def test_examples_are_the_largest_miss_the_best_hit_and_the_surest_false_positiv
     assert found[0].diameter_mm == 8.0
     assert [scores[one.name] for one in found if one.kind == "false_positive"] == [0.7, 0.4]
     assert sorted(read) == ["a", "b", "c"]  # each image once
-
-
-def test_images_are_read_by_the_name_of_their_case(tmp_path: Path) -> None:
-    write_volume(lung(), tmp_path / "a.mhd")
-    read = image_reader(tmp_path)
-    assert read("a").shape == (60, 120, 120)
-    with pytest.raises(InputError, match=r"has no image of case 'b'\. Put b\.mhd"):
-        read("b")
