@@ -14,6 +14,8 @@ LARGEST_AIRWAYS_ML = 110.0
 LARGEST_JUMP = 1.6
 """How much larger a region may get from one threshold to the next without being a leak."""
 FREE_JUMP_ML = 10.0
+TRACHEA_ML = 40.0
+"""From a seed to this much any growth is the trachea's own: its darkest voxels come first."""
 TRACHEA_AREA_MM2 = (50.0, 700.0)
 TRACHEA_OFF_CENTRE_MM = 45.0
 SMALLEST_FILLING = 0.55
@@ -72,7 +74,7 @@ def _grown(
         labels, _ = ndimage.label(lumen)
         grown = labels == labels[seed]
         before, after = (float(np.count_nonzero(one)) * voxel_ml for one in (kept, grown))
-        is_leak = before > 0 and after > LARGEST_JUMP * before + FREE_JUMP_ML
+        is_leak = after > max(LARGEST_JUMP * before + FREE_JUMP_ML, TRACHEA_ML)
         if is_leak or after > LARGEST_AIRWAYS_ML:
             break
         kept = grown
