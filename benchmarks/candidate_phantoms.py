@@ -32,7 +32,7 @@ from nodulebench.phantom.vendors import random_scanner
 
 SEED = 516
 """Not that of any phantom on which a detector's parameters were chosen."""
-MATRIX = 384
+MATRIX = 256
 SLICE_MM = 2.0
 DOSES_MAS = (160.0, 40.0, 10.0, 2.5)
 SIZES_MM = (0.0, 4.0, 6.0, 10.0, 20.0, 40.0)

@@ -1,0 +1,219 @@
+import lzma
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from benchmarks.candidate_blocks import MARGIN_MM, nodule_groups, trimmed
+from benchmarks.candidate_findings import (
+    Case,
+    find_candidates,
+    joined_findings,
+    kept_findings,
+    mark_centre,
+    restricted,
+)
+from benchmarks.candidate_tables import judge, judge_all, nodules_to_find, print_table
+from benchmarks.lidc_character import with_character
+
+from builders import case, nodule, reference
+from nodulebench.algorithms.candidate import Candidates, no_candidates
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.lungs import Lungs
+from nodulebench.formats.nodule_blocks import Block, findings_inside
+from nodulebench.model.volume import make_volume
+
+
+def lung_case(name, *nodules):
+    """A cube of lung, 40 mm wide, from the origin."""
+    volume = make_volume(np.full((40, 40, 40), -850, np.int16), spacing_mm=(1, 1, 1))
+    chest = Chest(volume, Lungs(np.ones(volume.shape, np.uint8), volume.geometry))
+    return Case(name, chest, reference(case(name, *nodules)).nodules)
+
+
+def at(*places):
+    """A detector that says the same of every case."""
+    places = np.array(places, dtype=np.float64).reshape(-1, 3)
+    found = Candidates(places, np.ones(len(places)), np.full(len(places), 5.0))
+    return lambda chest: found  # noqa: ARG005
+
+
+CASES = (
+    lung_case("a", nodule(8, at=(10, 10, 10)), nodule(6, at=(30, 30, 30))),
+    lung_case("b", nodule(4, at=(30, 10, 10)), nodule(-1, at=(5, 30, 5), is_ignored=True)),
+)
+
+
+def test_a_nodule_is_found_by_a_candidate_within_its_radius():
+    # (13, 10, 10) is 3 mm from a's first nodule; (5, 30, 5) lies on b's ignored finding
+    detect = at((13, 10, 10), (5, 30, 5))
+    findings = find_candidates(CASES, {"isicad": detect})
+    found = judge(findings.reference, findings.submissions["isicad"], ("isicad",))
+    assert found.is_hit.tolist() == [True, False, False]
+    assert found.candidates == 4
+    # in a the second candidate is off, in b the first one
+    assert found.off_nodules == 2
+
+
+def test_chance_is_that_of_as_many_points_anywhere_in_the_searched_region():
+    findings = find_candidates(CASES, {"isicad": at((13, 10, 10), (5, 30, 5))})
+    voxels = 40**3
+    grid = np.indices((40, 40, 40)).reshape(3, -1).T
+    shares = [
+        np.count_nonzero(((grid - place) ** 2).sum(axis=1) < radius**2) / voxels
+        for place, radius in ((10, 4), (30, 3), ((10, 10, 30), 2))
+    ]
+    expected = np.mean([1 - (1 - share) ** 2 for share in shares])
+    found = judge(findings.reference, findings.submissions["isicad"], ("isicad",))
+    assert found.chance == pytest.approx(expected, rel=1e-12)
+
+
+def test_candidates_far_from_the_lungs_are_dropped():
+    findings = find_candidates(CASES[:1], {"isicad": at((-15, 10, 10), (-5, 10, 10))})
+    assert findings.submissions["isicad"].marks["x_mm"].to_list() == [-5]
+
+
+def test_a_combination_finds_what_its_members_find(capsys):
+    chosen = {
+        "isicad": at((10, 10, 10)),
+        "subsolidcad": at((30, 30, 30)),
+        "largecad": lambda chest: no_candidates(),  # noqa: ARG005
+        "m5l": at((20, 20, 20)),
+        "etrocad": at((10, 10, 11)),
+        "centre": mark_centre,
+    }
+    findings = find_candidates(CASES, chosen)
+    judged = {one.members: one for one in judge_all(findings)}
+    assert len(judged) == 1 + 5 + 26
+    both = judged["isicad", "subsolidcad"]
+    assert both.is_hit.tolist() == [True, True, False]
+    assert both.candidates == 4
+    # two candidates 1 mm apart are one
+    assert judged["isicad", "etrocad"].candidates == 2
+    assert judged["largecad",].candidates == 0
+    print_table(findings, list(judged.values()), "case")
+    printed = capsys.readouterr().out
+    # Wilson, 2 of 3: (0.208, 0.939)
+    assert "| isicad+subsolidcad | 2 | 0.667 (0.208–0.939) | 0.333 | +0.333 | 2.0 |" in printed
+
+
+def test_the_control_marks_the_middle_of_the_image():
+    (place,) = mark_centre(CASES[0].chest).center_mm
+    assert place.tolist() == [19.5, 19.5, 19.5]
+
+
+def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path, monkeypatch):
+    ran = []
+
+    def detector(name):
+        ran.append(name)
+        return at((10, 10, 10))
+
+    monkeypatch.setattr(
+        "benchmarks.candidate_findings.detectors",
+        lambda names: {name: detector(name) for name in names},
+    )
+    first = kept_findings(lambda: CASES, ["isicad"], tmp_path)
+    again = kept_findings(lambda: CASES, ["isicad", "m5l"], tmp_path)
+    assert ran == ["isicad", "m5l"]
+    assert again.reference.nodules.equals(first.reference.nodules)
+    assert again.submissions["isicad"].marks.equals(first.submissions["isicad"].marks)
+    assert kept_findings(list, ["m5l"], tmp_path).submissions.keys() == {"m5l"}
+
+
+def test_parts_join_to_the_whole_and_can_be_taken_apart():
+    detect = {"isicad": at((10, 10, 10))}
+    whole = find_candidates(CASES, detect)
+    joined = joined_findings([find_candidates([one], detect) for one in CASES])
+    assert joined.lung_litres == pytest.approx(whole.lung_litres) == pytest.approx(0.128)
+    assert joined.submissions["isicad"].marks.equals(whole.submissions["isicad"].marks)
+    part = restricted(whole, pl.Series(["b"]))
+    assert nodules_to_find(part.reference)["diameter_mm"].to_list() == [4]
+    assert part.submissions["isicad"].marks["case_id"].to_list() == ["b"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_block_is_cut_beside_its_nodules_never_into_them(seed):
+    volume = make_volume(
+        np.arange(64 * 64 * 26).reshape(26, 64, 64) % 1000,
+        spacing_mm=(1, 1, 2.5),
+        origin_mm=(-20, 5, 300),
+    )
+    block = Block("b", "scan", 0, volume)
+    truth = reference(case("scan", nodule(8, at=(10, 36, 330)), nodule(5, at=(-18, 50, 320))))
+    inside = findings_inside(block, truth)
+    cut = trimmed(block, inside, seed)
+    assert findings_inside(cut, truth).height == 2
+    assert trimmed(block, inside, seed).volume.shape == cut.volume.shape
+    geometry = cut.volume.geometry
+    # the second nodule is nearer than the margin to the left face, which therefore stays
+    assert geometry.origin_mm[0] == -20
+    last = geometry.to_world((np.array(cut.volume.hu.shape[::-1]) - 1.0)[None])[0]
+    assert (last - [10, 50, 330] >= np.array([4, 2.5, 4]) + MARGIN_MM).all()
+    # voxels stay at their places
+    index = np.array([[3.0, 4.0, 2.0]])
+    column, row, number = volume.geometry.to_index(geometry.to_world(index))[0].round().astype(int)
+    assert cut.volume.hu[2, 4, 3] == volume.hu[number, row, column]
+
+
+def test_cuts_differ_between_blocks_and_seeds():
+    volume = make_volume(np.zeros((64, 64, 64), np.int16), spacing_mm=(1, 1, 1))
+    truth = reference(case("scan", nodule(6, at=(32, 32, 32))))
+    block = Block("b", "scan", 0, volume)
+    inside = findings_inside(block, truth)
+    shapes = {
+        trimmed(replace(block, block_id=name), inside, seed).volume.shape
+        for name in ("b", "c")
+        for seed in (1, 2)
+    }
+    assert len(shapes) == 4
+    assert all(24 <= length <= 64 for shape in shapes for length in shape)
+
+
+def test_groups_hold_every_nodule_once_by_size_and_by_density():
+    nodules = pl.DataFrame(
+        {
+            "diameter_mm": [3.9, 4.0, 25.0],
+            "density": ["solid", None, "ground_glass"],
+            "agreement": [3, 4, 4],
+        }
+    )
+    groups = nodule_groups(nodules)
+    assert groups["0–4 mm"].tolist() == [True, False, False]
+    assert groups["4–6 mm"].tolist() == [False, True, False]
+    assert groups["20 mm and more"].tolist() == [False, False, True]
+    assert groups["readers undecided"].tolist() == [False, True, False]
+    assert groups["4 readers"].tolist() == [False, True, True]
+    assert sum(inside.sum() for name, inside in groups.items() if "mm" in name) == 3
+
+
+def test_density_and_agreement_come_from_the_nearest_nodule_of_three_marks(tmp_path):
+    head = "seriesuid,session,category,x_world_mm,y_world_mm,z_world_mm,calcification,texture,"
+    head += "merged_group\n"
+    marks = "".join(
+        f"s,{session},nodule_ge3,{x},0,0,{calcification},{texture},{group}\n"
+        for session, x, calcification, texture, group in (
+            (1, 0, 6, 1, 1),
+            (2, 1, 6, 2, 1),
+            (3, 2, 6, 5, 1),
+            (1, 20, 6, 5, 2),
+            (2, 20, 6, 5, 2),
+            (1, 40, 3, 5, 3),
+            (2, 40, 3, 5, 3),
+            (3, 40, 6, 5, 3),
+            (4, 40, 6, 5, 3),
+        )
+    )
+    (tmp_path / "marks.csv.xz").write_bytes(lzma.compress((head + marks).encode()))
+    nodules = reference(
+        case(
+            "s",
+            nodule(6, at=(3, 0, 0)),
+            nodule(6, at=(20, 0, 0)),
+            nodule(6, at=(40, 0, 0)),
+            nodule(6, at=(1, 0, 0), is_ignored=True),
+        )
+    ).nodules
+    found = with_character(nodules, tmp_path / "marks.csv.xz")
+    assert found["density"].to_list() == ["ground_glass", None, None, None]
+    assert found["agreement"].to_list() == [3, None, 4, None]
