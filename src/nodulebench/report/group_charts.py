@@ -23,6 +23,10 @@ from nodulebench.report.pictures.rows import Row, Value, row_chart
 from nodulebench.report.results import Document, baseline_rule, rules_of
 from nodulebench.report.styles import Dot, Fill
 
+FEWEST = 3
+"""With fewer algorithms a mean and a standard deviation say nothing."""
+HEADROOM = 0.08
+"""Room for the number above the highest whisker."""
 PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 
@@ -33,6 +37,8 @@ def group_figures(document: Document) -> list[str]:
 
 def mean_chart(document: Document, say: Language) -> Chart | None:
     """Columns of mean ± SD over the algorithms: figures by rule (NIFDC 2022, figure 3)."""
+    if len(document["algorithms"]) < FEWEST:
+        return None
     figures, rules = group_figures(document), rules_of(document)
     groups = [[group_values(document, rule, figure) for rule in rules] for figure in figures]
     found = [(figure, line) for figure, line in zip(figures, groups, strict=True) if any(line)]
@@ -56,7 +62,7 @@ def mean_chart(document: Document, say: Language) -> Chart | None:
     names = [say.figure(figure).title for figure, _ in found]
     title = say("group.means", count=len(document["algorithms"]))
     end = min(1.0, ceil(top * 5 + 0.2) / 5)
-    axis = Axis(say("axis.percent_sd"), 0.0, end, _until(PERCENTS, end))
+    axis = Axis(say("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
     return Chart(
         title,
         column_chart(names, columns, axis, title),
@@ -151,7 +157,7 @@ def miss_rate_chart(document: Document, division: str, say: Language) -> Chart |
     """Mean miss rate ± SD over the algorithms by stratum (NIFDC 2022, figure 6)."""
     rule = baseline_rule(document)
     groups = group_miss_rates(document, rule, division)
-    if len(groups) < 2:
+    if len(groups) < 2 or len(document["algorithms"]) < FEWEST:
         return None
     rows = [
         Row(

@@ -88,6 +88,12 @@ def clopper_pearson_interval(successes: float, trials: float, level: float) -> t
     return float(low), float(high)
 
 
+def all_or_none_interval(share: float, units: int, level: float) -> tuple[float, float]:
+    """The exact interval where every one of so many independent units succeeds, or none does."""
+    reach = ((1 - level) / 2) ** (1 / units)
+    return (reach, 1.0) if share == 1.0 else (0.0, 1.0 - reach)
+
+
 def cluster_ratio_interval(
     numerator: FloatArray, denominator: FloatArray, level: float
 ) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import (
+    all_or_none_interval,
     bca_interval,
     clopper_pearson_interval,
     cluster_ratio_interval,
@@ -121,7 +122,8 @@ def estimate_figures(
         found = replicates.get(name), jackknife.get(name)
         if not point.ndim:
             others = _binomial_intervals(cohort, chosen[name], protocol)
-            estimates[name] = make_estimate(float(point), *found, protocol.interval, others)
+            units = _trial_units(cohort, chosen[name], protocol.interval)
+            estimates[name] = make_estimate(float(point), *found, protocol.interval, others, units)
             continue
         estimates[name] = {
             key: make_estimate(
@@ -146,8 +148,13 @@ def make_estimate(
     jackknife: FloatArray | None,
     interval: IntervalChoice,
     others: dict[str, tuple[float, float]] | None = None,
+    trial_units: int = 0,
 ) -> Estimate:
-    """A value with the interval that the protocol asks for, from its replicates."""
+    """A value with the interval that the protocol asks for, from its replicates.
+
+    Where all trials of a proportion succeed, or none, every replicate is equal and would give an
+    interval without width; the exact one over the ``trial_units`` that have a trial is given.
+    """
     if np.isnan(value):
         return Estimate(None, reason="undefined on these cases")
     plain = Estimate(value, others=others or {})
@@ -161,6 +168,17 @@ def make_estimate(
             plain, reason=f"no interval: undefined in {lost} of {len(source)} replicates"
         )
     low, high = _bounds(value, source[is_defined], jackknife, interval)
+    if trial_units and low == high == value and value in (0.0, 1.0):
+        low, high = all_or_none_interval(value, trial_units, interval.level)
+        return replace(
+            plain,
+            low=low,
+            high=high,
+            level=interval.level,
+            method=f"Clopper-Pearson over {interval.unit}s",
+            mean=None if replicates is None else value,
+            reason=f"all replicates are equal: exact interval over {trial_units} {interval.unit}s",
+        )
     return replace(
         plain,
         low=low,
@@ -220,6 +238,19 @@ def _binomial_intervals(
     if of_case is None or not is_proportion(figure):
         return {}
     return proportion_intervals(of_case, units_of(cohort, protocol.interval), protocol.interval)
+
+
+def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoice) -> int:
+    """The units that have a trial of a proportion; 0 if the figure is none."""
+    of_case = sums_of(figure, cohort)
+    if of_case is None or not is_proportion(figure):
+        return 0
+    return count_trial_units(of_case, units_of(cohort, interval))
+
+
+def count_trial_units(of_case: CaseSums, unit_of_case: IntArray) -> int:
+    """How many units have a trial."""
+    return len(np.unique(unit_of_case[of_case.denominator > 0]))
 
 
 def is_proportion(figure: Figure) -> bool:

@@ -13,6 +13,7 @@ from nodulebench.workflows.divisions import Division, divide
 from nodulebench.workflows.estimate import (
     bind_settings,
     bootstrap_of,
+    count_trial_units,
     is_proportion,
     leave_one_out_of,
     make_estimate,
@@ -114,11 +115,12 @@ def _estimate_rates(
         if not count:
             estimates[place] = Estimate(None, reason="nothing to count in this stratum")
             continue
-        others = {}
+        others, trial_units = {}, 0
         if is_proportion(bind_settings(FIGURES[place[-1]], protocol)):
             others = proportion_intervals(of_case, units, interval)
+            trial_units = count_trial_units(of_case, units)
         value = float(of_case.numerator.sum() / count)
-        estimates[place] = make_estimate(value, row, without, interval, others)
+        estimates[place] = make_estimate(value, row, without, interval, others, trial_units)
     return estimates
 
 

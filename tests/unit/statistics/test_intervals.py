@@ -2,9 +2,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from nodulebench.statistics.intervals import (
+    all_or_none_interval,
     bca_interval,
     clopper_pearson_interval,
     cluster_ratio_interval,
@@ -74,3 +77,13 @@ def test_jackknife_of_a_mean_is_its_standard_error() -> None:
     left_out = np.array([np.delete(sample, i).mean() for i in range(4)])
     low, high = jackknife_interval(sample.mean(), left_out, 0.95)
     assert (high - low) / 2 == pytest.approx(1.959963984540054 * sample.std(ddof=1) / 2)
+
+
+@given(units=st.integers(1, 3000), level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+def test_all_or_none_is_the_exact_binomial_interval(units, level):
+    assert all_or_none_interval(1.0, units, level) == pytest.approx(
+        clopper_pearson_interval(units, units, level)
+    )
+    assert all_or_none_interval(0.0, units, level) == pytest.approx(
+        clopper_pearson_interval(0, units, level)
+    )

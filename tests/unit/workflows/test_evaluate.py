@@ -165,6 +165,25 @@ def test_strata_of_nodules_by_hand() -> None:
     assert [stratum.nodules for stratum in found["size"].values()] == [0, 1, 0, 1]
 
 
+def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
+    # 5 nodules in 4 scans of 3 patients, all found: 0.025 ** (1 / 3) = 0.2924
+    cases = [
+        case("a", nodule(5), nodule(5, at=(50, 0, 0)), mark(0.9), mark(0.8, (50, 0, 0))),
+        case("b", nodule(6), mark(0.9), patient_id="p"),
+        case("c", nodule(7), mark(0.9), patient_id="p"),
+        case("d", nodule(8), mark(0.9)),
+        case("e"),
+    ]
+    result = result_of(*cases, interval=IntervalChoice(bootstraps=40, unit="patient"))
+    recall, missed = result.figures["recall"], result.figures["miss_rate"]
+    assert isinstance(recall, Estimate)
+    assert isinstance(missed, Estimate)
+    assert (recall.low, recall.high) == (pytest.approx(0.292402, abs=1e-6), 1.0)
+    assert (missed.low, missed.high) == (0.0, pytest.approx(0.707598, abs=1e-6))
+    assert recall.method == "Clopper-Pearson over patients"
+    assert recall.reason == "all replicates are equal: exact interval over 3 patients"
+
+
 def test_size_bins_are_half_open() -> None:
     edges = cohort(*(case(str(size), nodule(size)) for size in (3.999, 4, 6, 9.999, 10)))
     division = divide(edges, "size", protocol())
