@@ -18,6 +18,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 COMMANDS = {
     "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
+    "audit": "Show what was done with a sealed test set, and how its budget stands.",
+    "bundle": "Write a test set as a folder with images, datasheet and digests.",
     "combine": "Merge candidate lists or average scores; tabulate all combinations.",
     "compare": "Compare the algorithms of an evaluation with one of them.",
     "conformance": "Run the golden edge cases against our scorer or any other.",
@@ -29,11 +31,20 @@ COMMANDS = {
     "plan": "Plan a test: calculators.",
     "reference": "Make a reference standard of what readers drew; compare two.",
     "report": "Write a report again: for a developer, in Chinese, as PDF.",
+    "seal": "Sign a test set, encrypt its reference, begin the log of its use.",
     "sign": "Sign a folder of results with an Ed25519 key, or make such a key.",
     "test-plan": "Freeze protocol, test set and acceptance criteria before a test.",
-    "verify": "Recompute every number of a folder of results, and check its signature.",
+    "unseal": "Take the reference out of a sealed test set, or open a kept result.",
+    "verify": "Recompute every number of a folder of results, or check a sealed test set.",
 }
 """Command -> what it does; the code is in the module of that name, loaded when it is called."""
+
+
+def _keep_examples(command: click.Command) -> None:
+    r"""Keep the lines of examples apart: docstrings are raw, so ``\b`` is two letters in them."""
+    command.help = command.help and command.help.replace(r"\b", "\b")
+    for below in getattr(command, "commands", {}).values():
+        _keep_examples(below)
 
 
 class _LazyGroup(click.Group):
@@ -47,6 +58,7 @@ class _LazyGroup(click.Group):
             return None
         module = import_module(f"nodulebench.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
+        _keep_examples(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
