@@ -10,6 +10,8 @@ ABILITIES = {
     "write_marks": "writes marks",
     "write_reference": "writes a reference",
     "write_cohorts": "writes labelled results",
+    "read_readings": "reads readings",
+    "write_readings": "writes readings",
 }
 
 

@@ -1,6 +1,7 @@
-"""nodulebench convert: marks or a reference from one format to another."""
+"""nodulebench convert: marks, a reference or readings from one format to another."""
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -14,19 +15,22 @@ FILE = click.Path(path_type=Path)
 @click.option("--to", "to_format", metavar="FORMAT", required=True, help="Format of OUTPUT.")
 @click.option(
     "--what",
-    type=click.Choice(["marks", "reference"]),
+    type=click.Choice(["marks", "reference", "readings"]),
     help="What INPUT holds; else what it looks like.",
 )
-@click.option("--cases", type=FILE, help="Table of cases with geometry, for formats in voxels.")
+@click.option("--cases", type=FILE, help="Table of cases with geometry, or folder of CT.")
 def command(
     source: Path,
     target: Path,
     from_format: str | None,
     to_format: str,
-    what: str | None,
+    what: Literal["marks", "reference", "readings"] | None,
     cases: Path | None,
 ) -> None:
-    """Convert marks or a reference between formats, and say what is lost."""
+    """Convert marks, a reference or readings between formats, and say what is lost.
+
+    DICOM reports and segmentations refer to the images: give their folder as --cases.
+    """
     from nodulebench.workflows.convert import convert
 
     done = convert(
@@ -34,14 +38,14 @@ def command(
         target,
         from_format=from_format,
         to_format=to_format,
-        what="marks" if what == "marks" else "reference" if what == "reference" else None,
+        what=what,
         cases=cases,
     )
     for notice in done.notices:
         click.echo(f"note: {notice}", err=True)
     for loss in done.losses:
         click.echo(f"lost: {loss}", err=True)
-    kind = "marks" if done.what == "marks" else "nodules and ignored findings"
+    kind = {"marks": "marks", "readings": "findings"}.get(done.what, "nodules and ignored findings")
     click.echo(
         f"wrote {target}: {done.items} {kind} of {done.cases} cases, "
         f"{done.from_format} to {done.to_format}"

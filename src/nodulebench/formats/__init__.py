@@ -9,7 +9,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse, glimpse
 from nodulebench.formats.plausibility import place_notices
-from nodulebench.formats.table_file import read_cases
+from nodulebench.formats.table_file import read_cases as read_cases_table
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
 
@@ -25,12 +25,31 @@ NAMES = (
     "coco3d_json",
     "nndetection",
     "jafroc_xlsx",
+    "dicom_sr",
+    "chest_cad_sr",
+    "dicom_seg",
 )
 """The formats in the order in which a file is tried; each module of that name has a FORMAT."""
 
 FORMATS: Registry[Format] = Registry(
     "format", "formats", {name: f"{__name__}.{name}:FORMAT" for name in NAMES}
 )
+
+
+def read_cases(path: Path) -> pl.DataFrame:
+    """CASES from a table, with any further columns as strata, or from a folder of CT series.
+
+    Those of a folder are named by their Series Instance UIDs; the column ``images`` says where the
+    images of each are.
+
+    Raises:
+        InputError: with every problem of the table, or of the images.
+    """
+    if path.is_dir():
+        from nodulebench.formats.dicom_images import cases_of_images
+
+        return cases_of_images(path)
+    return read_cases_table(path)
 
 
 def read_submission(
@@ -62,8 +81,8 @@ def read_reference(
 
     Args:
         path: the file or folder.
-        cases: CASES, or a CSV or Parquet file of them: patients, geometry, strata, and cases
-            that the reference itself does not name.
+        cases: CASES, or a CSV or Parquet file or a folder of CT series: patients, geometry,
+            strata, and cases that the reference itself does not name.
         format_name: the format; None: it is recognised from the content.
 
     Raises:

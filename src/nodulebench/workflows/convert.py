@@ -1,6 +1,6 @@
-"""Marks or a reference in one format -> the same in another, and what was lost on the way."""
+"""Marks, a reference or readings in one format -> in another, and what was lost on the way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -8,11 +8,15 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import FORMATS, fitting, read_cases, read_reference, read_submission
+from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import glimpse
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.formats.readings import read_case_geometry, read_readings
+from nodulebench.model.tables import Reference, Submission, without_images
 
-What = Literal["marks", "reference"]
+What = Literal["marks", "reference", "readings"]
+FINDINGS_TABLES = "findings_tables"
+"""Readings as our own tables: not a format of marks, but readings can be written so."""
 LARGEST_CHANGE = 1e-4
 """Numbers that are this close count as the same: formats in voxels round."""
 
@@ -27,7 +31,7 @@ class Conversion:
     cases: int
     """Cases with marks, or of the test set."""
     items: int
-    """Marks, or nodules and ignored findings."""
+    """Marks, nodules and ignored findings, or findings."""
     losses: tuple[str, ...]
     notices: tuple[str, ...]
 
@@ -51,13 +55,17 @@ def convert(
         target: where to write.
         to_format: the name of the format to write.
         from_format: the name of the format to read; None: it is recognised.
-        what: whether the source holds marks or a reference; None: what it looks like. Where it
-            could be both, it is marks if they have scores, else a reference.
-        cases: CASES or a file of them, for formats that need the geometry of the cases.
+        what: whether the source holds marks, a reference or readings; None: what it looks like,
+            marks or a reference. Where it could be both, it is marks if they have scores, else a
+            reference.
+        cases: CASES or a file of them, for formats that need the geometry of the cases; a folder
+            of CT series for those that refer to images.
 
     Raises:
         InputError: if the formats cannot be converted, or with every problem of the source.
     """
+    if what == "readings":
+        return _convert_readings(source, target, to_format, cases)
     known = read_cases(cases) if isinstance(cases, Path) else cases
     writer = FORMATS[to_format]
     reader = FORMATS[from_format] if from_format else None
@@ -94,8 +102,10 @@ def _convert_reference(
     before = read_reference(source, cases, reader.name)
     if writer.write_reference is None:
         raise InputError(_cannot_write(writer, "a reference"))
+    if not writer.needs_images:
+        before = replace(before, cases=without_images(before.cases))
     writer.write_reference(before, target)
-    after = read_reference(target, None, writer.name)
+    after = read_reference(target, before.cases if writer.needs_images else None, writer.name)
     return Conversion(
         what="reference",
         from_format=reader.name,
@@ -103,6 +113,38 @@ def _convert_reference(
         cases=before.cases.height,
         items=before.nodules.height,
         losses=tuple(_losses(_tables(before), _tables(after), before.nodules, after.nodules)),
+        notices=before.notices,
+    )
+
+
+def _convert_readings(
+    source: Path, target: Path, to_format: str, cases: pl.DataFrame | Path | None
+) -> Conversion:
+    """Readings of any source, by their findings."""
+    given = cases if isinstance(cases, Path) else None
+    before = read_readings(source, cases=given)
+    known = read_case_geometry(given) if given is not None else before.cases
+    if to_format == FINDINGS_TABLES:
+        before = replace(before, cases=without_images(before.cases))
+        write_findings(before, target)
+        after = read_findings(target)
+    else:
+        writer = FORMATS[to_format]
+        if writer.write_readings is None or writer.read_readings is None:
+            raise InputError(_cannot_write(writer, "readings"))
+        writer.write_readings(before, target, known)
+        after = writer.read_readings(target, known)
+    tables = [
+        {"findings": one.findings, "slices": one.slices, "sessions": one.sessions}
+        for one in (before, after)
+    ]
+    return Conversion(
+        what="readings",
+        from_format="readings",
+        to_format=to_format,
+        cases=before.cases.height,
+        items=before.findings.height,
+        losses=tuple(_losses(tables[0], tables[1], before.findings, after.findings)),
         notices=before.notices,
     )
 

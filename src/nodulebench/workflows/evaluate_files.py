@@ -14,7 +14,7 @@ from nodulebench.formats.luna16_csv import read_series
 from nodulebench.formats.manifest import SIGNATURE, listed_files, write_manifest
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
-from nodulebench.model.tables import LABELS, Reference, Submission
+from nodulebench.model.tables import LABELS, Reference, Submission, without_images
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html import render_html
@@ -66,6 +66,7 @@ def evaluate_files(
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
     submissions = [read_submission(path, truth.cases) for path in marks]
+    truth = replace(truth, cases=without_images(truth.cases))
     if candidates is not None:
         submissions = keep_to_candidates(submissions, candidates, truth)
     evaluation = evaluate(truth, submissions, chosen, progress)

@@ -84,7 +84,8 @@ def test_where_nothing_fits_every_format_says_why(tmp_path: Path) -> None:
         "'coordX', 'coordY', 'coordZ', 'probability'; nifdc_csv: no column 'case_id', "
         "'center_x_mm', 'center_y_mm', 'length_mm', 'width_mm'; submission_folder: not a folder; "
         "grand_challenge_json: not JSON or a folder; monai_json: not JSON; coco3d_json: not JSON; "
-        "nndetection: not a folder). See the formats page, or name the format."
+        "nndetection: not a folder; dicom_sr: not DICOM or a folder; chest_cad_sr: not DICOM or a "
+        "folder; dicom_seg: not DICOM or a folder). See the formats page, or name the format."
     )
     with pytest.raises(
         InputError, match=r"is no format of a reference that is known \(luna16_csv: no"

@@ -1,0 +1,114 @@
+"""DICOM files -> pydicom datasets, whole or with the reason why not."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.optional_package import optional_package
+
+PREAMBLE_BYTES = 128
+
+
+def is_dicom(path: Path) -> bool:
+    """Whether a file starts as DICOM files do."""
+    try:
+        with path.open("rb") as file:
+            return file.read(PREAMBLE_BYTES + 4)[PREAMBLE_BYTES:] == b"DICM"
+    except OSError:
+        return False
+
+
+def dicom_files(path: Path) -> list[Path]:
+    """The file itself, or all DICOM files in a folder and its subfolders, in order."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file() and is_dicom(file))
+
+
+def read_image_header(path: Path) -> Any:
+    """An image's header; its elements are decoded when they are asked for.
+
+    Raises:
+        InputError: if it is not DICOM, or damaged.
+    """
+    return _read(path, stop_before_pixels=True, is_decoded=False)
+
+
+def read_header(path: Path) -> Any:
+    """A DICOM file without its pixels, every element decoded.
+
+    Raises:
+        InputError: if it is not DICOM, or damaged.
+    """
+    return _read(path, stop_before_pixels=True)
+
+
+def read_object(path: Path) -> Any:
+    """A whole DICOM file, every element decoded.
+
+    Raises:
+        InputError: if it is not DICOM, or damaged.
+    """
+    return _read(path, stop_before_pixels=False)
+
+
+def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
+    """The DICOM objects of some kinds in a file or folder: path and header.
+
+    A file must be of one of these kinds; in a folder, others are passed over.
+
+    Raises:
+        InputError: if a file is of another kind, or damaged.
+    """
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    for file in dicom_files(path):
+        header = read_image_header(file)
+        found = str(header.get("SOPClassUID", ""))
+        if found in sop_classes:
+            yield file, read_header(file)
+        elif not path.is_dir():
+            wanted = " or ".join(pydicom.uid.UID(one).name for one in sop_classes)
+            kind = pydicom.uid.UID(found).name or "of no kind"
+            raise InputError(
+                Problem(str(path), f"is {kind}, not {wanted}.", "Is it the right file?")
+            )
+
+
+def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> Any:
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    if not path.is_file():
+        raise InputError(Problem(str(path), "is not there."))
+    if not is_dicom(path):
+        raise InputError(Problem(str(path), "is not a DICOM file.", "Export it as DICOM Part 10."))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd shows in what is read
+            data = pydicom.dcmread(path, stop_before_pixels=stop_before_pixels)
+            if is_decoded:
+                data.walk(lambda _, element: element.value)
+    except Exception as error:  # damage may break any part of the parser
+        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+        raise InputError(
+            Problem(str(path), f"is damaged: {told}.", "Copy or export it anew.")
+        ) from error
+    return data
+
+
+def holds_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:
+    """Why a path holds no DICOM object of these kinds, judged by file headers; empty: it does."""
+    files = [file for file in dicom_files(path) if is_dicom(file)]
+    if not files:
+        return "no DICOM file"
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    for file in files:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                meta = pydicom.filereader.read_file_meta_info(file)
+        except Exception:  # damage may break any part of the parser; another file may do  # noqa: S112
+            continue
+        if str(meta.get("MediaStorageSOPClassUID", "")) in sop_classes:
+            return ""
+    return f"no {words}"

@@ -1,0 +1,301 @@
+"""DICOM measurement reports (TID 1500) <-> marks of an algorithm, or readings of people."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom_codes import (
+    CATEGORY,
+    DEVICE_NAME,
+    DEVICE_UID,
+    FINDING,
+    KINDS,
+    MEASUREMENT_GROUP,
+    MEASUREMENTS,
+    NODULE_KEYS,
+    NUMBERS,
+    PERSON_NAME,
+    PURPOSE,
+    SAID,
+    TRACKING_ID,
+    TRACKING_UID,
+    TYPES,
+    UNIT_FACTORS,
+)
+from nodulebench.formats.dicom_file import holds_dicom, objects_of
+from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE
+from nodulebench.formats.dicom_sr_writer import write_marks, write_readings
+from nodulebench.formats.format import Format
+from nodulebench.formats.glimpse import Glimpse
+from nodulebench.formats.reported import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    linked,
+    readings_of_reports,
+    submission_of_reports,
+)
+from nodulebench.formats.sr_regions import Region, Surroundings, region
+from nodulebench.formats.sr_tree import Item, content_tree, descendants, referenced_series
+from nodulebench.model.findings import Readings
+from nodulebench.model.tables import Submission
+
+SR_CLASSES = (
+    "1.2.840.10008.5.1.4.1.1.88.34",
+    "1.2.840.10008.5.1.4.1.1.88.33",
+    "1.2.840.10008.5.1.4.1.1.88.22",
+)
+"""Comprehensive 3D SR, Comprehensive SR, Enhanced SR."""
+_KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
+_TYPE_OF_CODE = {concept.key: name for name, concept in TYPES.items()}
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission: a report, or a folder with one or more for each case.
+
+    Groups with the same tracking UID are one mark. Its place is the point called its centre, else
+    the middle of what was outlined; outlines and boxes become slices. The score is the Certainty
+    of Finding. Points on images (SCOORD) need the images, beside the reports or in the folders
+    that the column ``images`` of the cases names; points in the patient (SCOORD3D) do not. The
+    case is the series that the report lists as its evidence.
+    """
+    reports, at_hand, notices = read_reports(path, cases)
+    return submission_of_reports(path, reports, at_hand, notices)
+
+
+def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
+    """Readings: each report is what its observer saw in one case, even if that is nothing."""
+    reports, at_hand, notices = read_reports(path, cases)
+    return readings_of_reports(path, reports, at_hand, notices)
+
+
+def read_reports(
+    path: Path, cases: pl.DataFrame | None
+) -> tuple[list[Report], CasesAtHand, list[str]]:
+    """Every measurement report in a file or folder, the cases they can be about, and notices.
+
+    Raises:
+        InputError: if there is none, or with the problems of all.
+    """
+    held = list(objects_of(path, *SR_CLASSES))
+    if not held:
+        raise InputError(
+            Problem(str(path), "holds no DICOM measurement report (TID 1500).", "Export one.")
+        )
+    at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
+    reports: list[Report] = []
+    problems: list[Problem] = []
+    for file, data in held:
+        try:
+            reports.append(_report(file.name, data, at_hand))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    reports, notices = linked(reports, at_hand)
+    return reports, at_hand, [*(told for one in reports for told in one.notices), *notices]
+
+
+def ct_series_of(reports: Any) -> set[str]:
+    """The CT series that reports list as their evidence."""
+    return {
+        uid
+        for report in reports
+        for uid, images in referenced_series(report).items()
+        if CT_IMAGE_STORAGE in images.values()
+    }
+
+
+def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surroundings]:
+    """The series that a report is about, and what is known of its images.
+
+    Raises:
+        InputError: if it names no CT series; one of several is found by the images drawn on.
+    """
+    evidence = referenced_series(data)
+    about = [uid for uid, images in evidence.items() if CT_IMAGE_STORAGE in images.values()]
+    if not about:
+        raise InputError(
+            Problem(
+                name,
+                "refers to no CT series: its evidence lists no CT image.",
+                "Without it nobody knows which case it is about; export the report anew.",
+            )
+        )
+    of_image = {image: uid for uid, images in evidence.items() for image in images}
+    return about[0], Surroundings(name, of_image, at_hand.images)
+
+
+def _report(name: str, data: Any, at_hand: CasesAtHand) -> Report:
+    tree = content_tree(data, name)
+    groups = [
+        group
+        for container in descendants(tree)
+        if container.name == MEASUREMENTS.key
+        for group in container.named(MEASUREMENT_GROUP)
+    ]
+    if not groups and not tree.name == "DCM:126000":
+        raise InputError(
+            Problem(
+                name,
+                f"is no measurement report (TID 1500): its title is {tree.name or 'missing'}.",
+                "A Chest CAD report is another format: chest_cad_sr.",
+            )
+        )
+    series_uid, around = surroundings(name, data, at_hand)
+    gathered: dict[str, list[Item]] = {}
+    others: Counter[str] = Counter()
+    for group in groups:
+        called = [item for item in group.named(FINDING) if not _is_known(item.code)]
+        if called:
+            others[called[0].meaning or called[0].code] += 1
+            continue
+        key = group.text_of(TRACKING_UID) or group.text_of(TRACKING_ID) or group.where
+        gathered.setdefault(key, []).append(group)
+    problems: list[Problem] = []
+    findings = [_finding(same, around, problems) for same in gathered.values()]
+    if problems:
+        raise InputError(problems)
+    return Report(
+        name,
+        series_uid,
+        observer_of(tree),
+        tuple(filter(None, findings)),
+        passed_over(name, others),
+    )
+
+
+def _is_known(code: str) -> bool:
+    return code in NODULE_KEYS or code in _KIND_OF_CODE or code in _TYPE_OF_CODE
+
+
+def passed_over(name: str, others: Mapping[str, int]) -> tuple[str, ...]:
+    """The notice of findings that are no nodules."""
+    if not others:
+        return ()
+    listed = ", ".join(f"{count} {meaning}" for meaning, count in others.items())
+    return (f"{name}: findings that are no nodules were passed over: {listed}.",)
+
+
+def observer_of(tree: Item) -> str:
+    """Who reports: a person's name, else a device's."""
+    return (
+        tree.text_of(PERSON_NAME).rstrip("^ ")
+        or tree.text_of(DEVICE_NAME)
+        or tree.text_of(DEVICE_UID)
+    )
+
+
+def _finding(
+    groups: list[Item], around: Surroundings, problems: list[Problem]
+) -> ReportedFinding | None:
+    """The groups about one finding as one."""
+    regions: list[Region] = []
+    numbers: dict[str, float] = {}
+    said: dict[str, str | int] = {}
+    kind = "nodule"
+    for group in groups:
+        try:
+            regions.extend(_regions(group, around))
+            numbers |= numbers_of(group)
+        except InputError as error:
+            problems.extend(error.problems)
+        said |= said_of(group)
+        for item in group.named(FINDING):
+            kind = _KIND_OF_CODE.get(item.code, kind)
+    first = groups[0]
+    if not regions:
+        if not problems:
+            problems.append(
+                Problem(
+                    first.where,
+                    "has no place: neither a point nor an outline.",
+                    "Export measurements with their coordinates.",
+                )
+            )
+        return None
+    return ReportedFinding(
+        first.where, first.text_of(TRACKING_ID), tuple(regions), kind, numbers, said
+    )
+
+
+def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
+    """Where a group is; the ends of its rulers, if nothing else says so."""
+    purpose = next((item.code for item in group.named(PURPOSE)), "")
+    drawn = group.of_kind("SCOORD", "SCOORD3D")
+    if not drawn:
+        rulers = [number.of_kind("SCOORD", "SCOORD3D") for number in group.of_kind("NUM")]
+        drawn = [place for places in rulers for place in places]
+    for item in drawn:
+        yield region(item, purpose, around)
+
+
+def numbers_of(item: Item) -> dict[str, float]:
+    """The numbers that an item has, in our columns and units.
+
+    Raises:
+        InputError: if a unit is not known, or a number is none.
+    """
+    found = {}
+    for child in item.of_kind("NUM"):
+        column = NUMBERS.get(child.name)
+        values = child.data.get("MeasuredValueSequence")
+        if column is None or not values:
+            continue
+        units = values[0].get("MeasurementUnitsCodeSequence")
+        unit = str(units[0].get("CodeValue", "")) if units else ""
+        factors = UNIT_FACTORS[
+            "mm3" if column.endswith("mm3") else "mm" if column.endswith("mm") else ""
+        ]
+        value = values[0].get("FloatingPointValue")
+        number = float(values[0].get("NumericValue") if value is None else value)
+        if unit not in factors or not abs(number) < float("inf"):
+            raise InputError(
+                Problem(
+                    child.where,
+                    f"{column} is {number:g} {unit}, which is not understood.",
+                    f"Known units: {', '.join(filter(None, factors))}.",
+                )
+            )
+        found[column] = number * factors[unit]
+    return found
+
+
+def said_of(item: Item) -> dict[str, str | int]:
+    """What an item says by codes: type, density, category, characteristics."""
+    found: dict[str, str | int] = {}
+    for child in item.of_kind("CODE"):
+        if child.name == CATEGORY.key:
+            found["category"] = child.meaning
+        elif child.name == FINDING.key and child.code in _TYPE_OF_CODE:
+            found["type"] = _TYPE_OF_CODE[child.code]
+        elif child.name in SAID:
+            column, values = SAID[child.name]
+            if child.code in values:
+                found[column] = values[child.code]
+    return found
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    return glimpse.is_not("dicom", "folder") or holds_dicom(
+        glimpse.path, SR_CLASSES, "DICOM measurement report"
+    )
+
+
+FORMAT = Format(
+    name="dicom_sr",
+    meaning="DICOM structured reports of measurements (TID 1500), one or more for each case",
+    suffixes=("/", ".dcm"),
+    refuse_marks=_refuse,
+    read_marks=read_marks,
+    write_marks=write_marks,
+    read_readings=read_readings,
+    write_readings=write_readings,
+    needs_images=True,
+    precision_mm=1e-4,
+)
