@@ -146,12 +146,13 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
             case "review" if batch.unreviewed:
                 key = data.draw(st.sampled_from(batch.unreviewed))
                 self.review(batch.order.reviewer_id, "batch-1", *key, agrees)
-            case "review":
+            case "review" if agrees:
                 case_id = data.draw(st.sampled_from(batch.unfinished))
-                if agrees:
-                    self.finish(batch.order.reviewer_id, "batch-1", case_id)
-                else:
-                    self.add(batch.order.reviewer_id, "batch-1", case_id, "missed")
+                self.finish(batch.order.reviewer_id, "batch-1", case_id)
+            case "review":
+                case_id = data.draw(st.sampled_from(batch.order.case_ids))
+                name = data.draw(st.sampled_from(sorted(ADDED)))
+                self.add(batch.order.reviewer_id, "batch-1", case_id, name)
             case "arbitration" if batch.open_disputes:
                 self.arbitrate("judge1", "batch-1", *batch.open_disputes[0], said)
 
@@ -358,10 +359,38 @@ class AllReadersType(AnyoneTriesAnything):
     rules_of_workflow = WorkflowRules(typings=3)
 
 
+class AnythingInReview(AnyoneTriesAnything):
+    """The same from the review on, where the reviewer judges, adds and finishes."""
+
+    @rule(case_id=case_ids, name=st.sampled_from(sorted(ADDED)))
+    def the_reviewer_adds(self, case_id, name) -> None:
+        self.add("lead2", "batch-1", case_id, name)
+
+    @rule(case_id=case_ids)
+    def the_reviewer_finishes(self, case_id) -> None:
+        for key in self.batch("batch-1").unreviewed:
+            self.review("lead2", "batch-1", *key, True)
+        self.finish("lead2", "batch-1", case_id)
+
+    @initialize(
+        marks=st.lists(st.sampled_from(["center", "corner"]), unique=True, max_size=2),
+        said=types,
+    )
+    def open_the_first_batch(self, marks, said) -> None:
+        self.open_batch("office", "batch-1", "one", "lead2", ("a", "b"))
+        self.hand_in_everything_that_is_missing("batch-1", marks)
+        self.check(PROGRAM, "batch-1")
+        self.type_everything("batch-1", said)
+        assert self.batch("batch-1").state == "review"
+
+
 TestAnyoneTriesAnything = AnyoneTriesAnything.TestCase
 TestAnyoneTriesAnything.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestAllReadersType = AllReadersType.TestCase
 TestAllReadersType.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
+
+TestAnythingInReview = AnythingInReview.TestCase
+TestAnythingInReview.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 
 
 def test_the_steps_tried_here_can_reach_a_release() -> None:
