@@ -1,14 +1,12 @@
 """Content of a report -> report.html: one file that needs no network and no server."""
 
-import base64
-import hashlib
 from dataclasses import replace
-from importlib.resources import files
 
 import polars as pl
 from markupsafe import Markup, escape
 
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, Section, report_content
+from nodulebench.report.frame import framed
 from nodulebench.report.language import LanguageName
 from nodulebench.report.results import Document
 
@@ -42,32 +40,20 @@ def render_html(
 
 def page(content: Content) -> str:
     """The content as a page."""
-    say, script = content.say, _asset("report.js")
-    title = escape(f"{content.title} – {content.protocol} – NoduleBench")
-    policy = (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-        f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-    )
-    return "\n".join(
+    title = f"{content.title} – {content.protocol} – NoduleBench"
+    body = "\n".join(
         [
-            f'<!DOCTYPE html>\n<html lang="{say.code}">\n<head>\n<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f'<meta name="generator" content="NoduleBench {escape(content.version)}">',
-            '<link rel="icon" href="data:,">',
-            f"<title>{title}</title>\n<style>{_asset('report.css')}</style>\n</head>\n<body>",
             _header(content),
             "<main>",
             _verdict(content),
             _notices(content),
             _key(content),
-            *(_section(one) for one in content.sections),
+            *(section_html(one) for one in content.sections),
             "</main>",
             _footer(content),
-            f"<script>{script}</script>\n</body>\n</html>\n",
         ]
     )
+    return framed(title, body, language=content.say.code, version=content.version)
 
 
 def _header(content: Content) -> str:
@@ -121,7 +107,8 @@ def _key(content: Content) -> str:
     )
 
 
-def _section(section: Section) -> str:
+def section_html(section: Section) -> str:
+    """A part of a page under its heading."""
     blocks = Markup("").join(section.blocks)
     return f'<section><h2 id="{section.name}">{escape(section.title)}</h2>\n{blocks}\n</section>'
 
@@ -130,7 +117,3 @@ def _footer(content: Content) -> str:
     say = content.say
     identity = say("page.identity", version=content.version, digest=content.digests["protocol"])
     return f"<footer><p>{escape(say('page.footer'))}</p>\n<p>{escape(identity)}</p></footer>"
-
-
-def _asset(name: str) -> str:
-    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")

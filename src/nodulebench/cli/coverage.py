@@ -1,0 +1,46 @@
+"""nodulebench coverage: what a test set consists of, and whether that is the plan."""
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
+
+
+@click.command("coverage")
+@click.argument("test_set", type=FILE)
+@click.option("--design", help="Published design (fg-ai4h, nifdc-2022) or TOML file.")
+@click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
+@click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
+def command(test_set: Path, design: str | None, cases: Path | None, out: Path | None) -> None:
+    r"""Tell what TEST_SET (a bundle or reference) consists of; check it against a design.
+
+    Exit status 1 if a rule that is not only preferred is not met.
+
+    \b
+    nodulebench coverage testset/ --design fg-ai4h --out composition/
+    """
+    from nodulebench.curate.design import load_design
+    from nodulebench.formats import read_reference
+    from nodulebench.workflows.coverage import cover, write_coverage
+
+    chosen = None if design is None else load_design(design)
+    document = cover(read_reference(test_set, cases), chosen)
+    totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
+    click.echo(f"{document['name']}: {totals}")
+    width = max((len(one["name"]) for one in document["outcomes"]), default=0)
+    for one in document["outcomes"]:
+        answer = click.style(f"{one['answer']:<18}", fg=COLOURS[one["answer"]])
+        found = one["found"] if not one["missing"] else f"missing: {'; '.join(one['missing'])}"
+        click.echo(f"  {one['name']:<{width}}  {answer}  {found}")
+    for one in document["thin"]:
+        click.echo(
+            f"  thin: {one['column']} {one['value']}, {one['nodules']} nodules "
+            f"(± {one['half_width']:.2f})"
+        )
+    if out is not None:
+        for path in write_coverage(document, out):
+            click.echo(f"wrote {path}")
+    if any(one["answer"] == "not met" for one in document["outcomes"]):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,36 @@
+"""nodulebench draw: draw the cases of a test set from a pool, at random, to a plan."""
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("draw")
+@click.argument("pool", type=FILE)
+@click.option("--design", required=True, help="Published design or TOML file with [sampling].")
+@click.option("--count", required=True, type=click.IntRange(min=1), help="Cases to draw.")
+@click.option("--seed", required=True, type=click.IntRange(min=0), help="Write it down.")
+@click.option("--out", required=True, type=FILE, help="CSV of the drawn cases.")
+def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
+    r"""Draw cases from POOL, a table of cases, so that strata have their planned shares.
+
+    The same seed draws the same cases, in whatever order the pool lists them.
+
+    \b
+    nodulebench draw pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
+    """
+    from nodulebench.curate.design import load_design
+    from nodulebench.curate.sampling import draw_cases
+    from nodulebench.formats.table_file import read_cases, write_table
+
+    cases = read_cases(pool)
+    sample = draw_cases(cases, load_design(design).sampling, count, seed)
+    click.secho(f"{'planned':>8} {'pool':>8} {'drawn':>8}  stratum", bold=True)
+    for one in sample.strata:
+        values = ", ".join(f"{name} {value}" for name, value in one.values.items()) or "all"
+        lack = click.style(f"  {one.lacking} lacking", fg="red") if one.lacking else ""
+        click.echo(f"{one.planned:>8} {one.available:>8} {one.drawn:>8}  {values}{lack}")
+    write_table(cases.filter(cases["case_id"].is_in(sample.case_ids.to_list())), out)
+    click.echo(f"wrote {out}: {len(sample.case_ids)} cases")

@@ -1,0 +1,163 @@
+"""DesignInput: what a test set shall consist of, as people write it before they collect it.
+
+Rules look at the columns of CASES and NODULES; a design adds whatever columns its rules name.
+"""
+
+import tomllib
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.model.protocol import Written, field_problems
+
+NAMES = ("fg-ai4h", "nifdc-2022")
+LARGEST_HALF_WIDTH = 0.1
+
+TableName = Literal["cases", "nodules"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Where(Written):
+    """Rows that a rule looks at: those whose column has one of these values, or lies in a range."""
+
+    column: str
+    values: tuple[str, ...] = ()
+    """Accepted values, as text."""
+    at_least: float | None = None
+    below: float | None = None
+
+
+class Bin(Written):
+    """A named range of a number; the lower bound belongs to it, the upper one does not."""
+
+    name: str
+    at_least: float | None = None
+    below: float | None = None
+
+
+class CoverageRule(Written):
+    """One demand on the composition; which one is told by the fields that are given."""
+
+    name: str
+    source: str = ""
+    """The clause of the document that asks for it."""
+    table: TableName = "cases"
+    column: str | None = None
+    """None: the rule counts rows."""
+    where: tuple[Where, ...] = ()
+    is_preferred: bool = False
+    """Whether missing it is a warning and not a failure."""
+    minimum_rows: Annotated[int, Field(ge=1)] | None = None
+    """So many rows at least."""
+    minimum_distinct: Annotated[int, Field(ge=1)] | None = None
+    """So many different values of the column at least."""
+    values: tuple[str, ...] = ()
+    """Values that must each be there."""
+    bins: tuple[Bin, ...] = ()
+    """Ranges that must each be there."""
+    rows_each: Annotated[int, Field(ge=1)] = 1
+    """In so many rows each value or range must be there."""
+    shares: dict[str, Share] = Field(default_factory=dict)
+    """Planned share of each value, or of each bin by its name."""
+    tolerance: Share = 0.05
+    """By how much a share may differ from the planned one."""
+    minimum_share: Share | None = None
+    """Rows of ``where`` among all rows of the table, at least."""
+    is_complete: bool = False
+    """Whether every row must have a value."""
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> "CoverageRule":
+        asks = (
+            self.minimum_rows, self.minimum_distinct, self.values, self.bins, self.shares,
+            self.minimum_share, self.is_complete,
+        )  # fmt: skip
+        if not any(asks):
+            raise ValueError(
+                "asks for nothing; give minimum_rows, minimum_distinct, values, bins, shares, "
+                "minimum_share or is_complete"
+            )
+        needs_column = self.minimum_distinct or self.values or self.bins or self.shares
+        if (needs_column or self.is_complete) and self.column is None:
+            raise ValueError("needs the column that it looks at")
+        return self
+
+
+class Equipment(Written):
+    """CT equipment and imaging parameters, as planned."""
+
+    vendors: tuple[str, ...] = ()
+    tube_voltage_kv: tuple[float, float] | None = None
+    slice_thickness_mm: tuple[float, float] | None = None
+    slice_spacing_mm: tuple[float, float] | None = None
+    reconstruction: tuple[str, ...] = ()
+
+
+class SamplingPlan(Written):
+    """How cases are drawn from the pool."""
+
+    shares: dict[str, dict[str, Share]] = Field(default_factory=dict)
+    """For each column of CASES the planned share of each of its values; columns are crossed."""
+    is_one_per_patient: bool = True
+    """Whether at most one series of a patient is drawn."""
+
+
+class DesignInput(Written):
+    """The record that a test set is collected to."""
+
+    name: str
+    title: str = ""
+    purpose: str = ""
+    identification: str = ""
+    """The rule that gives every case and series its unique name."""
+    patients: str = ""
+    """Spectrum of patients, in words."""
+    equipment: Equipment = Equipment()
+    rules: tuple[CoverageRule, ...] = ()
+    sampling: SamplingPlan = SamplingPlan()
+    expected_sensitivity: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    """For which the width of intervals in strata is told."""
+    largest_half_width: Annotated[float, Field(gt=0, lt=0.5)] = LARGEST_HALF_WIDTH
+    """A stratum whose interval would be wider, to either side, is thin."""
+    strata: tuple[str, ...] = ("type", "size", "vendor")
+    """Columns of NODULES or CASES whose values are strata of the analysis; ``size`` is in bins."""
+    limits: dict[str, Any] = Field(default_factory=dict)
+    """Limits of admission; checked where series are admitted."""
+
+
+def load_design(name_or_file: str) -> DesignInput:
+    """A published design by its name, or one's own from a TOML file.
+
+    Raises:
+        UnknownNameError: if it is neither.
+        InputError: with one problem per wrong field.
+    """
+    if name_or_file in NAMES:
+        text = files(__package__).joinpath("designs", f"{name_or_file}.toml").read_text("utf-8")
+        return parse_design(text, f"design {name_or_file}")
+    path = Path(name_or_file)
+    if name_or_file.endswith(".toml") or path.exists():
+        try:
+            return parse_design(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(Problem(str(path), f"cannot be read: {error}.")) from error
+    near = get_close_matches(name_or_file, NAMES, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    raise UnknownNameError(
+        f"there is no design '{name_or_file}'.{hint} Published designs: {', '.join(NAMES)}; "
+        "or name a TOML file."
+    )
+
+
+def parse_design(text: str, source: str) -> DesignInput:
+    """A design from the text of a TOML file."""
+    try:
+        return DesignInput.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(Problem(source, f"is not TOML: {error}.")) from error
+    except ValidationError as error:
+        raise InputError(field_problems(error, source)) from error

@@ -1,0 +1,154 @@
+"""coverage.json -> coverage.html: what a test set consists of, and whether that is the plan."""
+
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from nodulebench.report.axes import Axis
+from nodulebench.report.blocks import Side
+from nodulebench.report.cells import Cell, count, head, words
+from nodulebench.report.charts import Chart
+from nodulebench.report.content import Section
+from nodulebench.report.frame import framed
+from nodulebench.report.html import section_html
+from nodulebench.report.numbers import decimals, whole
+from nodulebench.report.pictures.rows import Row, Value, row_chart
+from nodulebench.report.tables import Table
+
+MOST_ROWS = 12
+"""A column with more values is shown as a table of the most frequent ones."""
+PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
+
+CoverageDocument = dict[str, Any]
+
+
+def render_coverage(document: CoverageDocument) -> str:
+    """The composition of a test set and the rules of its design as one page."""
+    design, outcomes = document["design"], document["outcomes"]
+    sections = [
+        Section("rules", "Rules of the design", [_rules(outcomes)] if outcomes else []),
+        Section("counts", "Counts", [_totals(document), _ranges(document)]),
+        Section("shares", "Shares", [Side([_shares(one) for one in document["shares"]])]),
+        Section("thin", "Thin strata", [_thin(document)]),
+        Section("commission", "For the arbitration commission", [_commission(document)]),
+    ]
+    shown = [
+        Section(one.name, one.title, [block for block in one.blocks if block is not None])
+        for one in sections
+    ]
+    lead = design["title"] or design["name"] if design else "no design was given"
+    links = "".join(f'<a href="#{one.name}">{escape(one.title)}</a>' for one in shown if one.blocks)
+    body = "\n".join(
+        [
+            f'<header>\n<p class="kind">NoduleBench · composition of a test set</p>\n'
+            f"<h1>{escape(document['name'])}</h1>\n"
+            f'<p class="lead">{escape(lead)}</p>\n{_answer(outcomes)}\n'
+            f'<nav aria-label="contents">{links}</nav>\n</header>\n<main>',
+            *(section_html(one) for one in shown if one.blocks),
+            "</main>",
+        ]
+    )
+    return framed(f"{document['name']} – composition – NoduleBench", body)
+
+
+def _answer(outcomes: list[dict[str, Any]]) -> Markup:
+    if not outcomes:
+        return Markup("")
+    counts = {
+        answer: sum(one["answer"] == answer for one in outcomes)
+        for answer in ("met", "not met", "preferred, not met")
+    }
+    told = f"{counts['met']} of {len(outcomes)} rules are met"
+    if counts["preferred, not met"]:
+        told += f"; {counts['preferred, not met']} of those not met are preferences"
+    return Markup("<p>{}.</p>").format(told)
+
+
+def _rules(outcomes: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            head(one["name"]),
+            words(one["required"], one["source"]),
+            words(one["found"]),
+            words(one["answer"]),
+            words("; ".join(one["missing"])),
+        ]
+        for one in outcomes
+    ]
+    heads = [words(text) for text in ("Rule", "Required", "Found", "Answer", "Missing")]
+    return Table("", heads, rows)
+
+
+def _totals(document: CoverageDocument) -> Table:
+    rows = [[head(name), count(number)] for name, number in document["totals"].items()]
+    return Table("", [], rows)
+
+
+def _ranges(document: CoverageDocument) -> Table | None:
+    rows = [
+        [
+            head(f"{_named(one['column'])}, {one['unit']}"),
+            *(Cell(decimals(one[name], 2)) for name in ("low", "mean", "high")),
+            count(one["stated"]),
+        ]
+        for one in document["ranges"]
+    ]
+    heads = [words(""), *(Cell(text) for text in ("Smallest", "Mean", "Largest", "Cases stated"))]
+    return Table("", heads, rows) if rows else None
+
+
+def _named(column: str) -> str:
+    """A column's name as words, without its unit."""
+    for unit in ("_mm", "_kv", "_ma", "_mas", "_msv"):
+        column = column.removesuffix(unit)
+    return column.removeprefix("is_").replace("_", " ")
+
+
+def _shares(shares: dict[str, Any]) -> Chart | Table:
+    title = f"{_named(shares['column']).capitalize()} of the {shares['table']}"
+    total = sum(shares["counts"].values())
+    told = [
+        (name.replace("_", " "), number, number / total)
+        for name, number in shares["counts"].items()
+    ]
+    if len(told) > MOST_ROWS:
+        most = sorted(told, key=lambda one: -one[1])[:MOST_ROWS]
+        rows = [[head(name), count(number), Cell(f"{share:.1%}")] for name, number, share in most]
+        return Table(title, [], rows, remark=f"{len(told) - MOST_ROWS} more in coverage.json.")
+    bars = [
+        Row(name, (Value(share, text=f"{whole(number)} ({share:.1%})"),))
+        for name, number, share in told
+    ]
+    axis = Axis("percent", 0.0, 1.0, PERCENTS)
+    return Chart(title, row_chart(bars, axis, title, base=0.0, has_bars=True))
+
+
+def _thin(document: CoverageDocument) -> Table | None:
+    rows = [
+        [
+            head(_named(one["column"])),
+            words(one["value"].replace("_", " ")),
+            count(one["nodules"]),
+            Cell(f"± {one['half_width']:.2f}"),
+        ]
+        for one in document["thin"]
+    ]
+    if not rows:
+        return None
+    wanted = document["wanted"]
+    remark = (
+        f"At a sensitivity of {wanted['sensitivity']:g} the 95 % interval (Wilson, independent "
+        f"nodules) would reach further than {wanted['half_width']:g} to one side. Nodules of one "
+        "patient correlate, so the true width is larger."
+    )
+    heads = [words("Column"), words("Stratum"), Cell("Nodules"), Cell("Half width")]
+    return Table("", heads, rows, remark=remark)
+
+
+def _commission(document: CoverageDocument) -> Table:
+    rows = [
+        [head(one["topic"]), words(one["evidence"]), words(""), words("")]
+        for one in document["commission"]
+    ]
+    heads = [words(text) for text in ("To inspect", "Evidence in the data", "Judged", "By, on")]
+    return Table("", heads, rows)
