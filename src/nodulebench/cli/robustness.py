@@ -1,0 +1,82 @@
+"""nodulebench robustness: relations that the marks of any algorithm must keep."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("robustness")
+@click.argument("algorithm")
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the table and the marks of every variant.",
+)
+@click.option("--test", "tests", multiple=True, help="Only this test; may be given several times.")
+@click.option(
+    "--image",
+    type=click.Choice(["metaimage", "nifti", "dicom"]),
+    default="metaimage",
+    show_default=True,
+    help="What a command is given as {case}.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0, min_open=True),
+    default=3.0,
+    show_default=True,
+    help="How far apart in mm the same mark may be.",
+)
+@click.option(
+    "--nodule-hu",
+    type=click.FloatRange(-800, 1000),
+    default=20.0,
+    show_default=True,
+    help="Density of the nodules that are drawn in; -600 for ground glass.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+def command(
+    algorithm: str,
+    case: Path,
+    out: Path | None,
+    tests: tuple[str, ...],
+    image: str,
+    tolerance: float,
+    nodule_hu: float,
+    seed: int,
+) -> int:
+    r"""Test how ALGORITHM's marks change when the image CASE is changed in known ways.
+
+    ALGORITHM is a built-in detector's name, or a command with {case} and {out}. No reference is
+    needed. Ends with 1 if a relation does not hold.
+
+    \b
+    nodulebench robustness isicad scan.mhd --out robustness/
+    nodulebench robustness "my_detector {case} {out}" dicom_folder/ --test shift --test crop
+    """
+    from nodulebench.workflows.any_algorithm import find_algorithm, read_case
+    from nodulebench.workflows.robustness import TESTS, check_robustness, write_outcomes
+    from nodulebench.workflows.robustness_bench import RobustnessChoice
+
+    choice = RobustnessChoice(tolerance_mm=tolerance, nodule_hu=nodule_hu, seed=seed)
+    runs = check_robustness(
+        find_algorithm(algorithm, image), read_case(case), choice, tests or tuple(TESTS)
+    )
+    outcomes = []
+    for outcome, bench in runs:
+        outcomes.append(outcome)
+        colour = {"pass": "green", "FAIL": "red"}.get(outcome.word, "yellow")
+        click.echo(
+            f"{click.style(f'{outcome.word:<10}', fg=colour)}  {outcome.name:<13}  "
+            f"{outcome.relation}"
+        )
+        click.echo(f"{'':<27}{outcome.verdict.measured}")
+        if out is not None:
+            write_outcomes(out, outcomes, bench)
+    failed = [outcome.name for outcome in outcomes if outcome.verdict.is_passed is False]
+    tested = [outcome for outcome in outcomes if outcome.verdict.is_passed is not None]
+    click.echo(f"\n{len(tested) - len(failed)} of {len(tested)} relations hold for {algorithm}")
+    if len(tested) < len(outcomes):
+        click.echo(f"{len(outcomes) - len(tested)} could not be tested")
+    return 1 if failed else 0

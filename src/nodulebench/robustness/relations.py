@@ -1,0 +1,162 @@
+"""Marks of a scan and of its variant -> whether the relation between them holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.robustness.insertion import InsertedNodule
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What an algorithm said of one scan."""
+
+    center_mm: FloatArray
+    """n x 3."""
+    score: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def only(self, is_kept: BoolArray) -> "Marks":
+        """Some of them."""
+        return Marks(self.center_mm[is_kept], self.score[is_kept])
+
+    def best(self, count: int) -> "Marks":
+        """Those with the highest scores."""
+        order = np.argsort(-self.score, kind="stable")[:count]
+        return Marks(self.center_mm[order], self.score[order])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a relation held, and what was measured."""
+
+    is_passed: bool | None
+    """None: nothing could be said, see ``measured``."""
+    measured: str
+
+
+def partners(one: FloatArray, other: FloatArray, tolerance_mm: float) -> tuple[IntArray, IntArray]:
+    """Pairs of points that are each other's nearest and at most ``tolerance_mm`` apart."""
+    from scipy.spatial import cKDTree
+
+    if not len(one) or not len(other):
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing
+    distance, nearest = cKDTree(other).query(one)
+    there, back = np.asarray(nearest), np.asarray(cKDTree(one).query(other)[1])
+    first = np.arange(len(one))
+    is_pair = (back[there] == first) & (np.asarray(distance) <= tolerance_mm)
+    return first[is_pair], there[is_pair].astype(np.int64)
+
+
+def same_marks(
+    expected: Marks,
+    found: Marks,
+    *,
+    tolerance_mm: float,
+    least: float,
+    score_tolerance: float | None = None,
+) -> Verdict:
+    """The variant has the marks of the scan, moved as it was.
+
+    Args:
+        expected: marks of the scan, where they are in the variant.
+        found: marks of the variant.
+        tolerance_mm: how far apart the same mark may be.
+        least: the least share of marks with a partner, of both lists together.
+        score_tolerance: how far scores of partners may differ, as a share of the spread of all;
+            None: scores are not looked at.
+    """
+    if not len(expected) and not len(found):
+        return Verdict(None, "no marks before or after")
+    first, second = partners(expected.center_mm, found.center_mm, tolerance_mm)
+    if score_tolerance is not None and len(first):
+        spread = float(np.ptp(np.concatenate([expected.score, found.score])))
+        apart = np.abs(expected.score[first] - found.score[second])
+        first = first[apart <= score_tolerance * spread + 1e-9]
+    share = 2 * len(first) / (len(expected) + len(found))
+    told = f"{len(first)} of {len(expected)} and {len(found)} marks agree ({share:.2f})"
+    return Verdict(share >= least, f"{told}, at least {least:g}")
+
+
+def kept_marks(
+    expected: Marks, found: Marks, *, tolerance_mm: float, count: int, least: float
+) -> Verdict:
+    """The highest-scored marks of the scan are among those of the variant."""
+    top = expected.best(count)
+    if not len(top):
+        return Verdict(None, "no marks before")
+    first, _ = partners(top.center_mm, found.center_mm, tolerance_mm)
+    share = len(first) / len(top)
+    told = f"{len(first)} of the {len(top)} highest-scored marks stay ({share:.2f})"
+    return Verdict(share >= least, f"{told}, at least {least:g}")
+
+
+def is_found(nodules: Sequence[InsertedNodule], marks: Marks, tolerance_mm: float) -> BoolArray:
+    """Which nodules have a mark within their radius, or within the tolerance if that is more."""
+    return np.array(
+        [
+            bool(len(marks))
+            and float(np.linalg.norm(marks.center_mm - one.center_mm, axis=1).min())
+            <= max(one.diameter_mm / 2, tolerance_mm)
+            for one in nodules
+        ],
+        dtype=np.bool_,
+    )
+
+
+def found_and_nothing_else(
+    nodules: Sequence[InsertedNodule],
+    before: Marks,
+    after: Marks,
+    *,
+    large_mm: float,
+    tolerance_mm: float,
+    margin_mm: float,
+    least: float,
+) -> Verdict:
+    """Every large inserted nodule is found, and marks away from the nodules stay as they were."""
+    found = is_found(nodules, after, tolerance_mm)
+    is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
+    away = [marks.only(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
+    rest = same_marks(*away, tolerance_mm=tolerance_mm, least=least)
+    told = (
+        f"{np.count_nonzero(found & is_large)} of {np.count_nonzero(is_large)} large ones found, "
+        f"{np.count_nonzero(found)} of {len(found)} in all; elsewhere {rest.measured}"
+    )
+    return Verdict(bool(found[is_large].all()) and rest.is_passed is not False, told)
+
+
+def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) -> BoolArray:
+    away = np.ones(len(marks), dtype=np.bool_)
+    for one in nodules:
+        apart = np.linalg.norm(marks.center_mm - one.center_mm, axis=1)
+        away &= apart > one.diameter_mm / 2 + margin_mm
+    return away
+
+
+def never_rising(names: Sequence[str], found: Sequence[int], total: int, chance: int) -> Verdict:
+    """From one variant to the next worse one no more nodules are found, but for chance."""
+    if not any(found):
+        return Verdict(None, f"none of {total} inserted nodules found at any step")
+    rises = [later - earlier for earlier, later in pairwise(found)]
+    told = ", ".join(f"{name}: {count}" for name, count in zip(names, found, strict=True))
+    return Verdict(max(rises, default=0) <= chance, f"found of {total}: {told}")
+
+
+def still_found(
+    nodules: Sequence[InsertedNodule], before: BoolArray, after: BoolArray, large_mm: float
+) -> Verdict:
+    """Large nodules that were found are found still."""
+    is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
+    known = is_large & before
+    if not known.any():
+        return Verdict(None, "no large inserted nodule was found before")
+    kept = int(np.count_nonzero(known & after))
+    total = int(np.count_nonzero(known))
+    return Verdict(kept == total, f"{kept} of {total} large nodules that were found stay found")

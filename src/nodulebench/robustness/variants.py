@@ -1,0 +1,135 @@
+"""Volume -> the same scan stored, placed or made otherwise, and where its points are then."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.volume import Volume, VoxelArray
+
+Move = Callable[[FloatArray], FloatArray]
+"""Points of the scan (n x 3, mm) -> where they are in the variant."""
+NOISE_GRAIN_PIXELS = 0.8
+"""Noise of CT is correlated over about a pixel."""
+
+
+def stay(point_mm: FloatArray) -> FloatArray:
+    """Where points are that a variant does not move."""
+    return point_mm
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A changed scan."""
+
+    name: str
+    volume: Volume
+    move: Move = stay
+
+
+def shifted(volume: Volume, offset_mm: FloatArray) -> Variant:
+    """The patient lies elsewhere in the scanner: only the origin changes."""
+    geometry = replace(volume.geometry, origin_mm=volume.geometry.origin_mm + offset_mm)
+    return Variant("shift", replace(volume, geometry=geometry), lambda point: point + offset_mm)
+
+
+def flipped(volume: Volume, axis: int) -> Variant:
+    """The same patient with one image axis (0: columns, 1: rows, 2: slices) stored backwards."""
+    geometry = volume.geometry
+    last = np.zeros((1, 3))
+    last[0, axis] = volume.hu.shape[2 - axis] - 1
+    direction = geometry.direction.copy()
+    direction[:, axis] *= -1
+    turned = replace(geometry, origin_mm=geometry.to_world(last)[0], direction=direction)
+    hu = np.ascontiguousarray(np.flip(volume.hu, 2 - axis))
+    return Variant(f"flip of {('columns', 'rows', 'slices')[axis]}", Volume(hu, turned))
+
+
+def mirrored(volume: Volume) -> Variant:
+    """The patient's mirror image: columns exchanged, the grid stays."""
+    columns = volume.hu.shape[2]
+
+    def move(point_mm: FloatArray) -> FloatArray:
+        index = volume.geometry.to_index(point_mm)
+        index[:, 0] = columns - 1 - index[:, 0]
+        return volume.geometry.to_world(index)
+
+    hu = np.ascontiguousarray(volume.hu[:, :, ::-1])
+    return Variant("mirror", replace(volume, hu=hu), move)
+
+
+def cropped(volume: Volume, box: tuple[slice, ...]) -> Variant:
+    """A part of the scan; ``box`` has slices, rows and columns."""
+    first = np.array([[part.start for part in reversed(box)]], dtype=np.float64)
+    hu = np.ascontiguousarray(volume.hu[box])
+    geometry = replace(
+        volume.geometry,
+        origin_mm=volume.geometry.to_world(first)[0],
+        size=np.array(hu.shape[::-1], dtype=np.int64),
+    )
+    return Variant("crop", Volume(hu, geometry))
+
+
+def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Variant:
+    """Noise of a given standard deviation added, correlated within slices."""
+    from scipy import ndimage
+
+    hu = np.empty(volume.hu.shape, dtype=np.float32)
+    for number, part in enumerate(volume.hu):
+        noise = ndimage.gaussian_filter(
+            random.standard_normal(part.shape, dtype=np.float32), NOISE_GRAIN_PIXELS
+        )
+        hu[number] = part + noise * np.float32(sd_hu / noise.std())
+    return Variant("noise", replace(volume, hu=_whole(hu)))
+
+
+def with_dose(
+    volume: Volume, share: float, noise_sd_hu: float, random: np.random.Generator
+) -> Variant:
+    """The scan at a share of its dose: quantum noise grows with the square root of its inverse."""
+    added = noise_sd_hu * float(np.sqrt(1 / share - 1))
+    return replace(with_noise(volume, added, random), name=f"dose 1/{round(1 / share)}")
+
+
+def thicker(volume: Volume, factor: int) -> Variant:
+    """Slices averaged in groups of ``factor``; those left over at the end are dropped."""
+    count = len(volume.hu) // factor
+    groups = volume.hu[: count * factor].reshape(count, factor, *volume.hu.shape[1:])
+    geometry = volume.geometry
+    middle = np.array([[0.0, 0.0, (factor - 1) / 2]])
+    hu = _whole(groups.mean(axis=1, dtype=np.float32))
+    thick = replace(
+        geometry,
+        spacing_mm=geometry.spacing_mm * np.array([1.0, 1.0, factor]),
+        origin_mm=geometry.to_world(middle)[0],
+        size=np.array(hu.shape[::-1], dtype=np.int64),
+    )
+    return Variant(f"slices x{factor}", Volume(hu, thick))
+
+
+def smoother(volume: Volume, width_mm: float) -> Variant:
+    """As with a softer kernel: slices blurred by a Gaussian of that standard deviation."""
+    return Variant("smooth kernel", replace(volume, hu=_whole(_blurred(volume, width_mm))))
+
+
+def sharper(volume: Volume, width_mm: float, gain: float) -> Variant:
+    """As with a harder kernel: what a blur takes away is added again, ``gain`` times."""
+    hu = volume.hu.astype(np.float32)
+    hu += np.float32(gain) * (hu - _blurred(volume, width_mm))
+    return Variant("sharp kernel", replace(volume, hu=_whole(hu)))
+
+
+def _blurred(volume: Volume, width_mm: float) -> VoxelArray:
+    from scipy import ndimage
+
+    _, rows, columns = width_mm / volume.spacing_mm
+    blurred: VoxelArray = ndimage.gaussian_filter(
+        volume.hu.astype(np.float32), (0, rows, columns), mode="nearest"
+    )
+    return blurred
+
+
+def _whole(hu: VoxelArray) -> VoxelArray:
+    limits = np.iinfo(np.int16)
+    return np.clip(np.rint(hu), limits.min, limits.max).astype(np.int16)

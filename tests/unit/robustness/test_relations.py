@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from nodulebench.robustness.insertion import InsertedNodule
+from nodulebench.robustness.relations import (
+    Marks,
+    found_and_nothing_else,
+    is_found,
+    kept_marks,
+    never_rising,
+    partners,
+    same_marks,
+    still_found,
+)
+
+
+def marks(*rows):
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return Marks(table[:, :3], table[:, 3])
+
+
+NODULE, SMALL = InsertedNodule(0.0, 0.0, 0.0, 12.0), InsertedNodule(50.0, 0.0, 0.0, 4.0)
+
+
+def test_partners_are_each_others_nearest():
+    one = np.array([[0.0, 0, 0], [1.0, 0, 0], [10.0, 0, 0]])
+    other = np.array([[0.9, 0, 0], [13.5, 0, 0]])
+    first, second = partners(one, other, 3.0)
+    # the first point's nearest prefers the second point; the third is 3.5 mm away
+    assert (first.tolist(), second.tolist()) == ([1], [0])
+    assert len(partners(one, np.empty((0, 3)), 3.0)[0]) == 0
+
+
+def test_agreement_counts_partners_of_both_lists():
+    before = marks((0, 0, 0, 1), (20, 0, 0, 2), (40, 0, 0, 3))
+    after = marks((0.5, 0, 0, 1), (20, 1, 0, 2))
+    verdict = same_marks(before, after, tolerance_mm=2.0, least=0.8)
+    # 2 pairs: 4 of 5 marks
+    assert verdict.is_passed
+    assert verdict.measured == "2 of 3 and 2 marks agree (0.80), at least 0.8"
+    assert same_marks(before, after, tolerance_mm=2.0, least=0.81).is_passed is False
+
+
+def test_partners_with_other_scores_do_not_agree_where_scores_count():
+    before = marks((0, 0, 0, 0.0), (20, 0, 0, 1.0))
+    after = marks((0, 0, 0, 0.04), (20, 0, 0, 0.8))
+    verdict = same_marks(before, after, tolerance_mm=1.0, least=1.0, score_tolerance=0.05)
+    assert (verdict.is_passed, verdict.measured[:7]) == (False, "1 of 2 ")
+    assert same_marks(before, after, tolerance_mm=1.0, least=1.0).is_passed
+
+
+def test_nothing_can_be_said_where_there_are_no_marks():
+    assert same_marks(marks(), marks(), tolerance_mm=1.0, least=1.0).is_passed is None
+    assert same_marks(marks((0, 0, 0, 1)), marks(), tolerance_mm=1.0, least=0.5).is_passed is False
+    kept = kept_marks(marks(), marks((0, 0, 0, 1)), tolerance_mm=1.0, count=10, least=0.5)
+    assert kept.is_passed is None
+
+
+def test_only_the_highest_scores_have_to_stay():
+    before = marks((0, 0, 0, 0.9), (20, 0, 0, 0.8), (40, 0, 0, 0.1))
+    after = marks((0, 0, 0, 0.1), (20, 0, 0, 0.1), (90, 0, 0, 0.9))
+    assert kept_marks(before, after, tolerance_mm=1.0, count=2, least=1.0).is_passed
+    verdict = kept_marks(before, after, tolerance_mm=1.0, count=3, least=0.8)
+    assert verdict.is_passed is False
+    assert verdict.measured == "2 of the 3 highest-scored marks stay (0.67), at least 0.8"
+
+
+def test_a_nodule_is_found_within_its_radius_or_the_tolerance():
+    near = marks((5.9, 0, 0, 1), (47.1, 0, 0, 1))
+    assert is_found([NODULE, SMALL], near, 3.0).tolist() == [True, True]
+    assert is_found([NODULE, SMALL], near, 1.0).tolist() == [True, False]
+    assert is_found([NODULE], marks(), 3.0).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("after", "is_passed"),
+    [
+        (marks((0, 0, 0, 1), (100, 0, 0, 1)), True),  # a small nodule may be missed
+        (marks((100, 0, 0, 1)), False),  # a large one may not
+        (marks((0, 0, 0, 1), (200, 0, 0, 1)), False),  # another mark went elsewhere
+        (marks((0, 0, 0, 1), (10, 0, 0, 1), (100, 0, 0, 1)), True),  # beside the nodule is free
+    ],
+)
+def test_inserted_nodules_are_found_and_other_marks_stay(after, is_passed):
+    verdict = found_and_nothing_else(
+        [NODULE, SMALL],
+        marks((100, 0, 0, 1)),
+        after,
+        large_mm=10.0,
+        tolerance_mm=2.0,
+        margin_mm=10.0,
+        least=0.9,
+    )
+    assert verdict.is_passed is is_passed
+
+
+def test_sensitivity_may_rise_by_chance_only():
+    names = ("full", "half", "quarter")
+    assert never_rising(names, (5, 4, 5), 8, 1).is_passed
+    assert never_rising(names, (5, 4, 6), 8, 1).is_passed is False
+    assert never_rising(names, (5, 4, 5), 8, 1).measured == (
+        "found of 8: full: 5, half: 4, quarter: 5"
+    )
+    assert never_rising(names, (0, 0, 0), 8, 1).is_passed is None
+
+
+def test_large_nodules_that_were_found_stay_found():
+    def verdict(before, after):
+        return still_found([NODULE, SMALL], np.array(before), np.array(after), 10.0).is_passed
+
+    assert verdict([True, True], [True, False])
+    assert verdict([True, False], [False, True]) is False
+    assert verdict([False, True], [False, True]) is None
