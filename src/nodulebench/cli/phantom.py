@@ -25,6 +25,21 @@ import click
     show_default=True,
     help="Pixels along a side of a slice.",
 )
+@click.option(
+    "--thickness",
+    type=click.FloatRange(0.6, 7.0),
+    help="Slice thickness and spacing in mm of all scans; otherwise left to chance.",
+)
+@click.option(
+    "--kernel",
+    type=click.Choice(["smooth", "standard", "sharp", "edge"]),
+    help="Kernel of all scans; otherwise left to chance.",
+)
+@click.option(
+    "--dose",
+    type=click.FloatRange(1.0, 1000.0),
+    help="Dose in mAs of all scans; otherwise left to chance.",
+)
 @click.option("--follow-up", is_flag=True, help="Scan every patient again, months later.")
 @click.option("--masks/--no-masks", default=True, help="Write nodules and lungs as label volumes.")
 def command(
@@ -33,6 +48,9 @@ def command(
     seed: int,
     images: tuple[str, ...],
     matrix: int,
+    thickness: float | None,
+    kernel: str | None,
+    dose: float | None,
     follow_up: bool,
     masks: bool,
 ) -> None:
@@ -44,11 +62,12 @@ def command(
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
-    from nodulebench.phantom.test_set import make_cases, write_test_set
+    from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
 
+    plan = ScanPlan(thickness, kernel, dose)
     reference = write_test_set(
         out,
-        make_cases(cases, seed, matrix=matrix, has_follow_up=follow_up),
+        make_cases(cases, seed, matrix=matrix, has_follow_up=follow_up, scan_plan=plan),
         image_formats=images,
         has_masks=masks,
         progress=click.echo,

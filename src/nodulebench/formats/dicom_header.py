@@ -53,6 +53,8 @@ class SeriesHeader:
     is_signed: bool = True
     """Whether stored values are signed; then 16 bits are used, else 12."""
     rescale_intercept: int = -1024
+    padding_hu: int | None = None
+    """What stands outside the round field of view; None: nothing is marked there."""
     comment: str = ""
 
 
@@ -128,6 +130,8 @@ def _put_pixel_description(data: Any, header: SeriesHeader, voxel_counts: tuple[
     data.RescaleIntercept = str(header.rescale_intercept)
     data.RescaleSlope = "1"
     data.RescaleType = "HU"
+    if header.padding_hu is not None:
+        data.PixelPaddingValue = header.padding_hu - header.rescale_intercept
     data.WindowCenter = ["40", "-600"]
     data.WindowWidth = ["400", "1500"]
     data.WindowCenterWidthExplanation = ["MEDIASTINUM", "LUNG"]

@@ -11,7 +11,7 @@ from nodulebench.phantom.grid import Field, fill
 from nodulebench.phantom.tubes import Tubes, join_tubes, path
 
 CORTEX_HU = 780.0
-MARROW_HU = 170.0
+MARROW_HU = 120.0
 CARTILAGE_HU = 95.0
 DISC_HU = 75.0
 CORD_HU = 25.0

@@ -298,6 +298,6 @@ def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     if not chest.is_female:
         return body
     swell = np.sqrt(np.maximum(0.01, 1 - ((z + 45.0) / 58.0) ** 2))
-    front = chest.center_y - half_depth + 26.0
-    breasts = [oval(x - side * 80.0, y - front, 60.0 * swell, 30.0 * swell) for side in SIDES]
-    return join([body, *breasts], 40.0)
+    front = chest.center_y - half_depth + 24.0
+    breasts = [oval(x - side * 78.0, y - front, 52.0 * swell, 38.0 * swell) for side in SIDES]
+    return join([body, *breasts], 24.0)

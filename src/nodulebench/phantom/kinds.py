@@ -92,6 +92,7 @@ def make_nodule(
             plane_normal=place.outward,
             plane_mm=_pleura_height(is_pleural, radius),
         )
+    shape = _within_limit(shape)
     core = None if kind.core_hu is None else _random_core(shape, random)
     return Nodule(
         nodule_id=nodule_id,
@@ -108,6 +109,15 @@ def make_nodule(
         and not is_pleural
         and bool(random.random() < MALIGNANT_SHARE[surface]),
     )
+
+
+def _within_limit(shape: NoduleShape) -> NoduleShape:
+    """The shape, made smaller where its long diameter is above what is still a nodule."""
+    if 2 * shape.largest_reach_mm <= LARGEST_MM:
+        return shape
+    long, _ = shape.long_and_short_mm
+    on_pleura = 0.0 if shape.plane_normal is None else shape.plane_mm * shape.plane_normal
+    return shape.scaled(min(1.0, LARGEST_MM / long), shape.center_mm + on_pleura)
 
 
 def _pleura_height(is_pleural: bool, radius: float) -> float:

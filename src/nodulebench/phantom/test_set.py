@@ -3,8 +3,8 @@
 The folder is a bundle (tables, manifest, ``images/``) and holds ``nifdc.csv`` and ``luna16/`` too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,15 @@ from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nif
 from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.model.tables import CASES, Reference
 from nodulebench.model.volume import Volume
-from nodulebench.phantom.patient import SCANNER, Growth, Patient, follow_up, make_patient, stream
+from nodulebench.phantom.patient import (
+    SCANNER,
+    Growth,
+    NodulePlan,
+    Patient,
+    follow_up,
+    make_patient,
+    stream,
+)
 from nodulebench.phantom.scan import PhantomScan, nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.truth import geometry_columns, nodule_rows, nodule_tables, slice_rows
@@ -26,6 +34,26 @@ from nodulebench.phantom.vendors import Vendor, random_scanner, series_header
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
 FIRST_DAY = date(2024, 1, 8)
 FOLLOW_UP_DAYS = (90, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan:
+    """How all patients shall be scanned; what is None is left to chance."""
+
+    slice_thickness_mm: float | None = None
+    kernel: str | None = None
+    exposure_mas: float | None = None
+
+    def applied(self, scanner: Scanner) -> Scanner:
+        """The scanner with what is planned; slices as far apart as they are thick, if given."""
+        thickness = self.slice_thickness_mm
+        return replace(
+            scanner,
+            slice_thickness_mm=thickness or scanner.slice_thickness_mm,
+            slice_spacing_mm=thickness or scanner.slice_spacing_mm,
+            kernel=self.kernel or scanner.kernel,
+            exposure_mas=self.exposure_mas or scanner.exposure_mas,
+        )
 
 
 @dataclass(frozen=True)
@@ -44,25 +72,44 @@ class PhantomCase:
 
 
 def make_cases(
-    count: int, seed: int, *, matrix: int = 512, has_follow_up: bool = False
+    count: int,
+    seed: int,
+    *,
+    matrix: int = 512,
+    has_follow_up: bool = False,
+    scan_plan: ScanPlan | None = None,
 ) -> Iterator[PhantomCase]:
     """The scans of ``count`` patients, and of the same patients months later if asked for."""
+    plan = scan_plan or ScanPlan()
     for number in range(1, count + 1):
         patient = make_patient(seed, number)
-        yield _make_case(patient, 0, 0, (), matrix)
+        yield _make_case(patient, 0, 0, (), matrix, plan)
         if has_follow_up:
             days = int(stream(seed, number * 1000 + 1, SCANNER).integers(*FOLLOW_UP_DAYS))
             later, growth = follow_up(patient, days)
-            yield _make_case(later, 1, days, growth, matrix)
+            yield _make_case(later, 1, days, growth, matrix, plan)
+
+
+def make_case(
+    seed: int, number: int, *, matrix: int = 512, plans: Sequence[NodulePlan] | None = None
+) -> PhantomCase:
+    """The scan of one patient, with the nodules planned or some of every type in turn."""
+    return _make_case(make_patient(seed, number, plans), 0, 0, (), matrix)
 
 
 def _make_case(
-    patient: Patient, repeat: int, days: int, growth: tuple[Growth, ...], matrix: int
+    patient: Patient,
+    repeat: int,
+    days: int,
+    growth: tuple[Growth, ...],
+    matrix: int,
+    plan: ScanPlan = ScanPlan(),  # noqa: B008 - frozen
 ) -> PhantomCase:
     random = stream(patient.seed, patient.number * 1000 + repeat, SCANNER)
     chest = patient.chest
     half_width = chest.half_width + chest.wall_mm + chest.fat_mm
     vendor, scanner = random_scanner(random, matrix=matrix, half_width_mm=half_width)
+    scanner = plan.applied(scanner)
     position = np.round(random.uniform((-12, -12, -400), (12, 12, 200)), 1)
     case_id = f"phantom-{patient.number:04d}" + ("-follow-up" if repeat else "")
     day = FIRST_DAY + timedelta(days=days + 3 * patient.number)
@@ -83,7 +130,7 @@ def _make_case(
 
 def write_test_set(
     folder: Path,
-    cases: Iterator[PhantomCase],
+    cases: Iterable[PhantomCase],
     *,
     image_formats: Sequence[str] = ("metaimage",),
     has_masks: bool = True,

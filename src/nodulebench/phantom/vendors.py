@@ -32,7 +32,7 @@ VENDORS = (
         {"smooth": "SOFT", "standard": "STANDARD", "sharp": "LUNG", "edge": "BONE"},
         is_signed=True,
         rescale_intercept=-1024,
-        padding_hu=-2000,
+        padding_hu=-3024,
     ),
     Vendor(
         "siemens",
@@ -146,6 +146,7 @@ def series_header(
         contrast_agent="IODINE" if is_enhanced else "",
         is_signed=vendor.is_signed,
         rescale_intercept=vendor.rescale_intercept,
+        padding_hu=vendor.padding_hu,
         series_description=f"CHEST {scanner.slice_thickness_mm:g} {vendor.kernels[scanner.kernel]}",
         comment="Synthetic phantom, not a patient",
     )

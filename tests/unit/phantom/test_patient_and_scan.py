@@ -59,6 +59,14 @@ def test_patients_without_a_plan_have_all_types_between_them():
             assert 0.6 * low < nodule.shape.diameter_mm < 1.15 * high
 
 
+@pytest.mark.parametrize("surface", ["smooth", "lobulated", "spiculated"])
+@pytest.mark.parametrize("diameter_mm", [2.0, 30.0])
+def test_nodules_of_2_and_of_30_mm_have_about_their_size_and_none_is_longer(surface, diameter_mm):
+    (nodule,) = make_patient(8101, 1, [NodulePlan("solid", surface, None, diameter_mm)]).nodules
+    assert nodule.shape.diameter_mm == pytest.approx(diameter_mm, rel=0.15)
+    assert nodule.shape.long_and_short_mm[0] <= 30.001
+
+
 def test_isolated_nodules_lie_in_the_lung_and_pleural_ones_on_its_edge(patient):
     for nodule in patient.nodules:
         depth = -pleura_mm(patient.chest, surface_points(nodule.shape))

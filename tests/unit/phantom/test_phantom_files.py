@@ -3,7 +3,7 @@ import pytest
 
 from nodulebench.errors import InputError
 from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nifdc_csv, nifti
-from nodulebench.phantom.test_set import make_cases, write_test_set
+from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
 from nodulebench.phantom.vendors import VENDORS, random_scanner
 
 pytest.importorskip("pydicom")
@@ -104,3 +104,15 @@ def test_random_scanners_are_of_all_vendors():
     assert {scanner.kernel for _, scanner in drawn} == {"smooth", "standard", "sharp", "edge"}
     for vendor, scanner in drawn:
         assert scanner.padding_hu == vendor.padding_hu
+
+
+def test_a_scan_plan_sets_what_it_names_and_leaves_the_rest_to_chance():
+    (free,) = make_cases(1, 4, matrix=64)
+    plan = ScanPlan(slice_thickness_mm=7.0, exposure_mas=20.0)
+    (thick,) = make_cases(1, 4, matrix=64, scan_plan=plan)
+    assert (thick.scanner.slice_thickness_mm, thick.scanner.slice_spacing_mm) == (7.0, 7.0)
+    assert (thick.scanner.exposure_mas, thick.header.exposure_mas) == (20.0, 20)
+    assert thick.header.slice_thickness_mm == 7.0
+    assert thick.scan.volume.geometry.spacing_mm[2] == 7.0
+    assert (thick.scanner.kernel, thick.vendor) == (free.scanner.kernel, free.vendor)
+    assert thick.patient.chest == free.patient.chest
