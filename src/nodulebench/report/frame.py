@@ -9,9 +9,20 @@ from markupsafe import escape
 from nodulebench import __version__
 
 
-def framed(title: str, body: str, *, language: str = "en", version: str = __version__) -> str:
-    """A whole page around a body; nothing outside the file is ever loaded."""
-    script = asset("report.js")
+def framed(
+    title: str,
+    body: str,
+    *,
+    language: str = "en",
+    version: str = __version__,
+    style: str = "",
+    script: str | None = None,
+) -> str:
+    """A whole page around a body; nothing outside the file is ever loaded.
+
+    ``style`` comes after the report's own, ``script`` in place of it.
+    """
+    script = asset("report.js") if script is None else script
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -25,7 +36,8 @@ def framed(title: str, body: str, *, language: str = "en", version: str = __vers
             '<meta name="color-scheme" content="light dark">',
             f'<meta name="generator" content="NoduleBench {escape(version)}">',
             '<link rel="icon" href="data:,">',
-            f"<title>{escape(title)}</title>\n<style>{asset('report.css')}</style>\n</head>\n<body>",
+            f"<title>{escape(title)}</title>\n<style>{asset('report.css')}{style}</style>",
+            "</head>\n<body>",
             body,
             f"<script>{script}</script>\n</body>\n</html>\n",
         ]

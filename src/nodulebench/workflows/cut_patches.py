@@ -1,7 +1,5 @@
 """Images and an evaluation -> patches around nodules and marks, for the gallery of a report."""
 
-import struct
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from nodulebench.formats.png import png
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.volume import AIR_HU, Volume
 from nodulebench.report.gallery import SIDE_MM, Patch
@@ -107,15 +106,3 @@ def cut_views(volume: Volume, center_mm: FloatArray) -> tuple[Pixels, Pixels, Pi
         grey = np.clip((hu - low) / (high - low), 0, 1) * 255
         views.append(np.rint(grey).astype(np.uint8).reshape(len(steps), len(steps)))
     return views[0], views[1], views[2]
-
-
-def png(pixels: Pixels) -> bytes:
-    """A grey picture as a PNG file."""
-    height, width = pixels.shape
-    lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(pixels))
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts
-    )

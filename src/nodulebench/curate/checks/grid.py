@@ -1,0 +1,88 @@
+"""Series -> whether its slices have one grid: geometry said, one orientation, one pixel size."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nodulebench.curate.reason import Reason, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nodulebench.formats.dicom_slices import SliceHeader
+
+COSINE_TOLERANCE = 1e-3
+"""How far direction cosines may differ between slices: headers round them."""
+FIELD_OF_VIEW_TOLERANCE = 0.05
+"""How far pixel size times columns may be from the reconstruction diameter, as a share."""
+
+
+def no_geometry(subject: Subject) -> Reason | None:
+    """A slice does not say where it lies: no position, orientation or pixel size."""
+    names: dict[str, Callable[[SliceHeader], object]] = {
+        "position": lambda one: one.position_mm,
+        "orientation": lambda one: one.orientation,
+        "pixel size": lambda one: one.pixel_spacing_mm,
+    }
+    for name, value in names.items():
+        silent = [one.path for one in subject.series.slices if value(one) is None]
+        if silent:
+            return Reason(f"{len(silent)} slices have no {name}", tuple(dict.fromkeys(silent)))
+    sizes = [one.pixel_spacing_mm or (0.0,) for one in subject.series.slices]
+    if min(map(min, sizes)) <= 0:
+        return Reason("its pixels have no size")
+    return None
+
+
+def inconsistent_orientation(subject: Subject) -> Reason | None:
+    """Slices of one series are turned differently."""
+    usual = subject.series.orientation
+    if usual is None:
+        return None
+    turned = [
+        one.path
+        for one in subject.series.slices
+        if one.orientation is not None
+        and np.abs(np.array(one.orientation) - usual).max() > COSINE_TOLERANCE
+    ]
+    if not turned:
+        return None
+    total = len(subject.series.slices)
+    return Reason(f"{len(turned)} of {total} slices are turned differently", tuple(turned))
+
+
+def inconsistent_pixels(subject: Subject) -> Reason | None:
+    """Slices differ in rows, columns, bits or pixel size, or contradict their field of view."""
+    kinds: dict[str, Callable[[SliceHeader], object]] = {
+        "rows and columns": lambda one: (one.pixels.rows, one.pixels.columns),
+        "bits": lambda one: (one.pixels.bits_allocated, one.pixels.is_signed),
+        "pixel size": lambda one: (
+            one.pixel_spacing_mm and tuple(round(side, 5) for side in one.pixel_spacing_mm)
+        ),
+    }
+    for name, value in kinds.items():
+        counts = Counter(value(one) for one in subject.series.slices)
+        if len(counts) > 1:
+            usual, _ = counts.most_common(1)[0]
+            other = tuple(one.path for one in subject.series.slices if value(one) != usual)
+            found = " and ".join(f"{_plain(one)} ({count})" for one, count in counts.most_common(3))
+            return Reason(f"its slices differ in {name}: {found}", other)
+    return _contradiction(subject)
+
+
+def _contradiction(subject: Subject) -> Reason | None:
+    for one in subject.series.slices:
+        if one.field_of_view_mm is None or one.pixel_spacing_mm is None:
+            continue
+        seen = one.pixel_spacing_mm[1] * one.pixels.columns
+        if abs(seen - one.field_of_view_mm) > FIELD_OF_VIEW_TOLERANCE * one.field_of_view_mm:
+            return Reason(
+                f"{one.pixels.columns} columns of {one.pixel_spacing_mm[1]:g} mm are "
+                f"{seen:.0f} mm, but the image was reconstructed to {one.field_of_view_mm:.0f} mm"
+            )
+    return None
+
+
+def _plain(value: object) -> str:
+    return " x ".join(map(str, value)) if isinstance(value, tuple) else str(value)

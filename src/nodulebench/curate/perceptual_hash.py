@@ -1,0 +1,133 @@
+"""Coarse image -> a hash that stays nearly the same under re-reconstruction, cropping, rescaling.
+
+The chest is cut into levels of 5 mm and each level into cells of 10 mm around the middle of the
+lungs. A bit says whether a cell is darker than the mean of its neighbourhood: absolute HU, the
+scale of HU, the field of view and where the scan begins do not matter. Two hashes are compared at
+every shift along the body.
+"""
+
+import base64
+import binascii
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.curate.anatomy import best_threshold, find_lungs, thinned_out, two_levels
+from nodulebench.curate.image import CoarseArray
+from nodulebench.model.arrays import FloatArray
+
+LEVEL_MM = 5.0
+CELL_MM = 10.0
+CELLS = (20, 30)
+"""Cells from front to back and across: 200 x 300 mm."""
+FEWEST_LEVELS = 24
+"""Two scans are compared where they share at least this much of the body (12 cm)."""
+SHARED_PART = 0.6
+"""... and at least this part of the shorter one."""
+LEAST_LUNG_ML = 100.0
+
+BITS = CELLS[0] * CELLS[1]
+
+
+@dataclass(frozen=True)
+class PerceptualHash:
+    """One row of bits per level, from the feet to the head."""
+
+    bits: npt.NDArray[np.uint8]
+    """0 or 1; levels x cells."""
+
+    def to_text(self) -> str:
+        """As it stands in a list: number of levels and packed bits."""
+        packed = zlib.compress(np.packbits(self.bits).tobytes(), 9)
+        return f"1:{len(self.bits)}:{base64.b64encode(packed).decode()}"
+
+    @classmethod
+    def from_text(cls, text: str) -> "PerceptualHash":
+        """The hash that a text stands for.
+
+        Raises:
+            ValueError: if it is none of this version.
+        """
+        version, _, rest = text.partition(":")
+        levels, _, packed = rest.partition(":")
+        count = int(levels) * BITS
+        if version != "1" or not 0 < int(levels) < 10_000:
+            raise ValueError("not a perceptual hash of version 1")
+        try:
+            content = zlib.decompressobj().decompress(base64.b64decode(packed), count)
+        except (binascii.Error, zlib.error) as error:
+            raise ValueError("a damaged perceptual hash") from error
+        bits = np.unpackbits(np.frombuffer(content, dtype=np.uint8))[:count]
+        if len(bits) < count:
+            raise ValueError("a perceptual hash that was cut off")
+        return cls(bits.reshape(int(levels), BITS))
+
+
+def perceptual_hash(hu: CoarseArray, step_mm: FloatArray) -> PerceptualHash | None:
+    """The hash of an image; None where it shows no lung."""
+    few, few_step = thinned_out(hu, step_mm)
+    lungs = find_lungs(few, best_threshold(few))
+    if lungs.sum() * float(np.prod(few_step)) / 1000.0 < LEAST_LUNG_ML:
+        return None
+    _, row, column = (float(one.mean()) for one in lungs.nonzero())
+    air, tissue = two_levels(few)
+    scaled = np.clip((hu - np.float32(air)) * np.float32(1 / max(tissue - air, 1.0)), 0.0, 1.2)
+    cells = _levels(_cells(scaled, step_mm[1:], (row, column)), step_mm)
+    return PerceptualHash(_contrast(cells).reshape(len(cells), BITS))
+
+
+def similarity(one: PerceptualHash, other: PerceptualHash) -> float:
+    """The share of equal bits at the shift along the body that fits best; 0: nothing to compare."""
+    signs = [hash_.bits.astype(np.float32) * 2 - 1 for hash_ in (one, other)]
+    table = signs[0] @ signs[1].T / BITS
+    fewest = max(FEWEST_LEVELS, SHARED_PART * min(table.shape))
+    best = -1.0
+    rows, columns = table.shape
+    for shift in range(-rows + 1, columns):
+        line = np.diagonal(table, shift)
+        if len(line) >= fewest:
+            best = max(best, float(line.mean()))
+    return (best + 1) / 2
+
+
+def _levels(cells: CoarseArray, step_mm: FloatArray) -> CoarseArray:
+    """Means over 5 mm of the body."""
+    slices, between = len(cells), float(step_mm[0])
+    count = max(1, round(slices * between / LEVEL_MM))
+    edges: FloatArray = np.minimum(np.arange(count + 1.0) * LEVEL_MM / between, float(slices))
+    weight = _overlap(edges[:-1], edges[1:], slices, goes_on=False)
+    levels: CoarseArray = np.tensordot(weight, cells, axes=(1, 0))
+    return levels
+
+
+def _cells(image: CoarseArray, step_mm: FloatArray, middle: tuple[float, float]) -> CoarseArray:
+    """Means over cells around the middle of the lungs; the edge of the image goes on outside."""
+    result = image
+    for axis, (count, step, center) in enumerate(zip(CELLS, step_mm, middle, strict=True), start=1):
+        edges: FloatArray = (np.arange(count + 1.0) - count / 2) * (CELL_MM / float(step))
+        edges += center + 0.5
+        weight = _overlap(edges[:-1], edges[1:], result.shape[axis], goes_on=True)
+        result = np.moveaxis(np.tensordot(result, weight, axes=(axis, 1)), -1, axis)
+    return result
+
+
+def _overlap(low: FloatArray, high: FloatArray, length: int, *, goes_on: bool) -> CoarseArray:
+    """The share that each of ``length`` unit steps has in each interval."""
+    first, last = np.arange(length, dtype=np.float64), np.arange(1.0, length + 1)
+    if goes_on:
+        first[0], last[-1] = -1e9, 1e9
+    shared = np.minimum(high[:, None], last) - np.maximum(low[:, None], first)
+    weight = np.clip(shared, 0.0, None)
+    whole = weight.sum(axis=1, keepdims=True)
+    shares: CoarseArray = (weight / np.where(whole > 0, whole, 1.0)).astype(np.float32)
+    return shares
+
+
+def _contrast(cells: CoarseArray) -> npt.NDArray[np.uint8]:
+    """Which cells are darker than the mean of their neighbourhood."""
+    from scipy import ndimage
+
+    around = ndimage.uniform_filter(cells, size=3, mode="nearest")
+    return (cells < around).astype(np.uint8)
