@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
 from nodulebench.match.pairs import unroll
 from nodulebench.match.scene import NEGLIGIBLE_MM
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.contour import read_contours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,38 +34,10 @@ def read_outlines(text: pl.Series) -> Outlines:
     Raises:
         InputError: for each text that is not a list of points.
     """
-    points = (
-        text.rename("outline")
-        .to_frame()
-        .with_row_index("row")
-        .with_columns(pl.col("outline").str.strip_chars(" ;"))
-        .filter(pl.col("outline") != "")
-        .with_columns(pl.col("outline").str.split(";").alias("point"))
-        .explode("point")
-        .with_columns(pl.col("point").str.strip_chars().str.splitn(" ", 2).alias("xy"))
-        .unnest("xy")
-        .with_columns(
-            pl.col("field_0").cast(pl.Float64, strict=False).alias("x"),
-            pl.col("field_1").str.strip_chars().cast(pl.Float64, strict=False).alias("y"),
-        )
-    )
-    is_number = pl.col("x").is_finite().fill_null(False) & pl.col("y").is_finite().fill_null(False)
-    wrong = points.filter(~is_number)
-    if wrong.height:
-        raise InputError(
-            Problem(
-                f"outline '{outline[:60]}'",
-                "is not a list of points.",
-                "Write it as 'x y;x y;...' in millimetres.",
-            )
-            for outline in wrong["outline"].unique(maintain_order=True)
-        )
-    corners = np.bincount(points["row"].to_numpy(), minlength=len(text)).astype(np.int64)
+    points = read_contours(text)
+    corners = np.bincount(points.outline, minlength=len(text)).astype(np.int64)
     return Outlines(
-        first=np.cumsum(corners) - corners,
-        corners=corners,
-        x=points["x"].to_numpy(),
-        y=points["y"].to_numpy(),
+        first=np.cumsum(corners) - corners, corners=corners, x=points.x_mm, y=points.y_mm
     )
 
 

@@ -5,56 +5,10 @@ gives *outside pixels*: the centres of the first pixels outside the nodule, so t
 they enclose, without themselves.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """The points of many outlines, one after the other."""
-
-    outline: IntArray
-    """Which outline a point belongs to, ascending."""
-    x_mm: FloatArray
-    y_mm: FloatArray
-
-
-def drawn_points(contours: pl.Series) -> Points:
-    """The points that texts 'x y;x y;...' describe.
-
-    Raises:
-        InputError: for each text that is not a list of points.
-    """
-    points = (
-        pl.DataFrame({"contour": contours})
-        .with_row_index("outline")
-        .select("outline", pl.col("contour").str.strip_chars(" ;").str.split(";").alias("point"))
-        .explode("point", keep_nulls=True)
-        .with_columns(pl.col("point").str.strip_chars().str.split_exact(" ", 1).alias("xy"))
-        .unnest("xy")
-        .with_columns(pl.col("field_0", "field_1").str.strip_chars().cast(pl.Float64, strict=False))
-    )
-    is_point = pl.col("field_0").is_finite() & pl.col("field_1").is_finite()
-    wrong = points.filter(~is_point.fill_null(False))["outline"].unique(maintain_order=True)
-    if len(wrong):
-        raise InputError(
-            Problem(
-                f"outline '{(contours[row] or '')[:60]}'",
-                "is not a list of points.",
-                "Write it as 'x y;x y;...' in millimetres.",
-            )
-            for row in wrong
-        )
-    return Points(
-        points["outline"].cast(pl.Int64).to_numpy(),
-        points["field_0"].to_numpy(),
-        points["field_1"].to_numpy(),
-    )
 
 
 def contour_texts(outline: IntArray, x_mm: FloatArray, y_mm: FloatArray) -> pl.DataFrame:

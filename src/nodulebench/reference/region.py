@@ -9,9 +9,10 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.contour import Points, read_contours
 from nodulebench.model.findings import Readings
 from nodulebench.model.geometry import Geometry, geometries
-from nodulebench.model.outline import Points, drawn_points, enclosed_pixels, polygon_pixels
+from nodulebench.model.outline import enclosed_pixels, polygon_pixels
 
 _MOST_NAMED = 5
 
@@ -70,7 +71,7 @@ def outlines_of(readings: Readings, places: list[Geometry | None]) -> Outlines:
     rows = _joined(readings)
     case = rows["case"].cast(pl.Int64).to_numpy()
     _refuse_unplaced(readings, np.unique(case), places)
-    points = drawn_points(rows["contour"])
+    points = read_contours(rows["contour"], allows_none=False)
     point_case = case[points.outline]
     slice_index = rows["slice_index"].to_numpy()
     z_mm = rows["z_mm"].to_numpy().astype(np.float64).copy()
