@@ -1,0 +1,86 @@
+"""nodulebench receive: take DICOM series from a PACS, by C-STORE or DICOMweb."""
+
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+
+@click.group("receive")
+def command() -> None:
+    """Take DICOM series from a PACS: listen for C-STORE, or fetch by DICOMweb."""
+
+
+@command.command("listen")
+@click.option("--port", default=11112, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--title", default="NODULEBENCH", show_default=True, help="Our AE title.")
+@click.option("--from", "callers", multiple=True, help="AE title that may send; repeat for more.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--out", required=True, type=FILE, help="Folder for the series.")
+def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path) -> None:
+    r"""Listen until stopped (Ctrl-C); every series gets a folder under OUT.
+
+    \b
+    nodulebench receive listen --from HOSPITAL_PACS --host 192.0.2.10 --out incoming/
+    """
+    from nodulebench.curate.listen import listening
+
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
+    told = lambda text: click.echo(f"warning: {text}", err=True)  # noqa: E731
+    with listening(out, port=port, title=title, callers=callers, host=host, told=told) as at:
+        who = ", ".join(callers) or "anyone"
+        click.echo(f"{title} listens on {host}:{at} for {who}; stop with Ctrl-C")
+        stop.wait()
+    click.echo(f"{sum(1 for _ in out.glob('*/*.dcm')):,} objects in {out}")
+
+
+@command.command("fetch")
+@click.argument("url")
+@click.option("--series", "uids", multiple=True, help="Series UID; repeat for more.")
+@click.option("--filter", "filters", multiple=True, help="Attribute=value, as PatientID=17.")
+@click.option("--list", "is_list", is_flag=True, help="Only list the CT series.")
+@click.option("--token-file", type=FILE, help="File with a bearer token.")
+@click.option("--out", type=FILE, help="Folder for the series.")
+def fetch(
+    url: str,
+    uids: tuple[str, ...],
+    filters: tuple[str, ...],
+    is_list: bool,
+    token_file: Path | None,
+    out: Path | None,
+) -> None:
+    r"""Fetch CT series from the DICOMweb server at URL.
+
+    \b
+    nodulebench receive fetch https://pacs.example/dicom-web --list
+    nodulebench receive fetch https://pacs.example/dicom-web --filter StudyDate=20260101- --out in/
+    """
+    from nodulebench.curate.fetch import connect, fetch_series, list_series
+    from nodulebench.errors import InputError, Problem
+
+    if out is None and not is_list:
+        raise click.UsageError("give --out, or --list")
+    pairs = dict(one.partition("=")[::2] for one in filters)
+    if not all(pairs.values()):
+        raise click.UsageError("a filter is Attribute=value")
+    token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
+    client = connect(url, {"Authorization": f"Bearer {token}"} if token else None)
+    found = [one for one in list_series(client, pairs) if not uids or one.series_uid in uids]
+    missing = set(uids) - {one.series_uid for one in found}
+    if missing:
+        raise InputError(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
+    for one in found:
+        click.echo(f"{one.series_uid}  {one.instances or '?':>5} objects  {one.description}")
+    if is_list or out is None:
+        return
+    for one in found:
+        with click.progressbar(
+            fetch_series(client, one, out), length=one.instances, label=one.series_uid[-20:]
+        ) as paths:
+            count = sum(1 for _ in paths)
+        click.echo(f"wrote {out / one.series_uid}: {count} objects")
