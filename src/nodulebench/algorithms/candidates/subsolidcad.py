@@ -1,0 +1,77 @@
+"""SubsolidCAD: regions of a density between lung and soft tissue (Jacobs et al. 2014).
+
+Ground-glass and part-solid nodules are such regions; so are the rims of vessels and of the pleura,
+whose voxels are half vessel, half lung. An opening takes thin rims away, the score ranks what is
+left by size and compactness.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.cores import Parts, all_parts, parts_of
+from nodulebench.algorithms.morphology import dilated, eroded
+from nodulebench.algorithms.regions import find_regions
+from nodulebench.model.arrays import BoolArray
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every parameter, from the paper or chosen."""
+
+    lowest_hu: float = -750.0
+    """Paper: below it is lung."""
+    highest_hu: float = -300.0
+    """Paper: above it is solid."""
+    opening_voxels: float = 3.0
+    """Paper: diameter of the ball of the opening."""
+    smallest_mm3: float = 34.0
+    """Paper: smaller regions are dropped (a ball of 4 mm; the paper's reason speaks of 5 mm)."""
+    voxel_mm: float = 1.0
+    """Open: cubes, so that the ball of the opening is one in thick slices too."""
+    sigma_voxels: float = 0.5
+    """Open: smoothing against noise of thin slices, which frays the mask."""
+    thinning_mm: tuple[float, ...] = (2.0, 3.0, 4.0, 5.0)
+    """Open: depths at which parts of a region joined by rims of vessels are looked for."""
+    apart_mm: float = 3.0
+    """Open: a part nearer than this to the centre of its region is no candidate of its own."""
+    least_compactness: float = 0.5
+    """Open: longer or more ragged regions are rims of vessels and of the pleura (a ball has 1)."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Candidates with compactness squared times radius (mm) as score."""
+    cubes = chest.resampled(settings.voxel_mm)
+    step = settings.voxel_mm
+    regions = _large_regions(_opened(cubes, settings), settings)
+    levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
+    parts: Parts = all_parts(levels, settings.apart_mm / step)
+    parts = parts.where(parts.compactness >= settings.least_compactness)
+    score = parts.compactness**2 * parts.radius * step
+    return Candidates(cubes.to_world(parts.center), score, 2.0 * parts.radius * step)
+
+
+def _opened(cubes: Chest, settings: Settings) -> BoolArray:
+    """The density mask within the lungs, opened."""
+    from scipy import ndimage
+
+    hu = cubes.hu.astype(np.float32, copy=False)
+    if settings.sigma_voxels > 0:
+        hu = ndimage.gaussian_filter(hu, settings.sigma_voxels)
+    mask: BoolArray = (hu >= settings.lowest_hu) & (hu <= settings.highest_hu) & cubes.lungs.mask
+    reach = (settings.opening_voxels - 1.0) / 2.0
+    return dilated(eroded(mask, reach, np.ones(3)), reach, np.ones(3))
+
+
+def _large_regions(mask: BoolArray, settings: Settings) -> BoolArray:
+    """The regions of a mask that are large enough."""
+    regions = find_regions(mask)
+    large = regions.kept(regions.size * settings.voxel_mm**3 >= settings.smallest_mm3)
+    result = np.zeros_like(mask)
+    result[tuple(large.place.T)] = True
+    return result

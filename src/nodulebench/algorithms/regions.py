@@ -1,0 +1,124 @@
+"""Mask -> its connected regions and what is measured of each: size, centre, mean values, spread."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+
+FACES, CORNERS = 1, 3
+"""Voxels are connected if they share a face; a face, an edge or a corner."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The voxels of all regions, one after the other as they lie in the image."""
+
+    place: IntArray
+    """n x 3: slice, row, column of each voxel."""
+    number: IntArray
+    """The region of each voxel, from 0."""
+    count: int
+
+    @cached_property
+    def size(self) -> FloatArray:
+        """Voxels of each region."""
+        return np.bincount(self.number, minlength=self.count).astype(np.float64)
+
+    @cached_property
+    def center(self) -> FloatArray:
+        """Centre of mass of each region, in voxels."""
+        return np.stack([self.mean(self.place[:, axis]) for axis in range(3)], axis=1)
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Root mean square distance of a region's voxels from its centre, in voxels."""
+        apart = self.place - self.center[self.number]
+        return np.sqrt(self.mean((apart**2).sum(axis=1)))
+
+    def mean(self, values: npt.NDArray[np.generic]) -> FloatArray:
+        """The mean of a value per voxel over each region."""
+        total = np.bincount(self.number, values, minlength=self.count)
+        average: FloatArray = total / np.maximum(self.size, 1.0)
+        return average
+
+    def highest(self, values: npt.NDArray[np.generic]) -> FloatArray:
+        """The largest of a value per voxel in each region."""
+        result = np.full(self.count, -np.inf)
+        np.maximum.at(result, self.number, values.astype(np.float64))
+        return result
+
+    def of(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        """An image's value at each voxel."""
+        values: npt.NDArray[np.generic] = image[tuple(self.place.T)]
+        return values
+
+    def kept(self, which: BoolArray) -> "Regions":
+        """Some of the regions, numbered anew in their order."""
+        is_kept = which[self.number]
+        renumbered = np.cumsum(which) - 1
+        return Regions(
+            self.place[is_kept], renumbered[self.number[is_kept]], int(np.count_nonzero(which))
+        )
+
+    def united(self, group: IntArray) -> "Regions":
+        """Regions with the same group become one; groups count from 0."""
+        return Regions(self.place, group[self.number], int(group.max(initial=-1)) + 1)
+
+
+def find_regions(mask: BoolArray, connectivity: int = FACES) -> Regions:
+    """The connected regions of a mask, in the order of their first voxels."""
+    from scipy import ndimage
+
+    structure = ndimage.generate_binary_structure(3, connectivity)
+    labels, count = ndimage.label(mask, structure)
+    flat = np.flatnonzero(labels)
+    place = np.stack(np.unravel_index(flat, mask.shape), axis=1)
+    return Regions(place.astype(np.int64), labels.ravel()[flat].astype(np.int64) - 1, int(count))
+
+
+def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> IntArray:
+    """Merge points that are at most ``distance`` apart, again and again, until none are.
+
+    The two nearest go first; a merged point lies at the centre of mass of its parts.
+
+    Returns:
+        The group of each point, numbered from 0 in the order of their first points.
+    """
+    from scipy.spatial import cKDTree
+
+    group = np.arange(len(center))
+    places, weights = center.copy(), weight.copy()
+    alive = np.arange(len(center))
+    while len(alive) > 1:
+        found, ranked = cKDTree(places[alive]).query(places[alive], k=2)
+        apart, near = np.asarray(found)[:, 1], _other(np.asarray(ranked))
+        is_pair = (near[near] == np.arange(len(alive))) & (apart <= distance)
+        is_pair &= np.arange(len(alive)) < near
+        if not is_pair.any():
+            nearest = int(np.argmin(apart))
+            if apart[nearest] > distance:
+                break
+            # equal distances in a ring: nobody is the nearest of its nearest
+            near[near[nearest]] = nearest
+            is_pair[min(nearest, near[nearest])] = True
+        first, second = alive[is_pair], alive[near[is_pair]]
+        total = weights[first] + weights[second]
+        share = (weights[second] / total)[:, None]
+        places[first] += share * (places[second] - places[first])
+        weights[first] = total
+        leads_to = np.arange(len(center))
+        leads_to[second] = first
+        group = leads_to[group]
+        alive = np.setdiff1d(alive, second)
+    _, numbered = np.unique(group, return_inverse=True)
+    return numbered.astype(np.int64)
+
+
+def _other(near: npt.NDArray[np.generic]) -> IntArray:
+    """Of the two nearest points the one that is not the point itself (points may coincide)."""
+    itself = np.arange(len(near))
+    other: IntArray = np.where(near[:, 1] == itself, near[:, 0], near[:, 1]).astype(np.int64)
+    return other
