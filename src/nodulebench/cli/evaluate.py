@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.show import print_evaluation
+from nodulebench.cli.vault_options import vault_options
 
 FILE = click.Path(path_type=Path)
 
@@ -20,6 +21,9 @@ FILE = click.Path(path_type=Path)
 @click.option("--candidates", type=FILE, help="Candidate list whose scores are judged.")
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
+@vault_options
+@click.option("--as", "person", help="On a sealed set: who you are in its policy.")
+@click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", hidden=True)
 def command(
     marks: tuple[Path, ...],
@@ -32,13 +36,40 @@ def command(
     candidates: Path | None,
     bootstraps: int | None,
     seed: int | None,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    person: str | None,
+    developer: str | None,
     engine: str,  # noqa: ARG001 - one engine so far; scripts may name it
 ) -> None:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
     \b
     nodulebench evaluate my_marks.csv --reference luna16/ --protocol luna16 --out result/
+    nodulebench evaluate my_marks.csv --reference sealed/ --plan plan.json \
+        --as "Bo" --developer "Example Ltd" --vault-key vault.key --out feedback/
     """
+    if person is not None or developer is not None:
+        from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
+
+        if series or cases or candidates or len(marks) != 1 or not person or not developer:
+            raise click.UsageError(
+                "a sealed set takes one submission, --as and --developer, and no list of cases"
+            )
+        evaluate_on_sealed(
+            marks[0],
+            reference,
+            vault_key=vault_key,
+            passphrase_file=passphrase_file,
+            person=person,
+            developer=developer,
+            protocol=protocol,
+            plan=plan,
+            bootstraps=bootstraps,
+            seed=seed,
+            out=out,
+        )
+        return
     from nodulebench.workflows.evaluate_files import evaluate_files
 
     evaluation, written = evaluate_files(

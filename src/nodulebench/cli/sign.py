@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.cli.vault_options import first_line
 
 FILE = click.Path(path_type=Path)
 
@@ -38,7 +38,7 @@ def command(
         raise click.UsageError("give either DIR and --key, or --new-key")
     from nodulebench.formats import signature
 
-    passphrase = "" if passphrase_file is None else _first_line(passphrase_file)
+    passphrase = "" if passphrase_file is None else first_line(passphrase_file)
     if new_key is not None:
         if ask_passphrase and not passphrase:
             passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
@@ -53,13 +53,3 @@ def command(
         signed = signature.sign_folder(folder, key, passphrase=passphrase, by=by)
         click.echo(f"signed {folder} at {signed.at}")
         click.echo(f"key {signed.key}")
-
-
-def _first_line(path: Path) -> str:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
-    if not lines or not lines[0]:
-        raise InputError(Problem(str(path), "has no passphrase in its first line."))
-    return lines[0]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench import __version__
+from nodulebench.cli.vault_options import secret_from, vault_options
+from nodulebench.errors import InputError
 
 if TYPE_CHECKING:
     from nodulebench.workflows.verify import Recomputed, Verification
@@ -23,6 +25,11 @@ FILE = click.Path(path_type=Path)
 @click.option("--series", type=FILE, help="The list of cases, if one was given.")
 @click.option("--cases", type=FILE, help="The table of cases, if one was given.")
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
+@vault_options
+@click.option(
+    "--anchor", "anchors", type=FILE, multiple=True, help="Anchor of a sealed set's log; repeat."
+)
+@click.option("--images", type=FILE, help="Where the images are that a bundle only lists.")
 def command(
     folder: Path,
     public_key: Path | None,
@@ -31,21 +38,41 @@ def command(
     series: Path | None,
     cases: Path | None,
     candidates: Path | None,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    anchors: tuple[Path, ...],
+    images: Path | None,
 ) -> int:
     r"""Recompute every number in DIR, and say what differs, one line each.
 
     The files have to be as the manifest lists them, the numbers as the tables in DIR give them,
-    and the signature, if there is one, has to hold.
+    and the signature, if there is one, has to hold. Of a sealed test set the log is checked too.
 
     \b
     nodulebench verify result/
     nodulebench verify result/ --public-key key.pub.pem
     nodulebench verify result/ --reference luna16/ --marks my_marks.csv
+    nodulebench verify sealed/ --public-key key.pub.pem --anchor lung-2026a.anchor
     """
     if (reference is None) != (not marks) or (
         reference is None and (series or cases or candidates)
     ):
         raise click.UsageError("--reference and --marks go together; other files go with them")
+    from nodulebench.workflows.sealed_set import is_sealed
+
+    if is_sealed(folder):
+        from nodulebench.cli.show_sealed import print_check
+        from nodulebench.workflows.verify_sealed import verify_sealed
+
+        secret = secret_from(vault_key, passphrase_file)
+        checked = verify_sealed(folder, public_key=public_key, secret=secret, anchors=anchors)
+        print_check(checked, folder)
+        return 0 if checked.is_good else 1
+    if images is not None:
+        from nodulebench.workflows.bundle_files import image_problems
+
+        if problems := image_problems(folder, images):
+            raise InputError(problems)
     from nodulebench.workflows.verify import Originals, verify_folder
 
     originals = (

@@ -1,18 +1,22 @@
 """A bundle, the form in which we keep a test set: tables and a manifest of their digests."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.formats.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.formats.boxes import refuse_unlisted
-from nodulebench.formats.digest import file_digest
+from nodulebench.formats.digest import bytes_digest, file_digest
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import read_json, write_json
-from nodulebench.formats.table_file import read_table
+from nodulebench.formats.json_text import parse_json, write_json
+from nodulebench.formats.table_file import read_parquet
+from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES, Reference
 
 SCHEMA = "nodulebench/bundle@1"
@@ -25,19 +29,39 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
 
     With ``cases``, the test set has these cases instead of its own.
     """
-    manifest = _read_manifest(folder)
-    _verify(folder, manifest["files"])
-    own_cases = read_table(folder / _CASES, CASES)
-    nodules = read_table(folder / _NODULES, NODULES)
-    has_slices = _SLICES in manifest["files"]
-    known = own_cases if cases is None else cases
-    refuse_unlisted(nodules["case_id"], known, folder.name)
-    return Reference(
+    tables = folder / PAYLOAD if is_bag(folder) else folder
+    names = (MANIFEST, _CASES, _NODULES, _SLICES)
+    files = {name: (tables / name).read_bytes() for name in names if (tables / name).is_file()}
+    reference = reference_from(files, tables)
+    if cases is None:
+        return reference
+    refuse_unlisted(reference.nodules["case_id"], cases, folder.name)
+    return replace(reference, cases=cases)
+
+
+def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
+    """A test set from the contents of its bundle's files, wherever they came from.
+
+    Args:
+        files: name -> content.
+        folder: the bundle, for messages; nothing is read from it.
+
+    Raises:
+        InputError: if a table is missing, or is not as the manifest says.
+    """
+    manifest = _read_manifest(files, folder)
+    _verify(files, manifest["files"], folder)
+    nodules = _table(files[_NODULES], NODULES, folder / _NODULES)
+    reference = Reference(
         name=manifest["name"],
-        cases=known,
+        cases=_table(files[_CASES], CASES, folder / _CASES),
         nodules=nodules,
-        slices=read_table(folder / _SLICES, NODULE_SLICES) if has_slices else None,
+        slices=_table(files[_SLICES], NODULE_SLICES, folder / _SLICES)
+        if _SLICES in files
+        else None,
     )
+    refuse_unlisted(nodules["case_id"], reference.cases, folder.name)
+    return reference
 
 
 def write_reference(reference: Reference, folder: Path) -> None:
@@ -60,9 +84,11 @@ def write_reference(reference: Reference, folder: Path) -> None:
         (folder / _SLICES).unlink(missing_ok=True)  # those of an older bundle in the same place
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
     file = folder / MANIFEST
-    manifest = read_json(file)
+    if MANIFEST not in files:
+        raise InputError(Problem(str(file), "is not there."))
+    manifest = parse_json(files[MANIFEST], file)
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         found = manifest.get("schema") if isinstance(manifest, dict) else None
         raise InputError(
@@ -77,16 +103,16 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _verify(folder: Path, digests: dict[str, Any]) -> None:
+def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -> None:
     """Refuse a bundle whose tables are missing, unlisted or not as they were written."""
     problems = []
     for name in (_CASES, _NODULES, _SLICES):
         file = folder / name
-        if name not in digests and (name != _SLICES or file.exists()):
+        if name not in digests and (name != _SLICES or name in files):
             problems.append(Problem(str(file), "is not listed in the manifest."))
-        elif name in digests and not file.is_file():
+        elif name in digests and name not in files:
             problems.append(Problem(str(file), "is listed in the manifest, but is not there."))
-        elif name in digests and file_digest(file) != digests[name]:
+        elif name in digests and bytes_digest(files[name]) != digests[name]:
             problems.append(
                 Problem(
                     str(file),
@@ -98,7 +124,18 @@ def _verify(folder: Path, digests: dict[str, Any]) -> None:
         raise InputError(problems)
 
 
+def _table(content: bytes, schema: TableSchema, file: Path) -> pl.DataFrame:
+    return schema.conform(read_parquet(file, content), file.name)
+
+
 def _refuse(glimpse: Glimpse) -> str:
+    if glimpse.kind == "folder" and DECLARATION in glimpse.names:
+        has_tables = all((glimpse.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
+        return (
+            ""
+            if has_tables
+            else f"no tables in {PAYLOAD}/; a sealed set needs --as, --developer and its secret"
+        )
     return glimpse.is_not("folder") or glimpse.lacks(MANIFEST, _CASES, _NODULES)
 
 

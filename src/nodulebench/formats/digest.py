@@ -20,6 +20,11 @@ def file_digest(path: Path) -> str:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def bytes_digest(content: bytes) -> str:
+    """The digest of some bytes."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
 def table_digest(*tables: pl.DataFrame | None) -> str:
     """The digest of tables' contents, whatever file they came from.
 

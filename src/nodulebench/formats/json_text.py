@@ -26,6 +26,11 @@ def read_json(path: Path) -> Any:
     """
     with open_bytes(path) as file:
         content = file.read(_MOST_BYTES + 1)
+    return parse_json(content, path)
+
+
+def parse_json(content: bytes, path: Path) -> Any:
+    """The value that the bytes of a JSON file hold; see ``read_json``."""
     if len(content) > _MOST_BYTES:
         raise InputError(
             Problem(str(path), f"is larger than {_MOST_BYTES >> 30} GB.", "Write a file per case.")

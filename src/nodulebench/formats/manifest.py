@@ -1,7 +1,7 @@
 """Folder <-> its manifest: the SHA-256 of every file, so that a changed file is found and named."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -97,13 +97,23 @@ def listed_files(folder: Path) -> set[str]:
         return set()
 
 
-def manifest_problems(folder: Path) -> list[Problem]:
-    """The files of a folder that were changed, removed or added since its manifest was written."""
+def manifest_problems(
+    folder: Path, is_apart: Callable[[str], bool] = lambda _: False
+) -> list[Problem]:
+    """The files of a folder that were changed, removed or added since its manifest was written.
+
+    Args:
+        folder: a folder with a manifest.
+        is_apart: which files may have been added since; something else answers for them.
+    """
     try:
         listed = read_manifest(folder).files
     except InputError as error:
         return list(error.problems)
-    return [*_listed_problems(folder, listed), *_unlisted_problems(folder, listed)]
+    return [
+        *_listed_problems(folder, listed),
+        *_unlisted_problems(folder, listed, is_apart),
+    ]
 
 
 def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
@@ -118,9 +128,11 @@ def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
             )
 
 
-def _unlisted_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
+def _unlisted_problems(
+    folder: Path, listed: dict[str, str], is_apart: Callable[[str], bool]
+) -> Iterator[Problem]:
     for name in _files_in(folder):
-        if name not in listed:
+        if name not in listed and not is_apart(name):
             yield Problem(
                 str(folder / name),
                 f"is not listed in {MANIFEST}: it was added after the folder was written.",

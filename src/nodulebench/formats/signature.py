@@ -17,6 +17,7 @@ from nodulebench.formats.folder import staged_file
 from nodulebench.formats.manifest import (
     MANIFEST,
     SIGNATURE,
+    Manifest,
     Signed,
     manifest_problems,
     read_manifest,
@@ -109,12 +110,24 @@ def sign_folder(
     problems = manifest_problems(folder)
     if problems:
         raise InputError(problems)
+    return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
+
+
+def sign_manifest(
+    folder: Path,
+    manifest: Manifest,
+    key: Path,
+    *,
+    passphrase: str = "",
+    by: str = "",
+    at: datetime | None = None,
+) -> Signed:
+    """Write a manifest whose digests were just computed into a folder, signed; see sign_folder."""
     private = _private_key(key, passphrase)
     time = (at or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
     public = private.public_key()
     signed = Signed(time, by, _key_digest(public), public.public_bytes_raw().hex())
-    manifest = replace(read_manifest(folder), signed=signed)
-    content = manifest.to_bytes()
+    content = replace(manifest, signed=signed).to_bytes()
     with staged_file(folder / SIGNATURE) as stage:
         stage.write_bytes(private.sign(content))
     with staged_file(folder / MANIFEST) as stage:
@@ -158,6 +171,27 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
             )
         )
     return Signature(manifest.signed, known is not None)
+
+
+def sign_bytes(content: bytes, key: Path, passphrase: str = "") -> bytes:
+    """The raw signature of some bytes.
+
+    Raises:
+        InputError: if the key cannot be used.
+    """
+    return _private_key(key, passphrase).sign(content)
+
+
+def is_signature_of(content: bytes, signature: bytes, public_key: Path) -> bool:
+    """Whether a raw signature of some bytes was made with the private key of this public one."""
+    key = _public_key(public_key)
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        key.verify(signature, content)
+    except InvalidSignature:
+        return False
+    return True
 
 
 def _missing(folder: Path, signed: Signed | None) -> Problem:

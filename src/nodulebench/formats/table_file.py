@@ -1,5 +1,6 @@
 """One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
 
+from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -53,14 +54,18 @@ def read_cases(path: Path) -> pl.DataFrame:
     return read_table(path, CASES)
 
 
-def read_parquet(path: Path) -> pl.DataFrame:
+def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
     """A Parquet file as it is, whatever its columns.
+
+    Args:
+        path: the file.
+        content: its bytes, where they are already in memory; nothing is then read.
 
     Raises:
         InputError: if it is damaged or not there.
     """
     try:
-        return pl.read_parquet(path, glob=False)
+        return pl.read_parquet(path if content is None else BytesIO(content), glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(

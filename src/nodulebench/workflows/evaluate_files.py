@@ -56,12 +56,7 @@ def evaluate_files(
     Returns:
         The evaluation and the files written.
     """
-    frozen = None if plan is None else _read_plan(plan, protocol, bootstraps, seed)
-    chosen = (
-        with_options(load_protocol(protocol or "luna16"), bootstraps=bootstraps, seed=seed)
-        if frozen is None
-        else frozen.protocol
-    )
+    chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed)
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
@@ -75,6 +70,21 @@ def evaluate_files(
 
         evaluation = evaluated_under(frozen, evaluation)
     return evaluation, [] if out is None else write_evaluation(evaluation, out)
+
+
+def choose_protocol(
+    protocol: str | None,
+    plan: Path | None,
+    *,
+    bootstraps: int | None = None,
+    seed: int | None = None,
+) -> "tuple[TestProtocol, TestPlan | None]":
+    """The protocol of a test, and its frozen plan where there is one."""
+    if plan is not None:
+        frozen = _read_plan(plan, protocol, bootstraps, seed)
+        return frozen.protocol, frozen
+    named = load_protocol(protocol or "luna16")
+    return with_options(named, bootstraps=bootstraps, seed=seed), None
 
 
 def _read_plan(

@@ -1,0 +1,51 @@
+"""nodulebench bundle: a test set as a folder with images, datasheet and digests of every file."""
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("bundle")
+@click.argument("reference", type=FILE)
+@click.option("--out", required=True, type=FILE, help="New folder.")
+@click.option("--images", type=FILE, help="Folder of images, named by case.")
+@click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
+@click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
+@click.option("--datasheet", type=FILE, help="What people say of the set, TOML.")
+def command(
+    reference: Path,
+    out: Path,
+    images: Path | None,
+    list_images: bool,
+    cases: Path | None,
+    datasheet: Path | None,
+) -> None:
+    r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
+
+    \b
+    nodulebench bundle luna16/ --images scans/ --datasheet datasheet.toml --out lung-2026a
+    nodulebench verify lung-2026a
+    """
+    from nodulebench.workflows.bundle_files import write_bundle
+
+    made = write_bundle(
+        reference,
+        out,
+        images=images,
+        is_copied=not list_images,
+        cases=cases,
+        answers=datasheet,
+    )
+    click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
+    print_gaps(made.gaps)
+    if made.without_images:
+        shown = ", ".join(made.without_images[:5])
+        click.echo(f"warning: {len(made.without_images)} case(s) without images: {shown}", err=True)
+
+
+def print_gaps(gaps: tuple[str, ...]) -> None:
+    """Say what the datasheet does not."""
+    if gaps:
+        click.echo(f"datasheet   {len(gaps)} question(s) without an answer: {', '.join(gaps)}")

@@ -1,0 +1,46 @@
+"""nodulebench unseal: take the reference out of a sealed set, or open a kept result."""
+
+import json
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.vault_options import person_option, required_secret, vault_options
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("unseal")
+@click.argument("sealed", type=FILE)
+@person_option
+@vault_options
+@click.option("--out", type=FILE, help="New folder for the reference in plain form.")
+@click.option("--reason", default="", help="Why; stands in the log.")
+@click.option("--result", type=click.IntRange(min=1), help="Show the result of this look instead.")
+def command(
+    sealed: Path,
+    person: str,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    out: Path | None,
+    reason: str,
+    result: int | None,
+) -> None:
+    r"""Take the reference out of the set SEALED (curators), or open a kept result (auditors).
+
+    Both stand in the log before anything is written.
+
+    \b
+    nodulebench unseal sealed/ --as "Ada" --vault-key vault.key --reason "new reading" --out plain/
+    nodulebench unseal sealed/ --as "Cem" --vault-key vault.key --result 2
+    """
+    if (out is None) == (result is None):
+        raise click.UsageError("give --out, or --result")
+    from nodulebench.workflows.unseal import export_reference, open_result
+
+    secret = required_secret(vault_key, passphrase_file)
+    if result is not None:
+        click.echo(json.dumps(open_result(sealed, secret, person, result), indent=1))
+    elif out is not None:
+        count = export_reference(sealed, secret, person, reason, out)
+        click.echo(f"wrote {count} files in plain form to {out}; it stands in the log")

@@ -1,0 +1,127 @@
+"""Audit log + policy -> how often a developer has looked at the set, and whether once more is left.
+
+A look is a submission scored under a protocol. The same submission under the same protocol gives
+the same answer, so asking again is no further look; that is also how an interrupted one is
+repeated. A look counts from the moment it is admitted, whether or not it came to an end.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodulebench.custody.audit import Event
+from nodulebench.custody.optimism import Answers
+from nodulebench.custody.policy import Reuse
+from nodulebench.errors import InputError, Problem
+
+
+class SpentError(InputError):
+    """No look is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What identifies a look."""
+
+    developer: str
+    submission: str
+    """Digest of the submission as it was received."""
+    protocol: str
+    """Digest of the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a developer stands to the budget."""
+
+    developer: str
+    looks: tuple[Look, ...]
+    allowed: int
+
+    @property
+    def left(self) -> int:
+        """Looks that the developer still has."""
+        return max(0, self.allowed - len(self.looks))
+
+
+def same_developer(name: str) -> str:
+    """A developer's name as it is counted: case and spaces make no new developer."""
+    return " ".join(name.casefold().split())
+
+
+def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
+    """Every look that counts, each once, in the order in which they were admitted."""
+    found: dict[Look, int] = {}
+    for event in events:
+        facts = event.facts
+        if event.step in ("look", "failed"):
+            look = Look(
+                same_developer(str(facts["developer"])),
+                str(facts["submission"]),
+                str(facts["protocol"]),
+            )
+            if event.step == "look":
+                found.setdefault(look, event.number)
+            elif found.get(look) == facts["look"]:
+                del found[look]
+    return tuple(found)
+
+
+def uses(events: Sequence[Event], reuse: Reuse) -> tuple[Use, ...]:
+    """How every developer who has looked stands to the budget."""
+    looks = looks_of(events)
+    developers = dict.fromkeys(look.developer for look in looks)
+    return tuple(
+        Use(name, tuple(one for one in looks if one.developer == name), reuse.looks_per_developer)
+        for name in developers
+    )
+
+
+def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
+    """The number of this look among those of its developer.
+
+    Raises:
+        SpentError: if the budget of the developer, or of the set, is spent.
+    """
+    looks = looks_of(events)
+    own = [one for one in looks if one.developer == look.developer]
+    if look in own:
+        return own.index(look) + 1
+    if len(own) >= reuse.looks_per_developer:
+        raise SpentError(
+            Problem(
+                f"developer '{look.developer}'",
+                f"has had {len(own)} of {reuse.looks_per_developer} looks at this test set.",
+                "Test on another set; the policy was signed with this one and stays.",
+            )
+        )
+    if reuse.looks_in_all is not None and len(looks) >= reuse.looks_in_all:
+        raise SpentError(
+            Problem(
+                "test set",
+                f"has been looked at {len(looks)} times, which is all its policy allows.",
+                "Retire it, and make a new one.",
+            )
+        )
+    return len(own) + 1
+
+
+def has_passed(developer: str, events: Sequence[Event]) -> bool:
+    """Whether a look of this developer ended with the word that the plan was met."""
+    name = same_developer(developer)
+    return any(
+        event.step == "evaluated"
+        and event.facts.get("passed") is True
+        and same_developer(str(event.facts["developer"])) == name
+        for event in events
+    )
+
+
+def answers_of(reuse: Reuse, *, has_passed_before: bool = False) -> Answers:
+    """How much a look tells under a policy."""
+    if reuse.feedback == "verdict":
+        return Answers(2, stops_when_passed=not has_passed_before)
+    if reuse.feedback == "rounded":
+        # every multiple from 0 to 1, undefined, and above 1; told for a value and for its bound
+        told = int(1 / reuse.step + 0.5) + 3
+        return Answers(told ** (2 * len(reuse.figures)))
+    return Answers(None)

@@ -1,0 +1,220 @@
+"""Tables + what people wrote -> the datasheet of a test set; what nobody said is named as a gap.
+
+The sections are those of Gebru et al. 2021 (Datasheets for Datasets). Each question also has its
+stage in the life cycle that IEEE 2801-2022 wants records of.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError, create_model
+
+from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.protocol import Written
+from nodulebench.model.tables import Reference
+
+SCHEMA = "nodulebench/datasheet@1"
+SIZE_LIMITS_MM = (3.0, 6.0, 10.0, 20.0, 30.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One line of a datasheet."""
+
+    name: str
+    section: str
+    stage: str
+    """Life-cycle stage."""
+    text: str
+
+
+QUESTIONS = tuple(
+    Question(*words)
+    for words in (
+        ("purpose", "Motivation", "design", "What was the set made for?"),
+        ("made_by", "Motivation", "design", "Who made it?"),
+        ("funded_by", "Motivation", "design", "Who paid for it?"),
+        ("cases", "Composition", "collection", "How many cases and patients?"),
+        ("nodules", "Composition", "annotation", "How many nodules, and of what types?"),
+        ("sizes", "Composition", "annotation", "How large are the nodules?"),
+        ("equipment", "Composition", "collection", "What scanners and settings?"),
+        ("images", "Composition", "storage", "What images, and where?"),
+        ("public_share", "Composition", "collection", "Which cases are public elsewhere?"),
+        ("known_errors", "Composition", "maintenance", "What errors are known?"),
+        ("sources", "Collection", "collection", "From which hospitals and regions?"),
+        ("period", "Collection", "collection", "When were the scans made?"),
+        ("sampling", "Collection", "collection", "How were cases chosen?"),
+        ("ethics", "Collection", "collection", "Which ethics approvals cover which source?"),
+        ("consent", "Collection", "collection", "What did patients agree to?"),
+        ("exclusions", "Preparation", "collection", "What was excluded, and why?"),
+        ("deidentification", "Preparation", "transfer", "How was identity removed and checked?"),
+        ("readers", "Labelling", "annotation", "Who drew and arbitrated the findings?"),
+        ("reference_rule", "Labelling", "annotation", "How did findings become nodules?"),
+        ("pathology", "Labelling", "annotation", "Which nodules have pathology or follow-up?"),
+        ("intended_use", "Uses", "use", "What may the set be used for?"),
+        ("unfit_uses", "Uses", "use", "What is it unfit for?"),
+        ("reuse", "Uses", "use", "How often may it be used, and what is told?"),
+        ("access", "Distribution", "transfer", "Who may have what of it?"),
+        ("licence", "Distribution", "transfer", "Under what terms?"),
+        ("storage", "Maintenance", "storage", "How is it kept?"),
+        ("keeper", "Maintenance", "maintenance", "Who answers for it?"),
+        ("updates", "Maintenance", "update", "How and when is it changed?"),
+        ("retirement", "Maintenance", "retirement", "When is it no longer used?"),
+    )
+)
+
+WrittenAnswers = create_model(  # type: ignore[call-overload]
+    "WrittenAnswers", __base__=Written, **{one.name: (str, "") for one in QUESTIONS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Datasheet:
+    """Every question with its answer; an empty answer is a gap."""
+
+    title: str
+    answers: dict[str, str]
+    computed: frozenset[str]
+    """Questions that the data themselves answered."""
+
+    @property
+    def gaps(self) -> list[str]:
+        """Questions that nobody answered."""
+        return [one.name for one in QUESTIONS if not self.answers.get(one.name)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The datasheet as it stands in datasheet.json."""
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "answers": {
+                one.name: {
+                    "section": one.section,
+                    "life_cycle": one.stage,
+                    "question": one.text,
+                    "answer": self.answers.get(one.name) or None,
+                    "source": "data" if one.name in self.computed else "stated",
+                }
+                for one in QUESTIONS
+            },
+            "gaps": self.gaps,
+        }
+
+    def to_markdown(self) -> str:
+        """The datasheet to be read."""
+        lines = [f"# Datasheet: {self.title}", ""]
+        section = ""
+        for one in QUESTIONS:
+            if one.section != section:
+                section = one.section
+                lines += [f"## {section}", ""]
+            answer = self.answers.get(one.name) or "**Not stated.**"
+            lines += [f"**{one.text}** ({one.stage})", "", answer, ""]
+        lines += ["## Gaps", ""]
+        lines += [f"- {one.text}" for one in QUESTIONS if one.name in self.gaps] or ["None."]
+        return "\n".join(lines) + "\n"
+
+
+def parse_answers(text: str, source: str) -> dict[str, str]:
+    """What people wrote about a test set, from a TOML text.
+
+    Raises:
+        InputError: with one problem per field that no question has.
+    """
+    try:
+        found = WrittenAnswers.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
+    except ValidationError as error:
+        known = ", ".join(one.name for one in QUESTIONS)
+        raise InputError(
+            Problem(
+                f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
+                f"{item['msg']}.",
+                f"The questions are: {known}.",
+            )
+            for item in error.errors(include_url=False)
+        ) from error
+    return {name: answer for name, answer in dict(found).items() if answer}
+
+
+def make_datasheet(
+    reference: Reference,
+    stated: dict[str, str],
+    policy: CustodyPolicy | None = None,
+    *,
+    images: str = "",
+    storage: str = "",
+) -> Datasheet:
+    """The datasheet of a test set; what people stated stands before what was computed."""
+    computed = {
+        "cases": _cases(reference),
+        "nodules": _nodules(reference.nodules),
+        "sizes": _sizes(reference.nodules),
+        "equipment": _equipment(reference.cases),
+        "images": images,
+        "storage": storage,
+        **({} if policy is None else _policy_answers(policy)),
+    }
+    answers = {name: answer for name, answer in computed.items() if answer} | stated
+    own = frozenset(name for name, answer in computed.items() if answer and name not in stated)
+    return Datasheet(reference.name, answers, own)
+
+
+def _cases(reference: Reference) -> str:
+    patients = int(reference.unit_of_case.max(initial=-1)) + 1
+    return f"{reference.cases.height} cases of {patients} patients."
+
+
+def _nodules(nodules: pl.DataFrame) -> str:
+    kept = nodules.filter(~pl.col("is_ignored"))
+    text = f"{kept.height} nodules, and {nodules.height - kept.height} findings to be ignored."
+    types = _shares(kept["type"])
+    return f"{text} Types: {types}." if types else text
+
+
+def _sizes(nodules: pl.DataFrame) -> str:
+    measured = nodules.filter(~pl.col("is_ignored") & (pl.col("diameter_mm") >= 0))["diameter_mm"]
+    if not len(measured):
+        return ""
+    bounds = [0.0, *SIZE_LIMITS_MM, float("inf")]
+    parts = []
+    for low, high in pairwise(bounds):
+        count = int(((measured >= low) & (measured < high)).sum())
+        name = f"{low:g} to {high:g} mm" if high < float("inf") else f"{low:g} mm and more"
+        parts.append(f"{name}: {count}")
+    smallest, largest = measured.to_numpy().min(), measured.to_numpy().max()
+    return f"Diameters {smallest:.1f} to {largest:.1f} mm; {'; '.join(parts)}."
+
+
+def _equipment(cases: pl.DataFrame) -> str:
+    parts = []
+    for name in ("vendor", "manufacturer", "model", "kernel", "slice_thickness_mm", "kvp"):
+        if name in cases.columns and cases[name].null_count() < cases.height:
+            parts.append(f"{name.replace('_', ' ')}: {_shares(cases[name])}")
+    return ". ".join(parts) + "." if parts else ""
+
+
+def _shares(column: pl.Series) -> str:
+    counts = column.drop_nulls().value_counts(sort=True, name="count")
+    rows = sorted(counts.iter_rows(), key=lambda row: (-row[1], str(row[0])))
+    return ", ".join(f"{value} {count}" for value, count in rows[:12])
+
+
+def _policy_answers(policy: CustodyPolicy) -> dict[str, str]:
+    reuse = policy.reuse
+    limit = "" if reuse.looks_in_all is None else f" and {reuse.looks_in_all} in all"
+    people = "; ".join(f"{one.name}: {', '.join(one.roles)}" for one in policy.people)
+    return {
+        "keeper": policy.keeper,
+        "reuse": f"{reuse.looks_per_developer} look(s) per developer{limit}. A look tells: "
+        f"{FEEDBACK[reuse.feedback]}.",
+        "access": people + ".",
+        "retirement": ""
+        if reuse.looks_in_all is None
+        else f"After {reuse.looks_in_all} looks of all developers together.",
+    }

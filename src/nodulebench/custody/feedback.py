@@ -1,0 +1,161 @@
+"""Evaluation document + policy -> what the developer of an algorithm is told, and nothing else."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from nodulebench.custody.optimism import (
+    Answers,
+    bound_after_looks,
+    deviations,
+    expected_best,
+    log_hypotheses,
+    optimism,
+    standard_error_of,
+)
+from nodulebench.custody.policy import Reuse
+from nodulebench.errors import InputError, Problem, UndefinedError
+
+SCHEMA = "nodulebench/feedback@1"
+LEVEL = 0.95
+"""Of the two-sided intervals whose lower bound is corrected for repeated looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which look of a developer this is."""
+
+    look: int
+    allowed: int
+    answers: Answers
+
+
+def is_passed(document: dict[str, Any]) -> bool:
+    """Whether the plan of an evaluation was met; undecided is not."""
+    return bool("plan" in document and document["plan"]["verdict"] == "passed")
+
+
+def feedback(document: dict[str, Any], reuse: Reuse, standing: Standing) -> dict[str, Any]:
+    """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
+
+    Raises:
+        InputError: if the policy names a figure that the evaluation does not have, or tells a
+            verdict and there was no plan.
+    """
+    if reuse.feedback == "verdict" and "plan" not in document:
+        raise InputError(
+            Problem("policy", "tells passed or not passed only, and no plan was given.", "--plan")
+        )
+    told: dict[str, Any] = {
+        "schema": SCHEMA,
+        "algorithm": document["algorithms"][0]["name"],
+        "submission": document["algorithms"][0]["digest"],
+        "test_set": document["reference"]["name"],
+        "protocol": document["digests"]["protocol"],
+        "level": reuse.feedback,
+    }
+    if "plan" in document:
+        told["plan"] = document["plan"]["name"]
+        told["passed"] = is_passed(document)
+    if reuse.feedback == "rounded":
+        found = {name: figure_named(document, name) for name in reuse.figures}
+        told["figures"] = {name: _rounded(one, reuse.step, standing) for name, one in found.items()}
+    told["looks"] = looks_statement(standing)
+    return told
+
+
+def looks_statement(standing: Standing) -> dict[str, Any]:
+    """How often the developer has looked, and what that does to a claim."""
+    told: dict[str, Any] = {"look": standing.look, "allowed": standing.allowed}
+    if standing.look == 1:
+        return told
+    told["optimism_standard_errors"] = round(expected_best(standing.look), 4)
+    try:
+        count = log_hypotheses(standing.look, standing.answers)
+        told["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)
+        bound = f"a lower bound needs {told['bound_standard_errors']:.2f} instead of "
+        bound += f"{deviations(_one_sided(LEVEL), 0):.2f} standard errors"
+    except UndefinedError as error:
+        bound = f"{error}"
+    told["warning"] = (
+        f"This is look {standing.look} at the same cases. The best of {standing.look} equally good "
+        f"submissions flatters by up to {told['optimism_standard_errors']:.2f} standard errors on "
+        f"average; {bound}."
+    )
+    return told
+
+
+def corrected_figures(document: dict[str, Any], standing: Standing) -> dict[str, dict[str, Any]]:
+    """For the lab: every figure with an interval, with its optimism and the bound that holds."""
+    found = {}
+    for name, one in _all_figures(document).items():
+        if one.get("value") is not None and "low" in one and "level" in one:
+            found[name] = corrected(one, standing)
+    return found
+
+
+def corrected(figure: dict[str, Any], standing: Standing) -> dict[str, Any]:
+    """A figure with what repeated looks make of it."""
+    error = standard_error_of(figure["low"], figure["high"], figure["level"])
+    told: dict[str, Any] = {
+        "value": figure["value"],
+        "standard_error": error,
+        "optimism": optimism(standing.look, error),
+    }
+    try:
+        told["bound"] = bound_after_looks(
+            figure["value"], error, standing.look, standing.answers, _one_sided(LEVEL)
+        )
+    except UndefinedError as reason:
+        told |= {"bound": None, "reason": str(reason)}
+    return told
+
+
+def figure_named(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A figure of the one algorithm of a document, by ``rule.figure`` or ``rule.figure@point``.
+
+    Raises:
+        InputError: if there is none of that name.
+    """
+    known = _all_figures(document)
+    if name not in known:
+        raise InputError(
+            Problem(
+                f"policy figure '{name}'",
+                "is not in the evaluation.",
+                f"It has: {', '.join(sorted(known))}.",
+            )
+        )
+    return known[name]
+
+
+def _all_figures(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for rule, result in document["algorithms"][0]["rules"].items():
+        for figure, one in result.get("figures", {}).items():
+            if "value" in one:
+                found[f"{rule}.{figure}"] = one
+            else:
+                found |= {f"{rule}.{figure}@{point}": part for point, part in one.items()}
+    return found
+
+
+def _rounded(figure: dict[str, Any], step: float, standing: Standing) -> dict[str, Any]:
+    if figure["value"] is None:
+        return {"value": None, "reason": "undefined"}
+    if figure["value"] > 1 + step / 2:
+        return {"value": None, "reason": "above 1"}
+    told: dict[str, Any] = {"value": _multiple(round(figure["value"] / step), step)}
+    if "low" in figure and "level" in figure:
+        bound = corrected(figure, standing)["bound"]
+        if bound is not None:
+            told["bound"] = _multiple(max(0, math.floor(bound / step)), step)
+    return told
+
+
+def _multiple(count: int, step: float) -> float:
+    return round(count * step, 12)
+
+
+def _one_sided(level: float) -> float:
+    return 0.5 + level / 2

@@ -1,0 +1,92 @@
+"""Looks at a test set -> how much the best of them flatters, and a bound that still holds.
+
+Two statements, both for an estimate that is normal around the truth with a known standard error:
+
+* ``optimism``: algorithms of equal worth are scored k times on the same cases; the best figure lies
+  above the truth by ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]`` on
+  average. With the correlation unknown, 0 gives the most that it can be.
+* ``bound_after_looks``: a lower bound that keeps its level whatever the developer did with the
+  feedback. If a look has m possible answers, everything a developer can submit at look k depends on
+  at most m^(k-1) histories, so a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds for
+  adaptive choices too. Where only "failed" leads to a further look (pass or fail, and stop when
+  passed) there is one history per look, and it is Bonferroni over k.
+"""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from nodulebench.errors import UndefinedError
+
+_NORMAL = NormalDist()
+_HALF_WIDTH, _POINTS = 9.0, 3601
+"""Where the integral of the largest of k normals is taken; beyond, the density is below 1e-18."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How much a look tells."""
+
+    count: int | None
+    """Different answers that a look can give; None: so many that no bound holds."""
+    stops_when_passed: bool = False
+    """Whether a developer who passed needs no further look."""
+
+
+def expected_best(looks: int) -> float:
+    """The mean of the largest of so many independent standard normal values."""
+    if looks < 1:
+        raise UndefinedError("there was no look")
+    step = 2 * _HALF_WIDTH / (_POINTS - 1)
+    places = (-_HALF_WIDTH + step * number for number in range(_POINTS))
+    return math.fsum(
+        x * looks * _NORMAL.pdf(x) * _NORMAL.cdf(x) ** (looks - 1) * step for x in places
+    )
+
+
+def optimism(looks: int, standard_error: float, correlation: float = 0.0) -> float:
+    """How far the best of so many equally good looks lies above the truth, on average."""
+    if not 0 <= correlation <= 1:
+        raise UndefinedError(f"a correlation of {correlation:g} is not between 0 and 1")
+    return standard_error * math.sqrt(1 - correlation) * expected_best(looks)
+
+
+def log_hypotheses(looks: int, answers: Answers) -> float:
+    """Natural logarithm of how many hypotheses so many looks can come to test.
+
+    Raises:
+        UndefinedError: if a look tells too much for any bound.
+    """
+    if looks < 1:
+        raise UndefinedError("there was no look")
+    if answers.stops_when_passed or looks == 1:
+        return math.log(looks)
+    if answers.count is None:
+        raise UndefinedError(
+            "the feedback tells so much that no bound holds for a developer who adapts to it"
+        )
+    if answers.count == 1:
+        return math.log(looks)
+    rate = math.log(answers.count)
+    # 1 + m + ... + m^(k-1) = (m^k - 1) / (m - 1)
+    return looks * rate + math.log1p(-math.exp(-looks * rate)) - math.log(answers.count - 1)
+
+
+def deviations(level: float, log_count: float) -> float:
+    """How many standard errors a one-sided bound over so many hypotheses keeps away."""
+    log_tail = math.log1p(-level) - log_count
+    if log_tail > -600:
+        return -_NORMAL.inv_cdf(math.exp(log_tail))
+    return math.sqrt(-2 * log_tail)  # P(Z > z) <= exp(-z²/2): still a bound, a little longer
+
+
+def bound_after_looks(
+    value: float, standard_error: float, looks: int, answers: Answers, level: float = 0.975
+) -> float:
+    """A lower bound of the truth that holds at this one-sided level after so many looks."""
+    return value - deviations(level, log_hypotheses(looks, answers)) * standard_error
+
+
+def standard_error_of(low: float, high: float, level: float) -> float:
+    """The standard error behind a two-sided interval, as a normal one would have it."""
+    return (high - low) / (2 * _NORMAL.inv_cdf(0.5 + level / 2))

@@ -1,0 +1,123 @@
+"""policy.toml -> CustodyPolicy: who has which role, how often a set may be used, what is told."""
+
+import tomllib
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from nodulebench.custody.roles import APART, Action, Role, role_for, roles_that_may
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.protocol import Written
+
+FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
+FEEDBACK: dict[FeedbackLevel, str] = {
+    "verdict": "passed or failed under the frozen plan, nothing else",
+    "rounded": "the figures that the policy names, rounded",
+    "figures": "every aggregated figure of the developer's report",
+    "cases": "everything, the reference standard and case-level results included",
+}
+
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+
+
+class Person(Written):
+    """Somebody who works with the test set."""
+
+    name: Name
+    roles: tuple[Role, ...] = Field(min_length=1)
+
+
+class Reuse(Written):
+    """How often the set may be used, and what a use tells."""
+
+    looks_per_developer: Annotated[int, Field(ge=1)] = 1
+    """Submissions that one developer may have scored, whatever the algorithms are called."""
+    looks_in_all: Annotated[int, Field(ge=1)] | None = None
+    """Submissions of all developers together, after which the set is to be retired."""
+    feedback: FeedbackLevel = "verdict"
+    figures: tuple[str, ...] = ()
+    """For ``rounded``: what is told, written ``rule.figure`` or ``rule.figure@point``."""
+    step: Annotated[float, Field(gt=0, lt=1)] = 0.01
+    """For ``rounded``: figures are multiples of it."""
+
+    @model_validator(mode="after")
+    def _figures_go_with_rounding(self) -> Self:
+        if (self.feedback == "rounded") != bool(self.figures):
+            raise ValueError("feedback 'rounded' needs figures, and only it has them")
+        return self
+
+
+class CustodyPolicy(Written):
+    """The rules under which a test set is kept; they are signed with it."""
+
+    keeper: Name
+    """Who answers for the test set."""
+    people: tuple[Person, ...] = Field(min_length=1)
+    reuse: Reuse = Reuse()
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _roles_are_apart(self) -> Self:
+        problems = [*_repeated(self.people), *_mixed(self.people)]
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def role_of(self, person: str, action: Action) -> Role:
+        """The role by which a person may do something.
+
+        Raises:
+            InputError: if the person is unknown, or has no role that allows it.
+        """
+        known = {one.name: one.roles for one in self.people}
+        if person not in known:
+            raise InputError(
+                Problem(
+                    "policy", f"does not know '{person}'.", f"It knows: {', '.join(sorted(known))}."
+                )
+            )
+        role = role_for(known[person], action)
+        if role is None:
+            has = " and ".join(known[person])
+            raise InputError(
+                Problem(
+                    "policy",
+                    f"'{person}' is {has}, and may not {action}.",
+                    f"That is for: {', '.join(roles_that_may(action))}.",
+                )
+            )
+        return role
+
+
+def parse_policy(text: str, source: str) -> CustodyPolicy:
+    """The policy that a TOML text describes.
+
+    Raises:
+        InputError: with one problem per wrong field.
+    """
+    try:
+        return CustodyPolicy.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
+    except ValidationError as error:
+        raise InputError(
+            Problem(
+                f"{source} {'.'.join(str(part) for part in item['loc'])}".rstrip(),
+                f"{item['msg'].removeprefix('Value error, ')}.",
+            )
+            for item in error.errors(include_url=False)
+        ) from error
+
+
+def _repeated(people: tuple[Person, ...]) -> Iterator[str]:
+    names = [one.name for one in people]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"'{name}' is listed more than once"
+
+
+def _mixed(people: tuple[Person, ...]) -> Iterator[str]:
+    for one in people:
+        for first, second, why in APART:
+            if first in one.roles and second in one.roles:
+                yield f"'{one.name}' cannot be {first} and {second}: {why}"

@@ -1,0 +1,55 @@
+"""Bytes -> a file that appears whole, once and for all, or in place of an older one."""
+
+import os
+import re
+from pathlib import Path
+from secrets import token_hex
+
+LEFTOVER = re.compile(r"\.[0-9a-f]{16}\.part")
+"""A file that a killed process was about to name; it was never part of anything."""
+
+
+def create_once(path: Path, content: bytes) -> bool:
+    """Write a file that is not there yet; whether it was written, or the name was taken."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stage = path.parent / f".{token_hex(8)}.part"
+    try:
+        write_through(stage, content)
+        os.link(stage, path)
+    except FileExistsError:
+        return False
+    finally:
+        stage.unlink(missing_ok=True)
+    settle(path.parent)
+    return True
+
+
+def replace_whole(path: Path, content: bytes) -> None:
+    """Write a file in the place of an older one, at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stage = path.parent / f".{token_hex(8)}.part"
+    try:
+        write_through(stage, content)
+        stage.replace(path)
+    finally:
+        stage.unlink(missing_ok=True)
+    settle(path.parent)
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a file and wait until the disk has it."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def settle(folder: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    if os.name != "posix":
+        return  # folders cannot be opened there
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

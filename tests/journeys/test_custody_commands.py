@@ -1,0 +1,120 @@
+"""A lab seals a set, a developer is scored on it, an auditor looks; all from the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from nodulebench.cli import main
+from sealed_builder import Desk, make_desk
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.chdir(tmp_path)
+    made = make_desk(tmp_path)
+    (tmp_path / "passphrase").write_text("correct horse\n")
+    return made
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    return int(stopped.value.code or 0)
+
+
+SEAL = ["seal", "bundle", "--key", "key.pem", "--policy", "policy.toml", "--as", "Ada"]
+SEAL += ["--out", "sealed"]
+
+
+def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    key = ["--vault-key", "vault.key"]
+    assert run("seal", "--new-vault-key", "vault.key") == 0
+    assert run(*SEAL, *key) == 0
+    assert "sealed small: 15 files, 3 of the set encrypted" in capsys.readouterr().out
+    assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
+    out = capsys.readouterr().out
+    assert "log         1 events, chain and codes" in out
+    assert "sealed: verified" in out
+
+    desk.marks("mine.csv", "scan0", "scan1")
+    score = ["evaluate", "mine.csv", "--reference", "sealed", "--as", "Bo", "--bootstraps", "20"]
+    assert run(*score, "--developer", "Example", *key, "--out", "feedback") == 0
+    out = capsys.readouterr().out
+    assert "luna16.recall 0.5, at least" in out
+    assert "look 1 of 2" in out
+    assert run("audit", "sealed", "--anchor", "small.anchor", "--key", "key.pem") == 0
+    out = capsys.readouterr().out
+    assert "evaluated  Bo (operator)" in out
+    assert "developer example: 1 of 2 looks" in out
+    assert "wrote small.anchor: 3 events" in out
+
+    assert run("unseal", "sealed", "--as", "Bo", *key, "--out", "plain", "--reason", "x") == 1
+    assert "'Bo' is operator, and may not export" in capsys.readouterr().err
+    assert run("unseal", "sealed", "--as", "Ada", *key, "--out", "plain", "--reason", "x") == 0
+    assert run("unseal", "sealed", "--as", "Cem", *key, "--result", "2") == 0
+    assert '"corrected"' in capsys.readouterr().out
+
+    for event in sorted(Path("sealed/audit").glob("0*.json"))[2:]:
+        event.unlink()
+    assert run("verify", "sealed", "--anchor", "small.anchor") == 1
+    errors = capsys.readouterr().err
+    assert "small.anchor: says that the log has 3 events, but it ends with 2" in errors
+    assert run("audit", "sealed") == 1
+
+
+def test_a_passphrase_comes_from_a_file(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*SEAL, "--passphrase-file", "passphrase") == 0
+    desk.marks("mine.csv", "scan0")
+    score = ["evaluate", "mine.csv", "--reference", "sealed", "--as", "Bo", "--bootstraps", "0"]
+    (desk.folder / "wrong").write_text("other\n")
+    assert run(*score, "--developer", "Example", "--passphrase-file", "wrong") == 1
+    assert "does not open with this passphrase" in capsys.readouterr().err
+    assert run(*score, "--developer", "Example", "--passphrase-file", "passphrase") == 0
+
+
+def test_a_sealed_set_is_no_reference_for_everybody(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.seal()
+    desk.marks("mine.csv", "scan0")
+    assert run("evaluate", "mine.csv", "--reference", "sealed") == 1
+    assert "a sealed set needs --as, --developer and its secret" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (SEAL, "give --vault-key or --passphrase-file"),
+        (["seal"], "give BUNDLE, --key, --policy, --as and --out, or --new-vault-key"),
+        (
+            ["evaluate", "a", "b", "--reference", "sealed", "--as", "Bo", "--developer", "x"],
+            "a sealed set takes one submission",
+        ),
+        (["unseal", "sealed", "--as", "Ada"], "give --out, or --result"),
+    ],
+)
+@pytest.mark.usefixtures("desk")
+def test_wrong_usage_is_said(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_bundle_becomes_a_bag_and_verifies(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("bundle", "bundle", "--images", "bundle/images", "--out", "bag") == 0
+    shown = capsys.readouterr()
+    assert "wrote bag: 4 cases, 2 image files" in shown.out
+    assert "question(s) without an answer: purpose" in shown.out
+    assert "warning: 2 case(s) without images: scan2, scan3" in shown.err
+    assert run("verify", "bag") == 0
+    listed = ["bundle", "bundle", "--images", "bundle/images", "--list-images", "--out", "list"]
+    assert run(*listed) == 0
+    assert run("verify", "list", "--images", "bundle/images") == 0
+    (desk.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"x")
+    assert run("verify", "list", "--images", "bundle/images") == 1
+    assert "is not the file that images.csv lists" in capsys.readouterr().err

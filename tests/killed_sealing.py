@@ -1,0 +1,106 @@
+"""Desk folder -> how sealing it ends when the process is killed at each operation on files in turn.
+
+A program of its own, because it forks: in a process that has used polars, forks wait for threads
+that they do not have.
+
+python killed_sealing.py FOLDER every NUMBER   kill at operation 0, complete, verify; the same at
+                                               NUMBER, at twice NUMBER, ... to the end
+python killed_sealing.py FOLDER at NUMBER ...  kill at these operations one after the other
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# imported here, so that the forks need not
+import cryptography.hazmat.primitives.asymmetric.ed25519
+import cryptography.hazmat.primitives.ciphers.aead
+import cryptography.hazmat.primitives.serialization  # noqa: F401
+
+from nodulebench.workflows.verify_sealed import verify_sealed
+from sealed_builder import SECRET, Desk
+
+WATCHED = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Do something in a process of its own; how it ended."""
+    process = os.fork()
+    if process == 0:
+        code = 3
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(process, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def is_killed_at(desk: Desk, operation: int) -> bool:
+    """Seal, and be killed at an operation on files of the desk; False: it ended before."""
+    left = operation
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal left
+        if event in WATCHED and str(desk.folder) in str(arguments[0]):
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def work() -> None:
+        sys.addaudithook(watch)
+        desk.seal()
+
+    code = in_child(work)
+    if code not in (0, -signal.SIGKILL):
+        raise AssertionError(f"sealing ended with {code}")
+    return code != 0
+
+
+def complete(desk: Desk) -> dict[str, Any]:
+    """Seal to the end, verify, and say what came of it."""
+    answer = desk.folder / "answer.json"
+
+    def work() -> None:
+        report = desk.seal()
+        found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+        files = sorted(
+            path.relative_to(desk.sealed).as_posix()
+            for path in desk.sealed.rglob("*")
+            if path.is_file()
+        )
+        told = {
+            "taken_over": report.taken_over,
+            "problems": [str(one) for one in found.problems],
+            "files": files,
+            "left": [path.name for path in desk.folder.glob(".*")],
+        }
+        answer.write_text(json.dumps(told))
+
+    if in_child(work):
+        return {"problems": ["it could not be completed"]}
+    told: dict[str, Any] = json.loads(answer.read_text())
+    return told
+
+
+def main(folder: str, how: str, *numbers: str) -> None:
+    """Run as a program."""
+    desk = Desk(Path(folder))
+    outcomes: list[dict[str, Any]] = []
+    if how == "every":
+        while is_killed_at(desk, len(outcomes) * int(numbers[0])):
+            outcomes.append(complete(desk))
+            shutil.rmtree(desk.sealed, ignore_errors=True)
+    else:
+        outcomes = [{"killed": is_killed_at(desk, int(number))} for number in numbers]
+    sys.stdout.write(json.dumps(outcomes))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,179 @@
+"""Any byte flipped in a sealed set is found by verify, which names the file."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nodulebench.workflows.audit_log import write_anchor
+from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.verify_sealed import verify_sealed
+from sealed_builder import SECRET, Desk, make_desk
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A sealed set that was looked at twice, and an anchor of its log."""
+    desk = make_desk(tmp_path_factory.mktemp("used"))
+    desk.seal()
+    for name, hits in (("one.csv", ("scan0",)), ("two.csv", ("scan0", "scan1"))):
+        evaluate_sealed(
+            LookOrder(desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", bootstraps=10)
+        )
+    write_anchor(desk.sealed, desk.folder / "anchor.json", key=desk.folder / "key.pem")
+    return desk
+
+
+def flips(size: int) -> list[int]:
+    """Places in a file: all of a small one, the ends and a spread of a large one."""
+    if size <= 256:
+        return list(range(size))
+    return sorted({0, 1, size // 2, size - 2, size - 1, *range(7, size, max(1, size // 30))})
+
+
+def test_an_untouched_set_verifies(used: Desk) -> None:
+    found = verify_sealed(
+        used.sealed,
+        public_key=used.public_key,
+        secret=SECRET,
+        anchors=[used.folder / "anchor.json"],
+    )
+    assert found.is_good, found.problems
+    assert [event.step for event in found.events] == [
+        "sealed",
+        "look",
+        "evaluated",
+        "look",
+        "evaluated",
+    ]
+
+
+def test_any_flipped_byte_is_found_and_its_file_named(used: Desk) -> None:
+    tried = 0
+    for path in sorted(path for path in used.sealed.rglob("*") if path.is_file()):
+        original = path.read_bytes()
+        for place in flips(len(original)):
+            changed = bytearray(original)
+            changed[place] ^= 1 << place % 7
+            path.write_bytes(bytes(changed))
+            problems = verify_sealed(used.sealed).problems
+            named = [str(one) for one in problems]
+            # the signature lies beside the manifest, and speaks for both
+            expected = path.name.replace("manifest.sig", "manifest")
+            assert any(expected in text for text in named), (path.name, place, named)
+            tried += 1
+        path.write_bytes(original)
+    assert tried > 1000
+    assert verify_sealed(used.sealed).is_good
+
+
+def test_a_removed_or_added_file_is_named(used: Desk, tmp_path: Path) -> None:
+    for path in sorted(path for path in used.sealed.rglob("*") if path.is_file()):
+        moved = tmp_path / path.name
+        shutil.move(path, moved)
+        problems = [str(one) for one in verify_sealed(used.sealed).problems]
+        is_event = path.parent.name == "audit" and path.stem.isdigit()
+        named = f"{int(path.stem)} " if is_event else path.name
+        assert any(named in text for text in problems), (path, problems)
+        shutil.move(moved, path)
+    for place in ("x.txt", "data/images/x.dcm", "audit/x.json", "results/x"):
+        (used.sealed / place).write_text("x")
+        problems = [str(one) for one in verify_sealed(used.sealed).problems]
+        assert any(str(used.sealed / place) in text for text in problems), place
+        (used.sealed / place).unlink()
+    assert verify_sealed(used.sealed).is_good
+
+
+def cut(desk: Desk, tmp_path: Path, events: int) -> Path:
+    """A copy of the set whose log lost its last events."""
+    folder = tmp_path / "cut"
+    shutil.copytree(desk.sealed, folder)
+    for path in sorted((folder / "audit").glob("0*.json"))[-events:]:
+        path.unlink()
+    return folder
+
+
+@pytest.mark.parametrize("events", [1, 2, 4])
+def test_a_log_that_was_cut_off_is_found_by_its_head(
+    used: Desk, tmp_path: Path, events: int
+) -> None:
+    found = verify_sealed(cut(used, tmp_path, events))
+    message = f"says that the log has 5 events, but it ends with {5 - events}: it was cut off."
+    assert any(message in str(one) for one in found.problems)
+
+
+def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
+    used: Desk, tmp_path: Path
+) -> None:
+    folder = cut(used, tmp_path, 2)
+    events = sorted((folder / "audit").glob("0*.json"))
+    for path in (folder / "results").glob("00000004*"):
+        path.unlink()
+    from nodulebench.custody.audit import read_events
+    from nodulebench.formats.digest import file_digest
+    from nodulebench.formats.json_text import read_json
+    from nodulebench.formats.vault import open_vault
+    from nodulebench.workflows.sealed_set import stored_events, write_head
+
+    vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
+    kept, _ = read_events(stored_events(folder), file_digest(folder / "manifest.json"))
+    write_head(folder, kept, vault)  # as whoever keeps the secret could
+    assert len(events) == 3
+    assert verify_sealed(folder, secret=SECRET).is_good
+    found = verify_sealed(folder, secret=SECRET, anchors=[used.folder / "anchor.json"])
+    assert [str(one) for one in found.problems] == [
+        f"{used.folder / 'anchor.json'}: says that the log has 5 events, but it ends with 3: it "
+        "was cut off. Restore the log from a copy."
+    ]
+
+
+def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
+    from nodulebench.custody.audit import head_of, next_event, read_events
+    from nodulebench.formats.digest import file_digest
+    from nodulebench.workflows.sealed_set import stored_events
+
+    folder = tmp_path / "forged"
+    shutil.copytree(used.sealed, folder)
+    bundle = file_digest(folder / "manifest.json")
+    events, _ = read_events(stored_events(folder), bundle)
+    forged = next_event(
+        events,
+        bundle=bundle,
+        at=events[-1].at,
+        person="Bo",
+        role="operator",
+        step="refused",
+        facts={},
+        authenticate=lambda _: "hmac-sha256:" + "0" * 64,
+    )
+    (folder / "audit" / "00000006.json").write_bytes(forged.to_bytes())
+    head = head_of([*events, forged], lambda _: "hmac-sha256:" + "0" * 64)
+    (folder / "audit" / "head.json").write_bytes(head.to_bytes())
+    assert verify_sealed(folder).is_good  # the chain alone cannot tell
+    named = [str(one) for one in verify_sealed(folder, secret=SECRET).problems]
+    assert any("00000006.json: was changed, or was not written by" in text for text in named)
+    assert any("head.json: was changed" in text for text in named)
+
+
+def test_an_anchor_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path: Path) -> None:
+    original = used.folder / "anchor.json"
+    changed = tmp_path / "anchor.json"
+    changed.write_bytes(original.read_bytes().replace(b'"events": 5', b'"events": 4'))
+    shutil.copy(used.folder / "anchor.json.sig", tmp_path / "anchor.json.sig")
+    found = verify_sealed(used.sealed, public_key=used.public_key, anchors=[changed])
+    named = [str(one) for one in found.problems]
+    assert any("says that event 4 reads otherwise" in text for text in named)
+    assert any("anchor.json.sig: is not the signature of anchor.json" in text for text in named)
+    other = make_desk(tmp_path / "other")
+    other.seal()
+    found = verify_sealed(other.sealed, anchors=[original])
+    assert "belongs to another sealed set" in str(found.problems[0])
+
+
+def test_a_wrong_secret_is_said(used: Desk) -> None:
+    from nodulebench.formats.vault import Secret
+
+    found = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
+    assert any("does not open with this key file" in str(one) for one in found.problems)

@@ -1,0 +1,102 @@
+"""Looks are counted from the log: by developer, each submission and protocol once."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.budget import (
+    Look,
+    SpentError,
+    admit,
+    answers_of,
+    has_passed,
+    looks_of,
+    same_developer,
+    uses,
+)
+from nodulebench.custody.optimism import Answers
+from nodulebench.custody.policy import Reuse
+
+TWO = Reuse(looks_per_developer=2)
+
+
+def event(number: int, step: Step, developer: str, submission: str, **more: object) -> Event:
+    facts = {"developer": developer, "submission": submission, "protocol": "p", **more}
+    return Event(
+        number=number,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        person="Bo",
+        role="operator",
+        step=step,
+        facts=facts,  # type: ignore[arg-type]
+        previous="",
+    )
+
+
+def test_looks_are_counted_by_developer_whatever_the_algorithm_is_called() -> None:
+    log = [event(1, "look", "Example Ltd", "a"), event(2, "look", "EXAMPLE  ltd", "b")]
+    assert [(use.developer, len(use.looks), use.left) for use in uses(log, TWO)] == [
+        ("example ltd", 2, 0)
+    ]
+    with pytest.raises(SpentError, match="has had 2 of 2 looks at this test set"):
+        admit(Look("example ltd", "c", "p"), log, TWO)
+
+
+def test_the_same_submission_again_is_no_further_look() -> None:
+    log = [event(1, "look", "x", "a"), event(2, "look", "x", "b"), event(3, "look", "x", "a")]
+    assert len(looks_of(log)) == 2
+    assert admit(Look("x", "a", "p"), log, TWO) == 1
+    assert admit(Look("x", "b", "p"), log, TWO) == 2
+
+
+def test_the_same_submission_under_another_protocol_is_a_further_look() -> None:
+    log = [event(1, "look", "x", "a")]
+    assert admit(Look("x", "a", "other"), log, TWO) == 2
+
+
+def test_a_look_counts_though_it_was_interrupted() -> None:
+    assert len(looks_of([event(1, "look", "x", "a")])) == 1
+
+
+def test_a_look_that_failed_does_not_count() -> None:
+    log = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
+    assert looks_of(log) == ()
+
+
+def test_a_failure_does_not_undo_the_earlier_look_of_the_same_submission() -> None:
+    log = [
+        event(1, "look", "x", "a"),
+        event(2, "evaluated", "x", "a", look=1),
+        event(3, "look", "x", "a"),
+        event(4, "failed", "x", "a", look=3),
+    ]
+    assert len(looks_of(log)) == 1
+
+
+def test_the_set_itself_has_a_budget() -> None:
+    log = [event(1, "look", "x", "a"), event(2, "look", "y", "b")]
+    with pytest.raises(SpentError, match="has been looked at 2 times, which is all"):
+        admit(Look("z", "c", "p"), log, Reuse(looks_per_developer=9, looks_in_all=2))
+
+
+def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() -> None:
+    log = [event(1, "look", "X", "a"), event(2, "evaluated", "X", "a", look=1, passed=True)]
+    assert has_passed("x", log)
+    assert not has_passed("y", log)
+    verdict = Reuse(feedback="verdict")
+    assert answers_of(verdict) == Answers(2, stops_when_passed=True)
+    assert answers_of(verdict, has_passed_before=True) == Answers(2, stops_when_passed=False)
+
+
+def test_answers_are_what_rounding_leaves() -> None:
+    # 0, 0.5, 1, undefined, above 1: five words for the value and five for its bound
+    rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
+    assert answers_of(rounded).count == 25
+    two = Reuse(feedback="rounded", figures=("luna16.recall", "luna16.cpm"), step=0.5)
+    assert answers_of(two).count == 625
+    assert answers_of(Reuse(feedback="figures")).count is None
+
+
+def test_spaces_and_case_make_no_new_developer() -> None:
+    assert same_developer("  Example\tLTD ") == "example ltd"

@@ -1,0 +1,131 @@
+"""The best of several looks flatters by a known amount; a corrected bound still holds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from nodulebench.custody.optimism import (
+    Answers,
+    bound_after_looks,
+    deviations,
+    expected_best,
+    log_hypotheses,
+    optimism,
+    standard_error_of,
+)
+from nodulebench.errors import UndefinedError
+
+
+@pytest.mark.parametrize(
+    ("looks", "expected"),
+    [
+        (1, 0.0),
+        (2, 1 / math.sqrt(math.pi)),
+        (3, 3 / (2 * math.sqrt(math.pi))),
+        # Harter 1961, Biometrika 48:151, expected values of normal order statistics
+        (4, 1.02938),
+        (5, 1.16296),
+        (10, 1.53875),
+        (20, 1.86748),
+        (100, 2.50759),
+    ],
+)
+def test_the_mean_of_the_best_is_that_of_the_largest_order_statistic(
+    looks: int, expected: float
+) -> None:
+    assert expected_best(looks) == pytest.approx(expected, abs=6e-6)
+
+
+def test_simulated_looks_of_equal_algorithms_flatter_as_foretold() -> None:
+    random = np.random.default_rng(20)
+    nodules, truth, looks, sets = 400, 0.8, 5, 20_000
+    found = random.binomial(nodules, truth, size=(sets, looks)) / nodules
+    error = math.sqrt(truth * (1 - truth) / nodules)
+    flattery = found.max(axis=1).mean() - truth
+    assert flattery == pytest.approx(optimism(looks, error), rel=0.03)
+
+
+def test_correlated_looks_flatter_less() -> None:
+    random = np.random.default_rng(21)
+    shared, own = random.normal(size=(50_000, 1)), random.normal(size=(50_000, 4))
+    best = (math.sqrt(0.6) * shared + math.sqrt(0.4) * own).max(axis=1).mean()
+    assert best == pytest.approx(optimism(4, 1.0, correlation=0.6), abs=0.015)
+    assert optimism(4, 1.0, correlation=1.0) == 0
+
+
+def test_hypotheses_are_counted_by_hand() -> None:
+    assert math.exp(log_hypotheses(1, Answers(None))) == pytest.approx(1)
+    assert math.exp(log_hypotheses(4, Answers(2, stops_when_passed=True))) == pytest.approx(4)
+    assert math.exp(log_hypotheses(3, Answers(2))) == pytest.approx(1 + 2 + 4)
+    assert math.exp(log_hypotheses(3, Answers(101))) == pytest.approx(1 + 101 + 101**2)
+    assert math.exp(log_hypotheses(3, Answers(1))) == pytest.approx(3)
+
+
+def test_feedback_without_limit_has_no_bound() -> None:
+    with pytest.raises(UndefinedError, match="no bound holds for a developer who adapts to it"):
+        log_hypotheses(2, Answers(None))
+    for undefined in (lambda: expected_best(0), lambda: log_hypotheses(0, Answers(2))):
+        with pytest.raises(UndefinedError, match="there was no look"):
+            undefined()
+    with pytest.raises(UndefinedError, match="a correlation of 2 is not between 0 and 1"):
+        optimism(2, 1.0, correlation=2)
+
+
+def test_a_single_look_has_the_ordinary_bound() -> None:
+    assert bound_after_looks(0.8, 0.02, 1, Answers(None)) == pytest.approx(0.8 - 1.959964 * 0.02)
+
+
+def test_five_verdicts_cost_what_bonferroni_costs() -> None:
+    expected = stats.norm.isf(0.025 / 5)
+    answers = Answers(2, stops_when_passed=True)
+    assert deviations(0.975, log_hypotheses(5, answers)) == pytest.approx(expected)
+
+
+@given(st.floats(0.5, 0.9999), st.floats(0, 500))
+def test_deviations_agree_with_scipy(level: float, log_count: float) -> None:
+    tail = math.log1p(-level) - log_count
+    expected = stats.norm.isf(math.exp(tail))
+    assert deviations(level, log_count) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_beyond_floating_point_the_bound_only_grows() -> None:
+    near, far = deviations(0.975, 596), deviations(0.975, 597)
+    assert near < far < deviations(0.975, 5000)
+    assert far == pytest.approx(near, rel=0.01)
+
+
+def test_the_standard_error_is_that_of_a_normal_interval() -> None:
+    assert standard_error_of(0.8 - 1.959964 * 0.03, 0.8 + 1.959964 * 0.03, 0.95) == pytest.approx(
+        0.03, rel=1e-6
+    )
+
+
+def _climb(random: np.random.Generator, looks: int, step: float) -> tuple[float, float]:
+    """A developer without skill who keeps what scored better: last figure, and its plain error.
+
+    Every submission finds each of 100 nodules by the toss of a coin, so the truth is 0.5. The
+    developer changes the answers for some nodules and keeps the change if the figure did not fall.
+    """
+    answers = random.random(100) < 0.5
+    told = round(answers.mean() / step) * step
+    for _ in range(looks - 1):
+        changed = answers ^ (random.random(100) < 0.2)
+        found = round(changed.mean() / step) * step
+        if found >= told:
+            answers, told = changed, found
+    return float(answers.mean()), 0.05
+
+
+def test_an_adaptive_developer_breaks_the_plain_bound_but_not_the_corrected_one() -> None:
+    random = np.random.default_rng(22)
+    looks, step = 10, 0.01
+    found = [_climb(random, looks, step) for _ in range(400)]
+    answers = Answers(int(1 / step) + 1)
+    plain = [bound_after_looks(value, error, 1, answers) > 0.5 for value, error in found]
+    corrected = [bound_after_looks(value, error, looks, answers) > 0.5 for value, error in found]
+    assert np.mean(plain) > 0.2  # promised: 0.025
+    assert np.mean(corrected) <= 0.025

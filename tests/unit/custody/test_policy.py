@@ -1,0 +1,87 @@
+"""Who may do what, and which policies are refused."""
+
+import pytest
+
+from nodulebench.custody.policy import parse_policy
+from nodulebench.custody.roles import ACTIONS, MAY, ROLES, roles_that_may
+from nodulebench.errors import InputError
+from sealed_builder import POLICY
+
+
+def test_a_policy_says_by_which_role_somebody_may() -> None:
+    policy = parse_policy(POLICY, "policy.toml")
+    assert policy.role_of("Ada", "seal") == "curator"
+    assert policy.role_of("Bo", "evaluate") == "operator"
+    assert policy.role_of("Cem", "inspect") == "auditor"
+
+
+@pytest.mark.parametrize(
+    ("person", "action", "message"),
+    [
+        ("Bo", "export", "'Bo' is operator, and may not export. That is for: curator."),
+        ("Ada", "evaluate", "'Ada' is curator, and may not evaluate. That is for: operator."),
+        ("Cem", "export", "'Cem' is auditor, and may not export."),
+        ("Eve", "evaluate", "does not know 'Eve'. It knows: Ada, Bo, Cem."),
+    ],
+)
+def test_what_no_role_allows_is_refused(person: str, action: str, message: str) -> None:
+    with pytest.raises(InputError, match="policy: ") as refused:
+        parse_policy(POLICY, "policy.toml").role_of(person, action)  # type: ignore[arg-type]
+    assert message in str(refused.value)
+
+
+def test_every_action_is_for_exactly_one_role() -> None:
+    assert set(MAY) == set(ROLES)
+    for action in ACTIONS:
+        assert len(roles_that_may(action)) == 1, action
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        ('["operator", "auditor"]', "'X' cannot be operator and auditor: nobody checks their own"),
+        ('["operator", "curator"]', "'X' cannot be operator and curator: who runs tests"),
+        ('["operator", "reader"]', "'X' cannot be operator and reader: who drew"),
+        ('["curator", "auditor"]', "'X' cannot be curator and auditor"),
+        ('["boss"]', "policy.toml people.0.roles.0: Input should be 'collector'"),
+        ("[]", "policy.toml people.0.roles: Tuple should have at least 1 item"),
+    ],
+)
+def test_roles_that_check_each_other_are_kept_apart(roles: str, message: str) -> None:
+    text = f'keeper = "lab"\n[[people]]\nname = "X"\nroles = {roles}\n'
+    with pytest.raises(InputError) as refused:
+        parse_policy(text, "policy.toml")
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("keeper = ", "policy.toml: is not valid TOML"),
+        ('keeper = "lab"\npeople = []', "people: Tuple should have at least 1 item"),
+        (
+            'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n[reuse]\nlooks = 3',
+            "policy.toml reuse.looks: Extra inputs are not permitted.",
+        ),
+        (
+            'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
+            '[reuse]\nfeedback = "rounded"',
+            "feedback 'rounded' needs figures, and only it has them.",
+        ),
+        (
+            'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
+            '[[people]]\nname = "X"\nroles = ["reader"]',
+            "'X' is listed more than once.",
+        ),
+    ],
+)
+def test_a_wrong_policy_is_refused_with_the_field(text: str, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_policy(text, "policy.toml")
+    assert message in str(refused.value)
+
+
+def test_without_a_word_a_developer_gets_one_look_and_a_verdict() -> None:
+    text = 'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
+    reuse = parse_policy(text, "policy.toml").reuse
+    assert (reuse.looks_per_developer, reuse.feedback) == (1, "verdict")
