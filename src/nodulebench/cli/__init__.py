@@ -39,6 +39,7 @@ COMMANDS = {
     "robustness": "Test how an algorithm's marks change with the image.",
     "sign": "Sign a folder of results with an Ed25519 key, or make such a key.",
     "test-plan": "Freeze protocol, test set and acceptance criteria before a test.",
+    "train": "Train the classifier of a detector on blocks with known nodules.",
     "unseal": "Take the reference out of a sealed test set, or open a kept result.",
     "verify": "Recompute every number of a folder of results, or check a sealed test set.",
 }

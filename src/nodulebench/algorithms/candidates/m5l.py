@@ -1,0 +1,70 @@
+"""M5L: what LungCAM's ants and VBNA's filters find, merged and judged by a 13-25-1 network.
+
+Torres et al., Medical Physics 42:1477-1489, 2015. The paper gives VBNA's candidates a network of
+their own, on raw voxels; here one network with LungCAM's shape judges both, so that their scores
+compare.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.algorithms.candidate import Candidates, joined
+from nodulebench.algorithms.candidates import lungcam, vbna
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.features import FEATURES, measure
+from nodulebench.algorithms.classify.measured import Measured, scored
+from nodulebench.algorithms.classify.network import Network, train_network
+from nodulebench.algorithms.classify.trained import Trained
+from nodulebench.algorithms.clusters import strongest_of_clusters
+from nodulebench.model.arrays import BoolArray, FloatArray
+
+HIDDEN_UNITS = 25
+"""Paper: 13-25-1, 376 weights and biases."""
+NAMES = tuple(name for name in FEATURES if name not in ("flatness", "box_filling"))
+"""Thirteen features: spatial, of intensity and of shape, as the paper says; which is open."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the merging and of what is reported."""
+
+    ants: lungcam.Settings = lungcam.DEFAULT
+    filters: vbna.Settings = vbna.DEFAULT
+    merge_mm: float = 5.0
+    """Open: candidates of the parts this close are one; LUNA16's own distance for combinations."""
+    least_score: float = 0.5
+    """Open: candidates below are not reported; M5L reported few, 22 per scan."""
+    weights: Path | None = None
+    """File of weights; none: those of the package, trained on all ten folds of the blocks."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Candidates with the network's probability as score."""
+    return scored("m5l", find(chest, settings), settings.weights, settings.least_score)
+
+
+def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
+    """The candidates of all parts, each place once, with their features."""
+    parts = [*vbna.detect(chest, settings.filters), lungcam.detect(chest, settings.ants)]
+    together = joined(parts)
+    # dots lie best in the middle of a nodule, then the pleura's, then the ants'
+    rank = np.concatenate([np.full(len(part), -place) for place, part in enumerate(parts)])
+    reach = np.full(len(together), settings.merge_mm)
+    kept = strongest_of_clusters(together.center_mm, rank.astype(np.float64), reach)
+    found = Candidates(together.center_mm[kept], together.score[kept], together.diameter_mm[kept])
+    columns = [FEATURES.index(name) for name in NAMES]
+    features = measure(chest, found.center_mm, found.diameter_mm)[:, columns]
+    return Measured(found, features, NAMES)
+
+
+def train(features: FloatArray, is_nodule: BoolArray, seed: int) -> Network:
+    """Train the 13-25-1 network."""
+    return train_network(features, is_nodule, hidden=HIDDEN_UNITS, seed=seed)
+
+
+TRAINED = Trained(NAMES, find, train)

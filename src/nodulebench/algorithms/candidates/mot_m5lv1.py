@@ -1,0 +1,107 @@
+"""MOT_M5Lv1: several thresholds, each with an opening, fifteen features, a 15-31-1 network.
+
+The candidates after Messay et al., Medical Image Analysis 14:390-406, 2010, with thresholds, radii
+and merging changed, as the LUNA16 study says; their outlines after Kuhnigk 2006.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.algorithms.candidate import Candidates, joined
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.features import FEATURES, measure
+from nodulebench.algorithms.classify.measured import Measured, scored
+from nodulebench.algorithms.classify.network import Network, train_network
+from nodulebench.algorithms.classify.trained import Trained
+from nodulebench.algorithms.clusters import strongest_of_clusters
+from nodulebench.algorithms.compactness import ball_diameter, compactness
+from nodulebench.algorithms.morphology import dilated, eroded
+from nodulebench.algorithms.regions import find_regions
+from nodulebench.algorithms.scale_space import STEP_MM, smoothed
+from nodulebench.model.arrays import BoolArray, FloatArray
+
+HIDDEN_UNITS = 31
+"""Paper: 15-31-1, 528 weights and biases."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters; the paper says that it changed Messay's values, and gives none."""
+
+    openings: tuple[tuple[float, float], ...] = (
+        (-700.0, 1.5),
+        (-600.0, 1.0),
+        (-600.0, 2.5),
+        (-450.0, 1.0),
+        (-450.0, 2.5),
+        (-300.0, 1.5),
+        (-300.0, 4.0),
+    )
+    """Open: threshold (HU) and radius of the opening (mm): low thresholds for ground glass, high
+    ones and wide openings for nodules on vessels and walls."""
+    blur_mm: float = 0.6
+    """Open: smoothing before the thresholds."""
+    diameters_mm: tuple[float, float] = (2.5, 35.0)
+    """Open: of the ball with the same volume."""
+    compactness: float = 0.15
+    """Open: least share of the ball around it that a region fills."""
+    merge_mm: float = 4.0
+    """Open: regions of several thresholds with centres this close, or within the radius of a more
+    compact one, are the same."""
+    least_score: float = 0.05
+    """Open: candidates below are not reported; chosen to keep almost all nodules."""
+    weights: Path | None = None
+    """File of weights; none: those of the package, trained on all ten folds of the blocks."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Candidates with the network's probability as score."""
+    return scored("mot_m5lv1", find(chest, settings), settings.weights, settings.least_score)
+
+
+def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
+    """Compact regions of all thresholds, with their features."""
+    cubes = chest.resampled(STEP_MM)
+    smooth = smoothed(cubes.hu.astype(np.float32, copy=False), settings.blur_mm / STEP_MM)
+    lungs = cubes.lungs.mask
+    parts = [
+        compact_regions((smooth >= threshold) & lungs, radius_mm, settings)
+        for threshold, radius_mm in settings.openings
+    ]
+    found = joined(parts)
+    reach = np.maximum(settings.merge_mm / STEP_MM, found.diameter_mm / 2)
+    kept = strongest_of_clusters(found.center_mm, found.score, reach)
+    center_mm = cubes.to_world(found.center_mm[kept])
+    diameter_mm = found.diameter_mm[kept] * STEP_MM
+    candidates = Candidates(center_mm, found.score[kept], diameter_mm)
+    return Measured(candidates, measure(chest, center_mm, diameter_mm), FEATURES)
+
+
+def compact_regions(dense: BoolArray, radius_mm: float, settings: Settings = DEFAULT) -> Candidates:
+    """Regions left by an opening, scored by compactness; places are voxels."""
+    regions = find_regions(opening(dense, radius_mm / STEP_MM))
+    voxels = np.pi / 6.0 * (np.asarray(settings.diameters_mm) / STEP_MM) ** 3
+    regions = regions.kept((regions.size >= voxels[0]) & (regions.size <= voxels[1]))
+    share = compactness(regions)
+    kept = regions.kept(share >= settings.compactness)
+    return Candidates(kept.center, share[share >= settings.compactness], ball_diameter(kept.size))
+
+
+def opening(dense: BoolArray, radius: float) -> BoolArray:
+    """What a ball of ``radius`` voxels covers when it moves within the mask."""
+    unit = np.ones(3)
+    opened: BoolArray = dilated(eroded(dense, radius, unit), radius, unit)
+    return opened
+
+
+def train(features: FloatArray, is_nodule: BoolArray, seed: int) -> Network:
+    """Train the 15-31-1 network."""
+    return train_network(features, is_nodule, hidden=HIDDEN_UNITS, seed=seed)
+
+
+TRAINED = Trained(FEATURES, find, train)

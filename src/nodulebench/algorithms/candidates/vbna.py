@@ -1,0 +1,145 @@
+"""VBNA: dots in the parenchyma, and places where the pleura's normals meet -> candidates.
+
+After Torres et al., Medical Physics 42:1477-1489, 2015. A nodule on the pleura bulges into the
+air, so that lines drawn from the air's surface into the tissue cross inside it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.clusters import strongest_of_clusters
+from nodulebench.algorithms.morphology import block_mean, eroded, repeated
+from nodulebench.algorithms.scale_space import (
+    DIAMETER_PER_SCALE,
+    STEP_MM,
+    peaks_of_chest,
+    smoothed,
+)
+from nodulebench.model.arrays import BoolArray, FloatArray
+
+FloatVolume = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters; the paper names the methods and no values."""
+
+    dot_hu: float = 40.0
+    """Open: least answer of the dot filter in the parenchyma."""
+    merge_mm: float = 5.0
+    """Open: dots this close, or within the radius of a stronger one, are the same."""
+    air_hu: float = -500.0
+    """Open: smoothed density of the surface between air and tissue."""
+    blur_mm: float = 1.5
+    """Open: smoothing of the scan before its surface and normals are taken."""
+    depth_mm: float = 8.0
+    """Open: how deep a normal reaches into the tissue; nodules up to twice this wide."""
+    pleura_mm: float = 10.0
+    """Open: the surface counts this near the border of the lung."""
+    crossings: float = 1.5
+    """Open: least normals through a voxel, smoothed; beside a flat wall about one passes."""
+
+
+DEFAULT = Settings()
+
+
+def detect(chest: Chest, settings: Settings = DEFAULT) -> tuple[Candidates, Candidates]:
+    """Candidates of the parenchyma, scored by the dot filter, and of the pleura, by crossings."""
+    return find_in_parenchyma(chest, settings), find_on_pleura(chest, settings)
+
+
+def find_in_parenchyma(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Local maxima of the dot filter over all scales."""
+    peaks = peaks_of_chest(chest)
+    dots = peaks.where(peaks.is_dot_peak & (peaks.dot >= settings.dot_hu))
+    radius = dots.scale * DIAMETER_PER_SCALE / 2
+    reach = np.maximum(settings.merge_mm / STEP_MM, radius)
+    kept = dots.where(strongest_of_clusters(dots.index, dots.dot, reach))
+    diameter_mm = kept.scale * DIAMETER_PER_SCALE * STEP_MM
+    return Candidates(chest.resampled(STEP_MM).to_world(kept.index), kept.dot, diameter_mm)
+
+
+def find_on_pleura(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
+    """Local maxima of the number of normals that pass through a voxel of the lung."""
+    cubes = chest.resampled(STEP_MM)
+    lungs = cubes.lungs.mask
+    smooth = smoothed(cubes.hu.astype(np.float32, copy=False), settings.blur_mm / STEP_MM)
+    surface = _surface(smooth, lungs, settings)
+    count, depth = count_normals(surface, _slopes(smooth, surface), lungs, settings)
+    place = _maxima(count, settings.crossings)
+    strength = count[tuple(place.T)].astype(np.float64)
+    reach = np.full(len(place), settings.merge_mm / STEP_MM)
+    kept = strongest_of_clusters(place.astype(np.float64), strength, reach)
+    diameter_mm = 2.0 * depth[tuple(place[kept].T)].astype(np.float64) * STEP_MM
+    center_mm = cubes.to_world(place[kept].astype(np.float64))
+    return Candidates(center_mm, strength[kept], np.maximum(diameter_mm, 2.0 * STEP_MM))
+
+
+def count_normals(
+    surface: npt.NDArray[np.int64], normal: FloatArray, lungs: BoolArray, settings: Settings
+) -> tuple[FloatVolume, FloatVolume]:
+    """How many normals pass through each voxel, smoothed over neighbours, and their mean depth.
+
+    Args:
+        surface: n x 3 voxels from which normals start.
+        normal: n x 3 unit vectors into the tissue.
+        lungs: voxels that are counted.
+        settings: how deep normals reach.
+    """
+    count, depth = np.zeros(lungs.shape, np.float32), np.zeros(lungs.shape, np.float32)
+    limit = np.array(lungs.shape) - 1
+    for step in range(1, int(settings.depth_mm / STEP_MM) + 1):
+        place = np.clip(np.rint(surface + step * normal).astype(np.int64), 0, limit)
+        flat = np.ravel_multi_index(tuple(place.T), lungs.shape)
+        flat = flat[lungs.ravel()[flat]]
+        voxel, times = np.unique(flat, return_counts=True)
+        count.ravel()[voxel] += times
+        depth.ravel()[voxel] += times * step
+    spread, deep = smoothed(count, 1.0), smoothed(depth, 1.0)
+    return spread, (deep / np.maximum(spread, np.float32(1e-3))).astype(np.float32)
+
+
+def _surface(smooth: FloatVolume, lungs: BoolArray, settings: Settings) -> npt.NDArray[np.int64]:
+    """Air voxels of the lung near its border that have tissue beside them."""
+    factors = np.array([2, 2, 2])
+    coarse = block_mean(lungs.astype(np.float32), factors) > 0
+    inner = eroded(coarse, settings.pleura_mm, 2.0 * np.full(3, STEP_MM))
+    rim = ~repeated(inner, factors, lungs.shape)
+    air = smooth < settings.air_hu
+    beside = np.zeros_like(air)
+    for axis in range(3):
+        lead = (slice(None),) * axis
+        beside[(*lead, slice(1, None))] |= ~air[(*lead, slice(None, -1))]
+        beside[(*lead, slice(None, -1))] |= ~air[(*lead, slice(1, None))]
+    return np.argwhere(air & beside & rim & lungs)
+
+
+def _slopes(smooth: FloatVolume, place: npt.NDArray[np.int64]) -> FloatArray:
+    """Unit vectors towards the denser side."""
+    slope = np.empty(place.shape)
+    for axis in range(3):
+        ahead, behind = place.copy(), place.copy()
+        ahead[:, axis] = np.minimum(place[:, axis] + 1, smooth.shape[axis] - 1)
+        behind[:, axis] = np.maximum(place[:, axis] - 1, 0)
+        slope[:, axis] = smooth[tuple(ahead.T)] - smooth[tuple(behind.T)]
+    length = np.linalg.norm(slope, axis=1, keepdims=True)
+    unit: FloatArray = slope / np.maximum(length, 1e-6)
+    return unit
+
+
+def _maxima(count: FloatVolume, least: float) -> npt.NDArray[np.int64]:
+    """Voxels with at least so many normals and no neighbour with more."""
+    from scipy import ndimage
+
+    place = np.argwhere(count >= least)
+    if not len(place):
+        return place
+    low, high = np.maximum(place.min(axis=0) - 1, 0), place.max(axis=0) + 2
+    box = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
+    highest = ndimage.maximum_filter(count[box], 3)
+    is_highest: BoolArray = count[tuple(place.T)] >= highest[tuple((place - low).T)]
+    return place[is_highest]

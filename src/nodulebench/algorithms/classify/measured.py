@@ -1,0 +1,36 @@
+"""Candidates with their features -> candidates with a classifier's score."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.classify.weight_files import classifier_of
+from nodulebench.model.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Candidates as a detector found them, before a classifier."""
+
+    candidates: Candidates
+    features: FloatArray
+    """A row per candidate."""
+    names: tuple[str, ...]
+    """Of the columns."""
+
+
+def scored(name: str, measured: Measured, weights: Path | None, least_score: float) -> Candidates:
+    """The candidates whose probability is at least ``least_score``, with it as their score.
+
+    Args:
+        name: the detector, whose packaged weights are used where no file is given.
+        measured: candidates and features.
+        weights: a file that ``train`` wrote, or none.
+        least_score: from 0 (keep all) to 1.
+    """
+    found = measured.candidates
+    if not len(found):
+        return found
+    score = classifier_of(name, weights, measured.names).score(measured.features)
+    kept = score >= least_score
+    return Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])

@@ -1,0 +1,58 @@
+"""What training needs: scikit-learn, standardised features, balanced classes, areas under ROC."""
+
+from typing import Any
+
+import numpy as np
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.optional_package import optional_package
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+
+
+def scikit_learn(part: str) -> Any:
+    """A module of scikit-learn.
+
+    Raises:
+        InputError: if it is not installed.
+    """
+    return optional_package(f"sklearn.{part}", "algorithms", "training a classifier")
+
+
+def standardisation(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each feature; 1 where a feature never changes."""
+    spread = features.std(axis=0)
+    return features.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def balanced(is_nodule: BoolArray, seed: int) -> IntArray:
+    """Rows to train on, shuffled: nodules are repeated until they are as many as the others.
+
+    Raises:
+        InputError: if there are no nodules or nothing else.
+    """
+    nodules, others = np.flatnonzero(is_nodule), np.flatnonzero(~is_nodule)
+    if not len(nodules) or not len(others):
+        raise InputError(
+            Problem(
+                "training",
+                f"{len(nodules)} candidates are nodules and {len(others)} are not.",
+                "Give blocks with both.",
+            )
+        )
+    count = max(len(nodules), len(others))
+    rows = np.concatenate([np.resize(nodules, count), np.resize(others, count)])
+    return np.random.default_rng(seed).permutation(rows)
+
+
+def roc_area(score: FloatArray, is_nodule: BoolArray) -> float:
+    """Share of pairs (nodule, other) that the scores put in order; ties count half.
+
+    Raises:
+        InputError: if there are no nodules or nothing else.
+    """
+    balanced(is_nodule, 0)
+    others = np.sort(score[~is_nodule])
+    nodules = score[is_nodule]
+    below = np.searchsorted(others, nodules, side="left")
+    not_above = np.searchsorted(others, nodules, side="right")
+    return float((below + not_above).sum() / (2.0 * len(nodules) * len(others)))

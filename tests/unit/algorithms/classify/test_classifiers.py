@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+
+from nodulebench.algorithms.candidates import etrocad, m5l, mot_m5lv1
+from nodulebench.algorithms.classify.network import Network, train_network
+from nodulebench.algorithms.classify.support_vectors import SupportVectors, train_support_vectors
+from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.classify.training import balanced, roc_area, standardisation
+from nodulebench.algorithms.classify.weight_files import (
+    classifier_of,
+    read_weights,
+    write_weights,
+)
+from nodulebench.errors import InputError
+
+
+def _examples(count=300, features=15, seed=1):
+    random = np.random.default_rng(seed)
+    is_nodule = random.random(count) < 0.2
+    values = random.standard_normal((count, features))
+    values[:, :3] += 2.0 * is_nodule[:, None]
+    return values * 7.0 + 3.0, is_nodule
+
+
+def test_a_network_by_hand():
+    network = Network(
+        mean=np.array([1.0, 0.0]),
+        spread=np.array([2.0, 1.0]),
+        hidden_weight=np.array([[1.0], [0.5]]),
+        hidden_bias=np.array([0.25]),
+        output_weight=np.array([[2.0]]),
+        output_bias=np.array([-1.0]),
+    )
+    # standardised (3 - 1) / 2 = 1 and 4: hidden tanh(1 + 2 + 0.25)
+    expected = 1 / (1 + np.exp(-(2 * np.tanh(3.25) - 1)))
+    assert network.score(np.array([[3.0, 4.0]])) == pytest.approx(expected)
+    assert network.parameters == 2 + 1 + 1 + 1
+
+
+def test_support_vectors_by_hand():
+    machine = SupportVectors(
+        mean=np.array([0.0]),
+        spread=np.array([2.0]),
+        vectors=np.array([[0.0], [1.0]]),
+        weight=np.array([3.0, -1.0]),
+        bias=np.array([0.5]),
+        gamma=np.array([0.1]),
+        slope=np.array([2.0, -1.0]),
+    )
+    # 4 is 2 when standardised: distances 2 and 1
+    decision = 3 * np.exp(-0.4) - np.exp(-0.1) + 0.5
+    assert machine.decision(np.array([[4.0]])) == pytest.approx(decision)
+    assert machine.score(np.array([[4.0]])) == pytest.approx(1 / (1 + np.exp(1 - 2 * decision)))
+
+
+def test_the_networks_have_the_papers_number_of_weights():
+    features, is_nodule = _examples()
+    assert mot_m5lv1.train(features, is_nodule, 0).parameters == 15 * 31 + 31 + 31 + 1 == 528
+    assert m5l.train(features[:, :13], is_nodule, 0).parameters == 13 * 25 + 25 + 25 + 1 == 376
+    assert (len(mot_m5lv1.FEATURES), len(m5l.NAMES), len(etrocad.NAMES)) == (15, 13, 19)
+
+
+def test_numpy_scores_as_scikit_learn_does():
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.svm import SVC
+
+    features, is_nodule = _examples()
+    machine = train_support_vectors(features, is_nodule, seed=0)
+    mean, spread = standardisation(features)
+    theirs = SVC(C=1.0, gamma=0.5 / 15, class_weight="balanced")
+    theirs.fit((features - mean) / spread, is_nodule)
+    expected = theirs.decision_function((features - mean) / spread)
+    assert machine.decision(features) == pytest.approx(expected, abs=1e-9)
+    small = MLPClassifier((4,), activation="tanh", max_iter=400, random_state=0, tol=0.1)
+    small.fit((features - mean) / spread, is_nodule)
+    (first, second), (bias, last) = small.coefs_, small.intercepts_
+    network = Network(mean, spread, first, bias, second, last)
+    theirs_too = small.predict_proba((features - mean) / spread)[:, 1]
+    assert network.score(features) == pytest.approx(theirs_too)
+
+
+def test_training_learns_and_gives_the_same_weights_for_a_seed():
+    features, is_nodule = _examples()
+    unseen, is_unseen_nodule = _examples(seed=2)
+    for train in (
+        lambda seed: train_network(features, is_nodule, hidden=5, seed=seed),
+        lambda seed: train_support_vectors(features, is_nodule, seed=seed),
+    ):
+        first, again = train(0), train(0)
+        assert np.array_equal(first.score(unseen), again.score(unseen))
+        assert roc_area(first.score(unseen), is_unseen_nodule) > 0.9
+    other = train_network(features, is_nodule, hidden=5, seed=1)
+    assert not np.array_equal(
+        other.score(unseen), train_network(features, is_nodule, hidden=5, seed=0).score(unseen)
+    )
+
+
+def test_both_classes_are_as_many():
+    rows = balanced(np.array([True, False, False, False, False]), 0)
+    assert np.bincount(rows).tolist() == [4, 1, 1, 1, 1]
+
+
+def test_training_on_one_class_is_refused():
+    with pytest.raises(InputError, match="0 candidates are nodules and 3 are not"):
+        train_network(np.zeros((3, 2)), np.zeros(3, bool), hidden=2, seed=0)
+
+
+def test_the_area_under_the_curve_is_that_of_scikit_learn():
+    from sklearn.metrics import roc_auc_score
+
+    random = np.random.default_rng(0)
+    score, is_nodule = random.integers(0, 6, 80).astype(float), random.random(80) < 0.3
+    assert roc_area(score, is_nodule) == pytest.approx(roc_auc_score(is_nodule, score))
+    # 2 beats 1 and ties with 2; 0 beats nothing: 1.5 of 4 pairs
+    by_hand = roc_area(np.array([2.0, 0.0, 1.0, 2.0]), np.array([True, True, False, False]))
+    assert by_hand == pytest.approx(1.5 / 4)
+
+
+def test_weights_survive_their_file(tmp_path):
+    features, is_nodule = _examples()
+    for classifier in (
+        train_network(features, is_nodule, hidden=5, seed=0),
+        train_support_vectors(features, is_nodule, seed=0),
+    ):
+        names = tuple(f"f{number}" for number in range(15))
+        write_weights(tmp_path / "w.npz", classifier, names)
+        again = read_weights(tmp_path / "w.npz", names)
+        assert type(again) is type(classifier)
+        assert again.score(features) == pytest.approx(classifier.score(features), abs=1e-4)
+        before = (tmp_path / "w.npz").read_bytes()
+        write_weights(tmp_path / "w.npz", classifier, names)
+        assert (tmp_path / "w.npz").read_bytes() == before
+
+
+def test_a_file_of_other_features_is_refused(tmp_path):
+    features, is_nodule = _examples(features=2 + 1)
+    network = train_network(features, is_nodule, hidden=2, seed=0)
+    write_weights(tmp_path / "w.npz", network, ("a", "b", "c"))
+    with pytest.raises(InputError, match="trained on the features a, b, c, not on a, b, d"):
+        read_weights(tmp_path / "w.npz", ("a", "b", "d"))
+
+
+def test_what_is_no_file_of_weights_is_refused(tmp_path):
+    (tmp_path / "w.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="is no file of weights"):
+        read_weights(tmp_path / "w.npz", ())
+    with pytest.raises(InputError, match="is no file of weights"):
+        read_weights(tmp_path / "absent.npz", ())
+    np.savez(tmp_path / "w.npz", kind="tree")
+    with pytest.raises(InputError, match="holds no classifier of this package"):
+        read_weights(tmp_path / "w.npz", ())
+    np.savez(tmp_path / "w.npz", kind=np.array({"a": 1}, dtype=object))
+    with pytest.raises(InputError, match="is no file of weights"):
+        read_weights(tmp_path / "w.npz", ())
+
+
+def test_every_trained_detector_has_packaged_weights():
+    for name, detector in TRAINED.items():
+        classifier = classifier_of(name, None, detector.names)
+        score = classifier.score(np.zeros((1, len(detector.names))))
+        assert 0.0 <= score[0] <= 1.0

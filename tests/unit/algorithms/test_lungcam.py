@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lung_scenes import ball, distance_from, lung_with, rod, world
+from nodulebench.algorithms.candidates.lungcam import (
+    Settings,
+    attraction,
+    chosen,
+    compact_things,
+    detect,
+    explore,
+)
+
+
+def _room(seed=0, shape=(14, 15, 16), share=0.6):
+    random = np.random.default_rng(seed)
+    image = random.random(shape, dtype=np.float32)
+    return image, random.random(shape) < share
+
+
+def test_attraction_by_hand():
+    # (1 + s / (1 + 0.2 s)) ** 3.5 for s = 0, 1, 5
+    drawn = attraction(np.float32([0.0, 1.0, 5.0]), Settings())
+    assert drawn == pytest.approx([1.0, (1 + 1 / 1.2) ** 3.5, (1 + 5 / 2) ** 3.5])
+
+
+def test_an_ant_goes_where_it_is_drawn_in_proportion():
+    draw = (np.arange(1000, dtype=np.float32) + 0.5) / 1000
+    taken = chosen(np.tile(np.float32([1.0, 0.0, 3.0, 4.0]), (1000, 1)), draw)
+    assert np.bincount(taken, minlength=4).tolist() == [125, 0, 375, 500]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_ants_leave_is_conserved(seed):
+    image, room = _room(seed)
+    rules = Settings(seed=seed)
+    explored = explore(image, room, rules)
+    # every visit leaves the trace and the density of the voxel, nothing evaporates
+    assert explored.pheromone == pytest.approx(explored.visits * (rules.trace + image), rel=1e-4)
+    assert (explored.visits[room] >= 1).all(), "every voxel of the room is visited"
+    assert (explored.visits[~room] == 0).all()
+    assert explored.visits.max() <= rules.visits
+
+
+def test_all_ants_die_also_on_rich_and_on_poor_ground():
+    for ground in (0.0, 1.0):
+        image = np.full((10, 10, 10), ground, dtype=np.float32)
+        explored = explore(image, np.ones(image.shape, bool))
+        assert (explored.visits >= 1).all()
+        assert explored.ants >= 4**3, "a colony every third voxel along each axis"
+
+
+def test_the_same_seed_gives_the_same_map_and_another_seed_another():
+    image, room = _room()
+    first, again, other = (explore(image, room, Settings(seed=seed)) for seed in (3, 3, 4))
+    assert np.array_equal(first.pheromone, again.pheromone)
+    assert (first.steps, first.ants) == (again.steps, again.ants)
+    assert not np.array_equal(first.pheromone, other.pheromone)
+
+
+def test_an_empty_room_has_no_ants():
+    explored = explore(np.zeros((5, 5, 5), np.float32), np.zeros((5, 5, 5), bool))
+    assert (explored.ants, explored.steps, explored.visits.sum()) == (0, 0, 0)
+
+
+def test_a_ball_is_cut_off_its_vessel_by_a_rising_threshold():
+    pheromone = np.zeros((48, 48, 48), np.float32)
+    pheromone[:, 22:26, 22:26] = 1.0
+    pheromone[distance_from((24, 24, 24), pheromone.shape) <= 6.0] = 3.0
+    found = compact_things(pheromone, Settings(levels=(0.5, 2.0)))
+    assert len(found) == 1
+    assert found.center_mm[0] == pytest.approx([24, 24, 24], abs=0.1)
+    assert found.diameter_mm[0] == pytest.approx(12.0, rel=0.05)
+    assert not len(compact_things(pheromone, Settings(levels=(0.5,))))
+
+
+def test_ants_find_a_nodule_and_leave_vessels_alone():
+    chest = lung_with(ball((32, 32, 20), 4.0), rod((0, 32, 44), 2.0), noise_hu=20.0)
+    found = detect(chest)
+    apart = np.linalg.norm(found.center_mm - world(32, 32, 20), axis=1)
+    assert apart.min() < 1.0
+    assert (np.linalg.norm(found.center_mm[:, :2] - world(0, 32, 44)[:2], axis=1) > 4).all()
+
+
+def test_no_candidates_in_an_empty_lung():
+    assert len(detect(lung_with())) == 0
