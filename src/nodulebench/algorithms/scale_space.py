@@ -6,6 +6,7 @@ are taken once per chest for all detectors.
 """
 
 from dataclasses import dataclass, fields
+from threading import Lock
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -58,14 +59,16 @@ class Peaks:
 
 
 _PEAKS: WeakKeyDictionary[Chest, Peaks] = WeakKeyDictionary()
+_ONE_AT_A_TIME = Lock()
 
 
 def peaks_of_chest(chest: Chest) -> Peaks:
     """The peaks of the lungs on cubes of ``STEP_MM``, computed once for each chest."""
-    if chest not in _PEAKS:
-        cubes = chest.resampled(STEP_MM)
-        _PEAKS[chest] = find_peaks(lung_image(cubes), cubes.lungs.mask)
-    return _PEAKS[chest]
+    with _ONE_AT_A_TIME:
+        if chest not in _PEAKS:
+            cubes = chest.resampled(STEP_MM)
+            _PEAKS[chest] = find_peaks(lung_image(cubes), cubes.lungs.mask)
+        return _PEAKS[chest]
 
 
 def lung_image(cubes: Chest) -> FloatVolume:
