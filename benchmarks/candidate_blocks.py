@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.candidate_findings import FIVE, Case, Findings, joined_findings, kept_findings
+from benchmarks.candidate_findings import (
+    FIVE,
+    Case,
+    Findings,
+    detectors,
+    joined_findings,
+    kept_findings,
+)
 from benchmarks.candidate_tables import (
     Judged,
     judge_all,
@@ -22,6 +29,7 @@ from benchmarks.candidate_tables import (
     print_groups,
     print_table,
 )
+from benchmarks.fold_weights import detectors_without
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
 from nodulebench.algorithms.chest import see_chest
@@ -120,10 +128,19 @@ def print_missed(findings: Findings, judged: Judged) -> None:
         )
 
 
-def find_in_fold(fold: int, names: Sequence[str], seed: int, keep: Path | None) -> Findings:
-    """What detectors said of one fold."""
+def find_in_fold(
+    fold: int,
+    names: Sequence[str],
+    seed: int,
+    keep: Path | None = None,
+    weights: Path | None = None,
+) -> Findings:
+    """What detectors said of one fold; with ``weights``, by classifiers that never saw it."""
     folder = None if keep is None else keep / f"seed{seed}-fold{fold}"
-    return kept_findings(lambda: block_cases([fold], seed), names, folder)
+    chosen = detectors(names)
+    if weights is not None:
+        chosen |= detectors_without(fold, names, weights)
+    return kept_findings(lambda: block_cases([fold], seed), chosen, folder)
 
 
 def main() -> None:
@@ -133,12 +150,18 @@ def main() -> None:
     parser.add_argument("--folds", default=",".join(map(str, FOLDS)), help="0 to 9, with commas")
     parser.add_argument("--seed", type=int, default=SEED, help="of the random cuts")
     parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        help="folder of classifiers trained without each fold, made where missing; else those of "
+        "the package, which know every fold",
+    )
     parser.add_argument("--missed", action="store_true", help="list what each detector misses")
     options = parser.parse_args()
     names = ["centre", *options.detectors.split(",")]
     folds = [int(fold) for fold in options.folds.split(",")]
     findings = joined_findings(
-        [find_in_fold(fold, names, options.seed, options.keep) for fold in folds]
+        [find_in_fold(fold, names, options.seed, options.keep, options.weights) for fold in folds]
     )
     judged = judge_all(findings)
     print(

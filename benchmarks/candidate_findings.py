@@ -146,23 +146,23 @@ def read_findings(folder: Path) -> Findings | None:
 
 
 def kept_findings(
-    make_cases: Callable[[], Iterable[Case]], names: Sequence[str], folder: Path | None
+    make_cases: Callable[[], Iterable[Case]], chosen: Mapping[str, Detect], folder: Path | None
 ) -> Findings:
-    """Findings of the detectors named; those kept in a folder are not made again."""
+    """Findings of some detectors; those kept in a folder are not made again."""
     kept = None if folder is None else read_findings(folder)
     known = {} if kept is None else kept.submissions
-    missing = [name for name in names if name not in known]
+    missing = {name: detect for name, detect in chosen.items() if name not in known}
     if missing:
-        fresh = find_candidates(make_cases(), detectors(missing))
+        fresh = find_candidates(make_cases(), missing)
         if folder is not None:
             write_findings(fresh, folder)
         kept = fresh if kept is None else _with_detectors(kept, fresh)
     if kept is None:
-        raise ValueError("no detector was named")
+        raise ValueError("no detector was chosen")
     return replace(
         kept,
-        submissions={name: kept.submissions[name] for name in names},
-        cpu_seconds={name: kept.cpu_seconds[name] for name in names},
+        submissions={name: kept.submissions[name] for name in chosen},
+        cpu_seconds={name: kept.cpu_seconds[name] for name in chosen},
     )
 
 

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.candidate_findings import FIVE, Case, Findings, joined_findings, kept_findings
+from benchmarks.candidate_findings import (
+    FIVE,
+    Case,
+    Findings,
+    detectors,
+    joined_findings,
+    kept_findings,
+)
 from benchmarks.candidate_tables import (
     Judged,
     judge_all,
@@ -148,7 +155,7 @@ def _one(number: int, dose: float | None, names: Sequence[str], keep: Path | Non
         yield phantom_case(number, dose)
 
     label = f"phantom{number}" + ("" if dose is None else f"-{dose:g}")
-    return kept_findings(cases, names, None if keep is None else keep / label)
+    return kept_findings(cases, detectors(names), None if keep is None else keep / label)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.candidate_blocks import luna16_truth, print_missed
-from benchmarks.candidate_findings import FIVE, Case, Findings, kept_findings, restricted
+from benchmarks.candidate_findings import FIVE, Case, Findings, detectors, kept_findings, restricted
 from benchmarks.candidate_tables import judge_all, print_cpu, print_table
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
     parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
     options = parser.parse_args()
-    findings = kept_findings(scan_cases, options.detectors.split(","), options.keep)
+    findings = kept_findings(scan_cases, detectors(options.detectors.split(",")), options.keep)
     names = findings.reference.cases["case_id"]
     print(f"{len(names) - 1} scans of LIDC-IDRI\n")
     print_scans(restricted(findings, names.filter(names != OTHER)))

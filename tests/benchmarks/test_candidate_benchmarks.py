@@ -102,23 +102,22 @@ def test_the_control_marks_the_middle_of_the_image():
     assert place.tolist() == [19.5, 19.5, 19.5]
 
 
-def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path, monkeypatch):
+def test_kept_findings_are_taken_and_only_missing_detectors_run(tmp_path):
     ran = []
 
     def detector(name):
-        ran.append(name)
-        return at((10, 10, 10))
+        def detect(chest):
+            ran.append(name)
+            return at((10, 10, 10))(chest)
 
-    monkeypatch.setattr(
-        "benchmarks.candidate_findings.detectors",
-        lambda names: {name: detector(name) for name in names},
-    )
-    first = kept_findings(lambda: CASES, ["isicad"], tmp_path)
-    again = kept_findings(lambda: CASES, ["isicad", "m5l"], tmp_path)
-    assert ran == ["isicad", "m5l"]
+        return {name: detect}
+
+    first = kept_findings(lambda: CASES, detector("isicad"), tmp_path)
+    again = kept_findings(lambda: CASES, detector("isicad") | detector("m5l"), tmp_path)
+    assert ran == ["isicad", "isicad", "m5l", "m5l"]
     assert again.reference.nodules.equals(first.reference.nodules)
     assert again.submissions["isicad"].marks.equals(first.submissions["isicad"].marks)
-    assert kept_findings(list, ["m5l"], tmp_path).submissions.keys() == {"m5l"}
+    assert kept_findings(list, detector("m5l"), tmp_path).submissions.keys() == {"m5l"}
 
 
 def test_parts_join_to_the_whole_and_can_be_taken_apart():
