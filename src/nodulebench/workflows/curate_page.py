@@ -81,7 +81,7 @@ def _flow(curation: Curation) -> Markup:
     """Series that are left after each group of checks, and what fell out there."""
     fell = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     left = len(curation.series)
-    steps = [Step(f"{left} series found")]
+    steps = [Step(f"{left} series found"), Step("")]
     for group, name in STEPS.items():
         codes = CODES_OF_MODULE.get(group, tuple(DUPLICATE_CODES))
         lost = sum(fell[code] for code in codes)
@@ -89,11 +89,9 @@ def _flow(curation: Curation) -> Markup:
             continue
         left -= lost
         told = "; ".join(f"{fell[code]} {_spoken(code)}" for code in codes if fell[code])
-        last = steps.pop()
-        steps.append(Step(last.text, exit=told, otherwise=f"−{lost}"))
-        steps.append(Step(f"{left} {name}"))
-    last = steps.pop()
-    steps.append(Step(f"{last.text}: admitted" if steps else f"{left} series, all admitted"))
+        steps[-2] = Step(steps[-2].text, exit=told, otherwise=f"−{lost}")
+        steps[-1:] = [Step(f"{left} {name}"), Step("")]
+    steps[-1] = Step(f"{left} admitted as cases")
     return flow_chart(steps, f"{len(curation.series)} series found, {left} admitted")
 
 
