@@ -1,19 +1,26 @@
-"""DICOM for tests: small CT series, headers alone, and a Chest CAD report as products emit them."""
+"""DICOM for tests: small CT series, headers alone, and programs that judge what was written."""
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE, SeriesHeader, uid_from
+from nodulebench.formats.dicom_images import images_of_cases
 from nodulebench.formats.dicom_series import write_volume
-from nodulebench.model.geometry import geometries
+from nodulebench.model.geometry import Geometry, geometries
+from nodulebench.model.tables import MARK_SLICES, MARKS, Submission
 from nodulebench.model.volume import make_volume
 
 TURNED = np.array([[0.0, -0.96, 0.28], [1.0, 0.0, 0.0], [0.0, 0.28, 0.96]])
 """Rows run to the back, and slices lie 16 degrees off the axial plane."""
 MIRRORED = np.diag([-1.0, -1.0, 1.0])
+OUTLINE = ((17.5, 16.5), (24.5, 16.5), (24.5, 21.5), (20.5, 24.5))
+"""Corners in pixels, none of them at a pixel centre."""
 
 
 def series_header(name: str = "series") -> SeriesHeader:
@@ -74,3 +81,89 @@ def image_headers(cases: pl.DataFrame, folder: Path) -> pl.DataFrame:
             data.ImagePositionPatient = [round(float(value), 6) for value in position]
             data.save_as(place / f"{k:04d}.dcm", enforce_file_format=True)
     return cases.with_columns(images=pl.Series(folders))
+
+
+CHECKERS = {"dciodvfy": "Error", "dsrdump": "E: "}
+"""Programs that judge DICOM objects (dicom3tools, DCMTK), and how their complaints start."""
+
+
+def needs(checker: str) -> pytest.MarkDecorator:
+    """Skip where a program that judges DICOM objects is absent."""
+    return pytest.mark.skipif(shutil.which(checker) is None, reason=f"{checker} is not installed")
+
+
+def complaints(checker: str, path: Path) -> list[str]:
+    """What such a program finds wrong with a file."""
+    options = ["-new"] if checker == "dciodvfy" else []
+    done = subprocess.run([checker, *options, str(path)], capture_output=True, check=False)
+    told = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
+    assert any("SR" in line or "Segmentation" in line for line in told), told
+    failed = [f"{checker} ended with {done.returncode}"] if done.returncode else []
+    return failed + [line for line in told if line.startswith(CHECKERS[checker])]
+
+
+CHECKED = pytest.mark.parametrize(
+    "checker", [pytest.param(one, marks=needs(one)) for one in CHECKERS]
+)
+"""Runs a test once for each program that judges reports."""
+
+
+def grid_of(cases: pl.DataFrame) -> Geometry:
+    (series,) = images_of_cases(cases).values()
+    return series.geometry
+
+
+def world(grid: Geometry, pixels: Any, k: int) -> np.ndarray:
+    corners = np.array(pixels, dtype=np.float64)
+    return grid.to_world(np.column_stack([corners, np.full(len(corners), float(k))]))
+
+
+def contour(points: np.ndarray) -> str:
+    return ";".join(f"{x:.6f} {y:.6f}" for x, y, _ in points)
+
+
+def slice_row(grid: Geometry, key: dict[str, Any], k: int, *, has_contour: bool) -> dict[str, Any]:
+    points = world(grid, OUTLINE, k)
+    low, high = points.min(axis=0), points.max(axis=0)
+    return key | {
+        "slice_index": k,
+        "z_mm": float((low[2] + high[2]) / 2),
+        "center_x_mm": float((low[0] + high[0]) / 2),
+        "center_y_mm": float((low[1] + high[1]) / 2),
+        "length_mm": float(high[0] - low[0]),
+        "width_mm": float(high[1] - low[1]),
+        "contour": contour(points) if has_contour else None,
+    }
+
+
+def marks_on(cases: pl.DataFrame, *, has_contour: bool = True) -> Submission:
+    """A mark with all that can be said, one of a single slice, one that is a point."""
+    grid, case_id = grid_of(cases), cases["case_id"][0]
+    x, y, z = grid.to_world(np.array([[20.2, 20.7, 5.3]]))[0].tolist()
+    key = {"case_id": case_id, "x_mm": x, "y_mm": y, "z_mm": z}
+    rows = [
+        key
+        | {
+            "mark_id": "whole",
+            "score": 0.123456789012345,
+            "diameter_mm": 7.25,
+            "long_mm": 8.1,
+            "short_mm": 6.4,
+            "type": "part_solid",
+            "density": "ground_glass",
+            "malignancy": 0.3,
+            "category": "4A",
+        },
+        key | {"mark_id": "flat", "score": -3.5, "x_mm": x + 2},
+        key | {"mark_id": "point", "x_mm": x + 4},
+    ]
+    boxes = [
+        slice_row(grid, {"case_id": case_id, "mark_id": name}, k, has_contour=has_contour)
+        for name, numbers in (("whole", (4, 5, 6)), ("flat", (5,)))
+        for k in numbers
+    ]
+    return Submission(
+        "my 算法",
+        MARKS.conform(pl.DataFrame(rows, schema_overrides={"score": pl.Float64}), "marks"),
+        MARK_SLICES.conform(pl.DataFrame(boxes), "slices"),
+    )

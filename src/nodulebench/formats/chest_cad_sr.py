@@ -36,13 +36,8 @@ from nodulebench.formats.dicom_sr import (
 )
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.reported import (
-    CasesAtHand,
-    Report,
-    ReportedFinding,
-    cases_at_hand,
-    submission_of_reports,
-)
+from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding, cases_at_hand
+from nodulebench.formats.reported_tables import submission_of_reports
 from nodulebench.formats.sr_regions import Surroundings, region
 from nodulebench.formats.sr_tree import Item, content_tree, descendants
 from nodulebench.model.tables import RUNS, Submission

@@ -9,6 +9,22 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.optional_package import optional_package
 
 PREAMBLE_BYTES = 128
+UNDEFINED_LENGTH = 0xFFFFFFFF
+IMAGE_KEYWORDS = (
+    "SOPClassUID",
+    "SOPInstanceUID",
+    "SeriesInstanceUID",
+    "StudyInstanceUID",
+    "FrameOfReferenceUID",
+    "ImagePositionPatient",
+    "ImageOrientationPatient",
+    "PixelSpacing",
+    "Rows",
+    "Columns",
+    "SliceThickness",
+    "SpacingBetweenSlices",
+    "PatientID",
+)
 
 
 def is_dicom(path: Path) -> bool:
@@ -28,7 +44,7 @@ def dicom_files(path: Path) -> list[Path]:
 
 
 def read_image_header(path: Path) -> Any:
-    """An image's header; its elements are decoded when they are asked for.
+    """An image's header; only what places and names the image is decoded at once.
 
     Raises:
         InputError: if it is not DICOM, or damaged.
@@ -86,14 +102,26 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd shows in what is read
             data = pydicom.dcmread(path, stop_before_pixels=stop_before_pixels)
+            _refuse_short(pydicom, data)
             if is_decoded:
                 data.walk(lambda _, element: element.value)
+            else:
+                _ = [data.get(keyword) for keyword in IMAGE_KEYWORDS]
     except Exception as error:  # damage may break any part of the parser
         told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
         raise InputError(
             Problem(str(path), f"is damaged: {told}.", "Copy or export it anew.")
         ) from error
     return data
+
+
+def _refuse_short(pydicom: Any, data: Any) -> None:
+    """Refuse a file that ends within an element; the parser would take what is there for all."""
+    for element in data.values():
+        is_raw = isinstance(element, pydicom.dataelem.RawDataElement)
+        has_length = is_raw and element.length != UNDEFINED_LENGTH
+        if has_length and len(element.value or b"") < element.length:
+            raise EOFError("the file ends before its content does")
 
 
 def holds_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:

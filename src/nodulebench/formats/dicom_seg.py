@@ -16,11 +16,8 @@ from nodulebench.formats.dicom_seg_writer import write_marks, write_readings, wr
 from nodulebench.formats.dicom_sr import passed_over
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.reported import (
-    CasesAtHand,
-    Report,
-    ReportedFinding,
-    cases_at_hand,
+from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding, cases_at_hand
+from nodulebench.formats.reported_tables import (
     readings_of_reports,
     reference_of_reports,
     submission_of_reports,

@@ -31,15 +31,9 @@ from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE
 from nodulebench.formats.dicom_sr_writer import write_marks, write_readings
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.reported import (
-    CasesAtHand,
-    Report,
-    ReportedFinding,
-    cases_at_hand,
-    linked,
-    readings_of_reports,
-    submission_of_reports,
-)
+from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding, cases_at_hand
+from nodulebench.formats.reported_links import linked
+from nodulebench.formats.reported_tables import readings_of_reports, submission_of_reports
 from nodulebench.formats.sr_regions import Region, Surroundings, region
 from nodulebench.formats.sr_tree import Item, content_tree, descendants, referenced_series
 from nodulebench.model.findings import Readings

@@ -118,7 +118,7 @@ def _item(
 
 def descendants(item: Item) -> Iterator[Item]:
     """All items below one, each once, in the order of the tree."""
-    seen: set[int] = set()
+    seen = {id(item)}
     waiting = list(reversed(item.children))
     while waiting:
         one = waiting.pop()

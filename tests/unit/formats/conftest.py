@@ -6,7 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from dicom_builder import MIRRORED, TURNED, write_series
 from nodulebench.errors import InputError
+from nodulebench.formats import read_cases
 from nodulebench.model.tables import CASES
 
 
@@ -35,3 +37,17 @@ def told() -> Callable[..., list[str]]:
         return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]
 
     return find
+
+
+@pytest.fixture
+def axial(tmp_path: Path) -> pl.DataFrame:
+    """A case of 12 axial DICOM images in the folder ``ct``."""
+    write_series(tmp_path / "ct")
+    return read_cases(tmp_path / "ct")
+
+
+@pytest.fixture(params=[None, TURNED, MIRRORED], ids=["axial", "oblique", "half turn"])
+def scanned(request: pytest.FixtureRequest, tmp_path: Path) -> pl.DataFrame:
+    """The same, also with slices that lie oblique, and with rows and columns turned."""
+    write_series(tmp_path / "ct", direction=request.param)
+    return read_cases(tmp_path / "ct")
