@@ -73,6 +73,16 @@ def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
     )
 
 
+def series_of(folder: Path) -> str:
+    """The UID of the one CT series in a folder.
+
+    Raises:
+        InputError: if there is none, or more than one.
+    """
+    slices = _one_series(folder, _read_headers(folder), None)
+    return str(slices[0].data.SeriesInstanceUID)
+
+
 def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
     """Write one file per slice, ``0001.dcm`` being the first.
 

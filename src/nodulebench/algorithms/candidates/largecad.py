@@ -29,11 +29,11 @@ class Settings:
     closing_mm: float = 18.0
     """Open: each lung is closed with a ball of this radius; nodules up to twice as wide at the
     pleura come to lie inside."""
-    thinning_mm: tuple[float, ...] = (2.0, 3.0, 4.5, 6.5, 9.0, 12.0)
+    thinning_mm: tuple[float, ...] = (1.4, 2.0, 3.0, 4.5, 6.5, 9.0, 12.0)
     """Open: depths at which regions are parted from vessels and from each other."""
     apart_mm: float = 3.0
     """Open: a region nearer than this to one found at a lower depth is the same."""
-    least_compactness: float = 0.6
+    least_compactness: float = 0.5
     """Open: longer or more ragged regions are vessels and folds of the pleura (a ball has 1)."""
 
 

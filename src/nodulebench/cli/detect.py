@@ -1,0 +1,90 @@
+"""nodulebench detect: the candidate detectors of LUNA16 on a CT scan or a whole test set."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from nodulebench.workflows.detect import Detection
+
+
+@click.command("detect")
+@click.argument("name")
+@click.argument("case", type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the submission.",
+)
+@click.option("--case-id", default="", help="Name of the case; default: its file, or series UID.")
+@click.option("--most", type=click.IntRange(min=1), help="Keep only so many marks per scan.")
+@click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True)
+def command(
+    name: str, case: Path, out: Path, case_id: str, most: int | None, processes: int
+) -> int:
+    r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
+
+    NAME is isicad, subsolidcad, largecad, etrocad, m5l or mot_m5lv1, or several of them joined by
+    '+': their candidates are merged as in LUNA16. CASE is a folder or zip of DICOM, a .mhd, .mha,
+    .nii or .nii.gz file, or a test set with a folder images/. Of a test set all scans are read; one
+    that cannot be read is told, counts as failed, and ends the command with 1.
+
+    \b
+    nodulebench detect isicad scan.mhd --out marks/
+    nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
+    nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
+    """
+    from nodulebench.workflows import detect
+
+    names = detect.detector_names(name)
+    if not detect.is_test_set(case):
+        one = detect.detect_case(detect.DetectionTask(names, case, case_id, most))
+        for stage, seconds in one.stages:
+            click.echo(f"  {stage:<12} {seconds:7.2f} s")
+        click.echo(f"  {'together':<12} {one.seconds:7.2f} s, {one.peak_memory_mb:.0f} MB at most")
+        detections = [one]
+    else:
+        if case_id:
+            raise click.UsageError("--case-id names one case; a test set has its own names.")
+        with _Progress() as progress:
+            detections = detect.detect_set(
+                names, case, processes=processes, most_marks=most, progress=progress.tell
+            )
+    detect.write_detections(names, detections, out)
+    failed = [one for one in detections if one.problem]
+    marks = sum(one.marks.height for one in detections)
+    read = len(detections) - len(failed)
+    click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
+    for one in failed:
+        for line in one.problem.splitlines():
+            click.echo(f"error: {one.case_id}: {line}", err=True)
+    return 1 if failed else 0
+
+
+class _Progress:
+    """A bar on a terminal, a line per case in a log."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._done = 0
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_terminal and self._done:
+            click.echo(err=True)
+
+    def tell(self, one: "Detection", total: int) -> None:
+        """One more case is done."""
+        self._done += 1
+        outcome = one.state if one.problem else f"{one.marks.height} marks in {one.seconds:.1f} s"
+        if not self._is_terminal:
+            click.echo(f"{self._done}/{total} {one.case_id}: {outcome}", err=True)
+            return
+        filled = 30 * self._done // total
+        bar = "#" * filled + "-" * (30 - filled)
+        click.echo(f"\r[{bar}] {self._done}/{total} {one.case_id[-24:]:<24}", err=True, nl=False)
