@@ -9,10 +9,10 @@ demo: $(VENV)/.core
 	$(BIN)/nodulebench demo --out nodulebench-demo
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist loadgroup
 
 check: $(VENV)/.dev lint
-	$(BIN)/pytest -q -n 2 --cov --cov-report=term
+	$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -16,6 +16,11 @@ ROOT = Path(__file__).parent.parent
 TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the mark of tests that share a process, also where tests run in one process."""
+    config.addinivalue_line("markers", "xdist_group(name): run in the same process")
+
+
 @pytest.fixture(scope="session")
 def luna16_data() -> Path:
     """The folder with LUNA16's reference, two submissions and the official program's numbers."""
