@@ -90,15 +90,13 @@ def count_normals(
         lungs: voxels that are counted.
         settings: how deep normals reach.
     """
-    count, depth = np.zeros(lungs.shape, np.float32), np.zeros(lungs.shape, np.float32)
     limit = np.array(lungs.shape) - 1
-    for step in range(1, int(settings.depth_mm / STEP_MM) + 1):
-        place = np.clip(np.rint(surface + step * normal).astype(np.int64), 0, limit)
-        flat = np.ravel_multi_index(tuple(place.T), lungs.shape)
-        flat = flat[lungs.ravel()[flat]]
-        voxel, times = np.unique(flat, return_counts=True)
-        count.ravel()[voxel] += times
-        depth.ravel()[voxel] += times * step
+    steps = np.arange(1, int(settings.depth_mm / STEP_MM) + 1)
+    place = np.rint(surface + steps[:, None, None] * normal).astype(np.int64).reshape(-1, 3)
+    flat = np.ravel_multi_index(tuple(np.clip(place, 0, limit).T), lungs.shape)
+    times = np.bincount(flat, minlength=lungs.size) * lungs.ravel()
+    reached = np.bincount(flat, np.repeat(steps, len(surface)), lungs.size) * lungs.ravel()
+    count, depth = (sums.astype(np.float32).reshape(lungs.shape) for sums in (times, reached))
     spread, deep = smoothed(count, 1.0), smoothed(depth, 1.0)
     return spread, (deep / np.maximum(spread, np.float32(1e-3))).astype(np.float32)
 
