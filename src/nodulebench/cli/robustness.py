@@ -71,7 +71,7 @@ def command(
             f"{click.style(f'{outcome.word:<10}', fg=colour)}  {outcome.name:<13}  "
             f"{outcome.relation}"
         )
-        click.echo(f"{'':<27}{outcome.verdict.measured}")
+        click.echo(f"{'':<12}{outcome.verdict.measured}")
         if out is not None:
             write_outcomes(out, outcomes, bench)
     failed = [outcome.name for outcome in outcomes if outcome.verdict.is_passed is False]

@@ -126,8 +126,8 @@ def found_and_nothing_else(
     away = [marks.only(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
     rest = same_marks(*away, tolerance_mm=tolerance_mm, least=least)
     told = (
-        f"{np.count_nonzero(found & is_large)} of {np.count_nonzero(is_large)} large ones found, "
-        f"{np.count_nonzero(found)} of {len(found)} in all; elsewhere {rest.measured}"
+        f"{np.count_nonzero(found & is_large)} of {np.count_nonzero(is_large)} large found "
+        f"({np.count_nonzero(found)} of {len(found)} in all); elsewhere {rest.measured}"
     )
     return Verdict(bool(found[is_large].all()) and rest.is_passed is not False, told)
 

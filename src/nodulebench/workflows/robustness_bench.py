@@ -27,8 +27,9 @@ class RobustnessChoice:
     exact_share: float = 0.99
     """Least agreement where not a single voxel's value changes."""
     near_share: float = 0.9
-    """Least agreement where the grid or the surroundings change."""
-    noise_share: float = 0.8
+    """Least agreement where the surroundings change."""
+    highest_share: float = 0.8
+    """Least share of the highest-scored marks that stay under noise and on another grid."""
     chance: int = 1
     """How many more nodules may be found at a lower dose or in thicker slices."""
     seed: int = 0
