@@ -19,7 +19,7 @@ from nodulebench.phantom.tubes import Tubes, join_tubes, path
 
 ENDS_PER_LITRE = 720
 """How many ends arteries and veins have each; from these on there are only twigs."""
-END_RADIUS_MM = 0.40
+END_RADIUS_MM = 0.38
 TWIG_PARENT_RADIUS_MM = 1.2
 TWIGS_PER_VESSEL = 3
 TWIG_MM = (2.5, 6.0)

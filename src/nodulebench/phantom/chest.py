@@ -92,7 +92,7 @@ def random_chest(random: np.random.Generator) -> Chest:
         fissure_z=float(random.uniform(-40, -25)),
         parenchyma_hu=float(random.uniform(-945, -900)),
         gravity_hu=float(random.uniform(25, 60)),
-        blood_hu=float(random.uniform(180, 330)) if has_contrast else float(random.uniform(36, 48)),
+        blood_hu=float(random.uniform(160, 290)) if has_contrast else float(random.uniform(36, 48)),
     )
 
 
