@@ -42,10 +42,22 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
         number[lost] = np.round(grid.slice_of(np.column_stack([xy_mm[lost], height[lost]])))
         lost = rows[has_number & ~has_height]
         height[lost] = grid.height_on(number[lost], xy_mm[lost])
+    is_unplaced = np.isnan(number) | np.isnan(height)
+    is_strange = is_unplaced & ~boxes["case_id"].is_in(list(known)).to_numpy()
+    if not known:
+        is_strange[:] = False
     problems = [
         *_told(
             boxes,
-            np.isnan(number) | np.isnan(height),
+            is_strange,
+            name,
+            f"its case is not among the {len(known)} whose geometry is given, so its slice cannot "
+            "be placed.",
+            "Is it a case of another set? Else give its geometry, or both slice_index and z_mm.",
+        ),
+        *_told(
+            boxes,
+            is_unplaced & ~is_strange,
             name,
             "slice_index and z_mm are not both known.",
             "Give both, or one of them and the geometry of the case (spacing, origin, size).",

@@ -258,6 +258,16 @@ def test_a_place_that_is_unknown_is_refused(tmp_path: Path) -> None:
     ]
 
 
+def test_a_slice_of_a_case_from_elsewhere_cannot_be_placed(tmp_path: Path) -> None:
+    path = written(tmp_path, HEADER + "z,n,10,,5,5,6,6,,,,,,,\n")
+    with pytest.raises(InputError) as refused:
+        read_marks(path, cases())
+    assert str(refused.value) == (
+        "x.csv line 2: its case is not among the 2 whose geometry is given, so its slice cannot be "
+        "placed. Is it a case of another set? Else give its geometry, or both slice_index and z_mm."
+    )
+
+
 def test_slices_counted_from_one_or_from_the_head_are_noticed(tmp_path: Path) -> None:
     path = written(tmp_path, HEADER + "a,n,11,-80,5,5,6,6,,,,,,,\n")
     assert told(read_marks, path, cases()) == [
