@@ -387,7 +387,11 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
     for path in slice_files(renamed):
         change(path, SeriesInstanceUID=series, SOPInstanceUID=generate_uid())
     result = curate(whole, tmp_path / "out", processes=1)
-    assert [codes(one)[:1] for one in result.series] == [[], ["duplicate_uid"], ["duplicate_pixels"]]
+    assert [codes(one)[:1] for one in result.series] == [
+        [],
+        ["duplicate_uid"],
+        ["duplicate_pixels"],
+    ]
 
 
 def test_no_real_scan_is_lost_and_their_digests_agree(tmp_path: Path) -> None:
@@ -412,6 +416,9 @@ def test_the_original_uncompressed_slices_have_the_pixels_of_the_compressed(
             packed.extractall(tmp_path / name, wanted)
     digests = [examined(tmp_path / one)[0][0].pixel_sha256 for one in sorted(os.listdir(tmp_path))]
     assert digests[0] == digests[1] != ""
-    assert pydicom.dcmread(
-        next((tmp_path / "LIDC-IDRI-0001_original_6slices").rglob("*.dcm"))
-    ).file_meta.TransferSyntaxUID == ExplicitVRLittleEndian
+    assert (
+        pydicom.dcmread(
+            next((tmp_path / "LIDC-IDRI-0001_original_6slices").rglob("*.dcm"))
+        ).file_meta.TransferSyntaxUID
+        == ExplicitVRLittleEndian
+    )

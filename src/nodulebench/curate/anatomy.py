@@ -4,7 +4,6 @@ Everything is decided on voxels of about 3 mm; the headers' body part is never a
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +18,8 @@ STEP_MM = 5.0
 LUNG_AT_EDGE_HU = (-965.0, -500.0)
 """Median HU of lung in coarse voxels; air outside the body is lower."""
 SMALLEST_PIECE_CM2 = 5.0
+BODY_PART_SHARE = 0.3
+"""Parts of the body on a slice are at least this large beside the largest; tables are thinner."""
 LOWEST_AIR_HU = -1100.0
 """What is lower all along the scan is padding."""
 PADDING_SHARE = 0.02
@@ -133,7 +134,9 @@ def cut_lung_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
     """
     from scipy import ndimage
 
-    is_padding = (hu.max(axis=0) - hu.min(axis=0) < 1.0) | (hu.max(axis=0) < LOWEST_AIR_HU)
+    highest = hu.max(axis=0)
+    is_even = (highest - hu.min(axis=0) < 1.0) & (highest < AIR_THRESHOLD_HU)
+    is_padding = is_even | (highest < LOWEST_AIR_HU)
     air = (hu < AIR_THRESHOLD_HU) & _within_body(hu) & ~is_padding
     edge = ndimage.binary_dilation(is_padding, iterations=2)
     edge[[0, -1], :] = True
@@ -147,7 +150,6 @@ def cut_lung_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
     size = np.bincount(labels.ravel(), minlength=count + 1)[at_edge] * step_mm[1] * step_mm[2] / 100
     level = np.asarray(ndimage.median(hu, labels, at_edge))
     is_lung = (level >= LUNG_AT_EDGE_HU[0]) & (level <= LUNG_AT_EDGE_HU[1])
-    # labels are given slice by slice, so the last label of each slice tells where it ends
     ends = np.maximum.accumulate(labels.max(axis=(1, 2)))
     np.add.at(area, np.searchsorted(ends, at_edge[is_lung]), size[is_lung])
     return area
@@ -159,14 +161,13 @@ def _within_body(hu: CoarseArray) -> BoolArray:
 
     labels, count = ndimage.label(hu > AIR_THRESHOLD_HU, structure=_in_plane())
     size = np.bincount(labels.ravel(), minlength=count + 1)
-    ends = np.concatenate([[0], np.maximum.accumulate(labels.max(axis=(1, 2)))])
-    largest = np.array(
-        [
-            first + 1 + int(np.argmax(size[first + 1 : last + 1])) if last > first else -1
-            for first, last in pairwise(ends.tolist())
-        ]
-    )
-    body = labels == largest[:, None, None]
+    size[0] = 0
+    # labels are given slice by slice, so the last label of each slice tells where it ends
+    ends = np.maximum.accumulate(labels.max(axis=(1, 2)))
+    largest = np.array([part.max(initial=0) for part in np.split(size[1:], ends)[: len(ends)]])
+    place = np.minimum(np.searchsorted(ends, np.arange(count + 1)), len(ends) - 1)
+    is_body = size >= np.maximum(1, BODY_PART_SHARE * largest[place])
+    body = is_body[labels]
     within: BoolArray = np.zeros(hu.shape, dtype=np.bool_)
     for axis in (1, 2):
         before = np.maximum.accumulate(body, axis=axis)
