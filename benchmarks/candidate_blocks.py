@@ -27,6 +27,7 @@ from benchmarks.candidate_tables import (
     nodules_to_find,
     print_cpu,
     print_groups,
+    print_linkages,
     print_table,
 )
 from benchmarks.fold_weights import detectors_without
@@ -133,13 +134,14 @@ def find_in_fold(
     names: Sequence[str],
     seed: int,
     keep: Path | None = None,
-    weights: Path | None = None,
+    unseen: Path | None = None,
 ) -> Findings:
-    """What detectors said of one fold; with ``weights``, by classifiers that never saw it."""
+    """What detectors said of one fold; with ``unseen``, by classifiers that never saw it."""
     folder = None if keep is None else keep / f"seed{seed}-fold{fold}"
     chosen = detectors(names)
-    if weights is not None:
-        chosen |= detectors_without(fold, names, weights)
+    if unseen is not None:
+        examples = unseen / f"seed{seed}"
+        chosen |= detectors_without(fold, names, lambda one: block_cases([one], seed), examples)
     return kept_findings(lambda: block_cases([fold], seed), chosen, folder)
 
 
@@ -151,17 +153,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="of the random cuts")
     parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
     parser.add_argument(
-        "--weights",
+        "--unseen",
         type=Path,
-        help="folder of classifiers trained without each fold, made where missing; else those of "
-        "the package, which know every fold",
+        help="folder for measured candidates of all folds, from which classifiers are trained that "
+        "never saw the fold they judge; without it those of the package, which know them all",
     )
     parser.add_argument("--missed", action="store_true", help="list what each detector misses")
     options = parser.parse_args()
     names = ["centre", *options.detectors.split(",")]
     folds = [int(fold) for fold in options.folds.split(",")]
     findings = joined_findings(
-        [find_in_fold(fold, names, options.seed, options.keep, options.weights) for fold in folds]
+        [find_in_fold(fold, names, options.seed, options.keep, options.unseen) for fold in folds]
     )
     judged = judge_all(findings)
     print(
@@ -172,6 +174,9 @@ def main() -> None:
     shown = [one for one in judged if len(one.members) in (1, len(names) - 1)]
     print()
     print_groups(shown, nodule_groups(nodules_to_find(findings.reference)))
+    if set(FIVE) <= set(names):
+        print()
+        print_linkages(findings)
     print()
     print_cpu(findings)
     if options.missed:

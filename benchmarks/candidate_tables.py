@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings
-from nodulebench.algorithms.combine import merge_candidates
+from nodulebench.algorithms.combine import Linkage, merge_candidates
 from nodulebench.match import label_marks
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.labels import DUPLICATE, HIT
@@ -17,6 +17,7 @@ from nodulebench.statistics.intervals import wilson_interval
 from nodulebench.workflows.combination_tables import Members, all_members, candidate_table
 
 LEVEL = 0.95
+LINKAGES: tuple[Linkage, ...] = ("single", "greedy", "nearest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,9 @@ def judge(reference: Reference, submission: Submission, members: Members) -> Jud
     )
 
 
-def judge_all(findings: Findings, five: Sequence[str] = FIVE) -> list[Judged]:
+def judge_all(
+    findings: Findings, five: Sequence[str] = FIVE, linkage: Linkage = "nearest"
+) -> list[Judged]:
     """Every detector alone, and every combination of those of the five that were run."""
     submissions = findings.submissions
     combinable = [name for name in five if name in submissions]
@@ -69,7 +72,9 @@ def judge_all(findings: Findings, five: Sequence[str] = FIVE) -> list[Judged]:
     judged = []
     for members in (*alone, *all_members(combinable)):
         parts = [submissions[name] for name in members]
-        merged = parts[0] if len(parts) == 1 else merge_candidates(parts).submission
+        merged = (
+            parts[0] if len(parts) == 1 else merge_candidates(parts, linkage=linkage).submission
+        )
         judged.append(judge(findings.reference, merged, members))
     return judged
 
@@ -94,6 +99,27 @@ def print_table(findings: Findings, judged: Sequence[Judged], unit: str = "block
             f"| {difference} | {row.candidates_per_case:.1f} | {one.off_nodules / cases:.1f} | "
             f"{row.candidates / findings.lung_litres:.0f} | {one.chance:.3f} |"
         )
+
+
+def print_linkages(findings: Findings, five: Sequence[str] = FIVE) -> None:
+    """Print what all detectors together find by each way of merging, and without any."""
+    parts = [findings.submissions[name] for name in five]
+    union = pl.concat([_named_apart(one) for one in parts])
+    ways: dict[str, Submission] = {"none": Submission("all", union)}
+    for linkage in LINKAGES:
+        ways[linkage] = merge_candidates(parts, linkage=linkage).submission
+    nodules = nodules_to_find(findings.reference).height
+    print("| merging | sensitivity (95 % interval) | candidates per case |")
+    print("|---|---|---|")
+    for name, merged in ways.items():
+        one = judge(findings.reference, merged, tuple(five))
+        share = with_interval(int(one.is_hit.sum()), nodules)
+        print(f"| {name} | {share} | {one.candidates / findings.reference.cases.height:.1f} |")
+
+
+def _named_apart(submission: Submission) -> pl.DataFrame:
+    name = pl.lit(f"{submission.name} ")
+    return submission.marks.with_columns(mark_id=name + pl.col("mark_id"))
 
 
 def with_interval(hits: int, nodules: int) -> str:

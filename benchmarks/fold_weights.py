@@ -1,48 +1,90 @@
-"""Classifiers that have never seen the fold they are tested on: trained, kept, and used."""
+"""Classifiers that never saw the fold they judge: a detector's candidates, measured once a fold."""
 
 import pickle
-from collections.abc import Iterable
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.candidate_findings import Detect
-from benchmarks.measure import DATA
+import numpy as np
+
+from benchmarks.candidate_findings import Case, Detect
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import write_weights
-from nodulebench.formats.luna16_csv import read_reference
+from nodulebench.algorithms.classify.weight_files import Classifier
 from nodulebench.formats.nodule_blocks import FOLDS
-from nodulebench.workflows.train_classifier import Examples, collect_examples, train_on
+from nodulebench.model.arrays import BoolArray
+from nodulebench.workflows.train_classifier import SEED, hits
+
+MakeCases = Callable[[int], Iterable[Case]]
+"""The cases of a fold."""
 
 
-def detectors_without(fold: int, names: Iterable[str], folder: Path) -> dict[str, Detect]:
-    """Those detectors that end in a classifier, with one trained on the nine other folds."""
-    chosen: dict[str, Detect] = {}
-    for name in names:
-        if name in TRAINED:
-            module = import_module(f"nodulebench.algorithms.candidates.{name}")
-            settings = replace(module.DEFAULT, weights=weights_without(fold, name, folder))
-            chosen[name] = partial(module.detect, settings=settings)
-    return chosen
+@dataclass(frozen=True, eq=False)
+class Example:
+    """The candidates of one case before the classifier."""
+
+    case_id: str
+    measured: Measured
+    is_on_nodule: BoolArray
+    is_on_ignored: BoolArray
 
 
-def weights_without(fold: int, name: str, folder: Path) -> Path:
-    """The file of weights of a classifier that was trained without a fold; made where missing."""
-    path = folder / f"{name}-without-{fold}.npz"
+def detectors_without(
+    fold: int, names: Iterable[str], make_cases: MakeCases, keep: Path
+) -> dict[str, Detect]:
+    """Those detectors that end in a classifier, each with one trained on the nine other folds."""
+    return {
+        name: _detector(name, examples_of(fold, name, make_cases, keep), others)
+        for name in names
+        if name in TRAINED
+        for others in [classifier_without(fold, name, make_cases, keep)]
+    }
+
+
+def _detector(name: str, examples: list[Example], classifier: Classifier) -> Detect:
+    """A detector whose candidates are known; only cases of the examples can be asked, in order."""
+    least = import_module(f"nodulebench.algorithms.candidates.{name}").DEFAULT.least_score
+    answers: Iterator[Example] = iter(examples)
+
+    def detect(chest: Chest) -> Candidates:  # noqa: ARG001 - the examples are of the same chests
+        measured = next(answers).measured
+        found = measured.candidates
+        if not len(found):
+            return found
+        score = classifier.score(measured.features)
+        kept = score >= least
+        return Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])
+
+    return detect
+
+
+def classifier_without(fold: int, name: str, make_cases: MakeCases, keep: Path) -> Classifier:
+    """A detector's classifier, trained on all folds but one."""
+    examples = [
+        example
+        for other in FOLDS
+        if other != fold
+        for example in examples_of(other, name, make_cases, keep)
+    ]
+    kept = [one.is_on_nodule | ~one.is_on_ignored for one in examples]
+    pairs = list(zip(examples, kept, strict=True))
+    features = np.concatenate([one.measured.features[chosen] for one, chosen in pairs])
+    is_nodule = np.concatenate([one.is_on_nodule[chosen] for one, chosen in pairs])
+    return TRAINED[name].train(features, is_nodule, SEED)
+
+
+def examples_of(fold: int, name: str, make_cases: MakeCases, keep: Path) -> list[Example]:
+    """A detector's candidates in the cases of a fold; measured once and kept in a folder."""
+    path = keep / f"{name}-{fold}.pickle"
     if not path.is_file():
-        examples = examples_of(name, folder)
-        others = [other for other in FOLDS if other != fold]
-        write_weights(path, train_on(name, examples, others), TRAINED[name].names)
-    return path
-
-
-def examples_of(name: str, folder: Path) -> Examples:
-    """A detector's candidates in all blocks, uncut, to learn from."""
-    path = folder / f"{name}.examples.pickle"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        truth = read_reference(DATA / "luna16")
-        path.write_bytes(pickle.dumps(collect_examples(name, DATA / "nodule_blocks", truth)))
-    examples: Examples = pickle.loads(path.read_bytes())  # noqa: S301 - written above
-    return examples
+        examples = []
+        for case in make_cases(fold):
+            measured = TRAINED[name].find(case.chest)
+            examples.append(Example(case.case_id, measured, *hits(measured, case.nodules)))
+        keep.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(examples))
+    kept: list[Example] = pickle.loads(path.read_bytes())  # noqa: S301 - written above
+    return kept

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from nodulebench.algorithms.regions import merged_within
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.luna16_candidates import check_candidate_track, match_candidates
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
@@ -23,7 +24,7 @@ SLACK_MM = 10.0
 BETWEEN_CASES_MM = 1e8
 """Farther apart than any two places in patients, so that cases never link."""
 
-Linkage = Literal["single", "greedy"]
+Linkage = Literal["single", "greedy", "nearest"]
 _PLACE = ["x_mm", "y_mm", "z_mm"]
 
 
@@ -51,13 +52,15 @@ def merge_candidates(
         submissions: candidate lists, or marks with scores.
         distance_mm: candidates closer than this (strictly) are linked.
         linkage: ``single``: whatever is linked through others is one, in any order of the lists;
-            ``greedy``: the candidates in their order take those close to them that are still free.
+            ``greedy``: the candidates in their order take those close to them that are still free;
+            ``nearest``: the two nearest become one at their mean, again and again, so that chains
+            end and all that is left is at least ``distance_mm`` apart.
     """
     require_combinable(submissions)
     parts = pl.concat(
         [one.marks.with_columns(algorithm=pl.lit(one.name)) for one in submissions]
     ).sort("case_id", maintain_order=True)
-    group = _groups(_linked(parts, distance_mm), parts.height, linkage)
+    group = _groups(parts, distance_mm, linkage)
     grouped = parts.with_columns(group=group)
     merged = (
         grouped.group_by("group", maintain_order=True)
@@ -150,19 +153,28 @@ def _linked(parts: pl.DataFrame, distance_mm: float) -> IntArray:
     from scipy.spatial import cKDTree
 
     place = parts.select(_PLACE).to_numpy()
-    case = parts["case_id"].rank("dense").to_numpy() * BETWEEN_CASES_MM
-    tree = cKDTree(np.column_stack([place, case]))
+    tree = cKDTree(_apart_by_case(parts))
     pairs = tree.query_pairs(distance_mm, output_type="ndarray").astype(np.int64)
     apart = place[pairs[:, 0]] - place[pairs[:, 1]]
     closer: IntArray = pairs[(apart**2).sum(axis=1) < distance_mm**2]
     return closer
 
 
-def _groups(pairs: IntArray, count: int, linkage: Linkage) -> pl.Series:
-    """The group of each row: the number of its first row."""
+def _apart_by_case(parts: pl.DataFrame) -> FloatArray:
+    """Places with a fourth coordinate that keeps cases apart."""
+    case = parts["case_id"].rank("dense").to_numpy() * BETWEEN_CASES_MM
+    return np.column_stack([parts.select(_PLACE).to_numpy(), case])
+
+
+def _groups(parts: pl.DataFrame, distance_mm: float, linkage: Linkage) -> pl.Series:
+    """The group of each row, a number."""
+    if linkage == "nearest":
+        closer = float(np.nextafter(distance_mm, 0.0))
+        return pl.Series(merged_within(_apart_by_case(parts), np.ones(parts.height), closer))
+    pairs = _linked(parts, distance_mm)
     if linkage == "single":
-        return pl.Series(_components(pairs, count))
-    return pl.Series(_taken(pairs, count))
+        return pl.Series(_components(pairs, parts.height))
+    return pl.Series(_taken(pairs, parts.height))
 
 
 def _components(pairs: IntArray, count: int) -> IntArray:

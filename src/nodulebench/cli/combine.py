@@ -1,6 +1,7 @@
 """nodulebench combine: candidate lists merged, or scores averaged on a common list."""
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -29,10 +30,11 @@ FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--linkage",
-    type=click.Choice(["single", "greedy"]),
+    type=click.Choice(["single", "greedy", "nearest"]),
     default="single",
     show_default=True,
-    help="Merge what is linked through others, or candidate by candidate in order.",
+    help="Merge what is linked through others, candidate by candidate in order, or the two nearest "
+    "again and again.",
 )
 @click.option("--lung-masks", type=FILE, help="Folder of <case>.mhd: drop candidates far outside.")
 @click.option(
@@ -52,7 +54,7 @@ def command(
     out: Path | None,
     by: str,
     distance: float,
-    linkage: str,
+    linkage: Literal["single", "greedy", "nearest"],
     lung_masks: Path | None,
     slack: float,
     candidates: Path | None,
@@ -68,9 +70,7 @@ def command(
     """
     from nodulebench.workflows.combine import CombinationChoice, combine_files, write_rows
 
-    choice = CombinationChoice(
-        distance, "single" if linkage == "single" else "greedy", lung_masks, slack
-    )
+    choice = CombinationChoice(distance, linkage, lung_masks, slack)
     combination = combine_files(
         submissions,
         reference,

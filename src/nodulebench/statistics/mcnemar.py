@@ -164,7 +164,10 @@ def _discordance_correlation(
     within = (count * (size - count) / size).sum() / (total - units)
     mean = total / units
     typical = mean - ((nodules - mean) ** 2).sum() / (units * max(units - 1, 1) * mean)
-    pooled = (between - within) / (between + (typical - 1) * within)
+    spread = between + (typical - 1) * within
+    if spread == 0:  # every patient alike and all of a kind: nothing that could be correlated
+        return 0.0
+    pooled = (between - within) / spread
     if not pooled > 0:
         return 0.0
     share = float(discordant.sum()) / total

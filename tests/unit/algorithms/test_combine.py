@@ -59,6 +59,39 @@ def test_a_chain_is_one_by_single_linkage_and_two_when_greedy() -> None:
     assert places(merge_candidates(turned, linkage="greedy")) == [(4, 0, 0)]
 
 
+def test_the_nearest_become_one_first_and_a_chain_ends_where_their_mean_is_far() -> None:
+    lists = [candidates("p", (0, 0, 0), (20, 0, 0)), candidates("q", (4, 0, 0), (24.5, 0, 0))]
+    lists.append(candidates("r", (7, 0, 0), (20, 1, 0)))
+    # 4 and 7 are 3 mm apart: their mean 5.5 is too far from 0; 20 and 20 are 1 mm apart: their
+    # mean (20, 0.5) is 4.53 mm from 24.5
+    merged = merge_candidates(lists, linkage="nearest")
+    assert places(merged) == [
+        (0, 0, 0),
+        (5.5, 0, 0),
+        (pytest.approx(64.5 / 3), pytest.approx(1 / 3), 0),
+    ]
+    # exactly the distance apart stays apart, and cases never merge
+    apart = [candidates("p", (0, 0, 0)), candidates("q", (3, 4, 0)), candidates("r", case_id="b")]
+    assert merge_candidates(apart, linkage="nearest").submission.marks.height == 2
+    other = [candidates("p", (0, 0, 0)), candidates("q", (0, 0, 0), case_id="b")]
+    assert merge_candidates(other, linkage="nearest").submission.marks.height == 2
+
+
+@given(st.lists(st.tuples(*[st.floats(-12, 12)] * 3), min_size=1, max_size=30))
+@settings(max_examples=60)
+def test_merged_by_nearness_nothing_is_closer_than_the_distance(points: list[Place]) -> None:
+    merged = merge_candidates([candidates("p", *points), candidates("q")], linkage="nearest")
+    left = np.array(places(merged))
+    apart = np.linalg.norm(left[:, None] - left[None], axis=2)[np.triu_indices(len(left), 1)]
+    assert (apart >= 5.0 - 1e-9).all()
+    counted = merged.sources.group_by("mark_id").len().join(merged.submission.marks, on="mark_id")
+    # the centre of mass of all candidates stays where it was
+    weighted = (
+        counted.select("x_mm", "y_mm", "z_mm").to_numpy() * counted["len"].to_numpy()[:, None]
+    )
+    assert np.allclose(weighted.sum(axis=0), np.array(points).sum(axis=0), atol=1e-6)
+
+
 def test_scores_are_averaged_where_every_part_has_one() -> None:
     scored = [candidates("p", (0, 0, 0), score=0.2), candidates("q", (1, 0, 0), score=0.8)]
     assert merge_candidates(scored).submission.marks["score"].to_list() == [0.5]

@@ -74,6 +74,10 @@ def test_eliasziw_donner_shrinks_the_statistic_where_patients_agree_with_themsel
     assert eliasziw_donner(alike).statistic == pytest.approx(plain / 4)  # correlation 1, size 4
 
 
+def test_nodules_that_are_all_discordant_in_the_same_way_have_no_correlation() -> None:
+    assert eliasziw_donner(hits("ff", "ff")).statistic == pytest.approx((4 - 0) ** 2 / 4)
+
+
 def test_one_nodule_per_patient_needs_no_correction() -> None:
     single = hits("f", "f", "f", "s", "b", "n")
     assert eliasziw_donner(single).statistic == pytest.approx((3 - 1) ** 2 / 4)
