@@ -1,0 +1,47 @@
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.formats.dicom_series import read_volume
+
+ROOT = Path(__file__).parents[3]
+TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
+SERIES = "1.3.6.1.4.1.14519.5.2.1.6279.6001.269075535958871753309238331179"
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    """LIDC-IDRI-0407 and its three LUNA16 nodules (12.2, 5.5 and 5.5 mm)."""
+    archive = TEST_DATA / "ct" / "LIDC-IDRI-0407.zip"
+    truth = TEST_DATA / "luna16" / "annotations.csv"
+    if not archive.is_file() or not truth.is_file():
+        pytest.skip(f"no CT scans at {archive.parent}; set NODULEBENCH_TEST_DATA")
+    pytest.importorskip("SimpleITK")
+    folder = tmp_path_factory.mktemp("scan")
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)
+    nodules = pl.read_csv(truth).filter(pl.col("seriesuid") == SERIES)
+    return (
+        see_chest(read_volume(folder)),
+        nodules.select("coordX", "coordY", "coordZ").to_numpy(),
+        nodules["diameter_mm"].to_numpy(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "among"), [("etrocad", 800, 25), ("m5l", 80, 10), ("mot_m5lv1", 150, 10)]
+)
+def test_all_nodules_are_among_the_highest_scores(scan, name, most, among):
+    chest, place, diameter_mm = scan
+    found = DETECTORS[name](chest)
+    assert len(found) <= most
+    best = found.best(among)
+    apart = np.linalg.norm(best.center_mm[:, None] - place[None], axis=2)
+    assert (apart.min(axis=0) < diameter_mm / 2).all()
+    assert ((found.score >= 0) & (found.score <= 1)).all()
