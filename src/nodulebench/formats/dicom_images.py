@@ -19,7 +19,14 @@ from nodulebench.model.tables import CASES, IMAGES
 
 LARGEST_SHIFT = 0.05
 """How far an image may be from its place among the others, as a share of their distance."""
-_NEEDED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "Rows", "Columns")
+_NEEDED = {
+    "ImagePositionPatient": 3,
+    "ImageOrientationPatient": 6,
+    "PixelSpacing": 2,
+    "Rows": 1,
+    "Columns": 1,
+}
+"""What places an image, and how many numbers that is."""
 _ALIKE = ("ImageOrientationPatient", "PixelSpacing", "Rows", "Columns", "FrameOfReferenceUID")
 
 
@@ -150,10 +157,10 @@ def _series_of_case(case_id: str, folder: str, held: dict[str, ImageSeries]) -> 
 def _series(uid: str, folder: Path, images: list[Any]) -> ImageSeries:
     where = f"{folder} series {uid}"
     problems = [
-        Problem(str(one.filename), f"has no {name}.", "It cannot be placed in the patient.")
+        Problem(str(one.filename), f"has no usable {name}.", "It cannot be placed in the patient.")
         for one in images
-        for name in _NEEDED
-        if one.get(name) in (None, "")
+        for name, count in _NEEDED.items()
+        if not _is_usable(one.get(name), count)
     ]
     for name in _ALIKE if not problems else ():
         counts = Counter(str(one.get(name)) for one in images)
@@ -175,15 +182,16 @@ def _geometry(images: list[Any], cosines: FloatArray, normal: FloatArray, where:
         distance = float(first.get("SpacingBetweenSlices") or first.get("SliceThickness") or 1.0)
     else:
         distance = float(np.linalg.norm(position[-1] - position[0])) / (len(images) - 1)
-        odd = np.linalg.norm(steps - normal * distance, axis=1) > LARGEST_SHIFT * distance
-        if odd.any() or distance == 0:
-            at = int(np.argmax(odd))
+        usual = float(np.median(np.linalg.norm(steps, axis=1)))
+        shift = np.linalg.norm(steps - normal * usual, axis=1)
+        at = int(np.argmax(shift))
+        if usual == 0 or shift[at] > LARGEST_SHIFT * usual:
             names = " and ".join(Path(str(one.filename)).name for one in images[at : at + 2])
             raise InputError(
                 Problem(
                     where,
                     f"its images are not evenly stacked: {names} are "
-                    f"{np.linalg.norm(steps[at]):.2f} mm apart, on average {distance:.2f} mm.",
+                    f"{np.linalg.norm(steps[at]):.2f} mm apart, elsewhere {usual:.2f} mm.",
                     "Give the whole series, each image once, without gantry tilt.",
                 )
             )
@@ -195,6 +203,14 @@ def _geometry(images: list[Any], cosines: FloatArray, normal: FloatArray, where:
         np.array([first.Columns, first.Rows, len(images)], dtype=np.int64),
         where,
     )
+
+
+def _is_usable(value: Any, count: int) -> bool:
+    try:
+        numbers = _floats([value] if count == 1 else value)
+    except (TypeError, ValueError):
+        return False
+    return len(numbers) == count and bool(np.all(np.isfinite(numbers)))
 
 
 def _by_axis(name: str, values: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from nodulebench.formats.dicom_images import ImageSeries
 from nodulebench.formats.dicom_writing import (
     MAKER,
     coded,
+    made,
     moment,
     person_name,
     save_objects,
@@ -150,7 +151,8 @@ def _segmentation(
         _description(number, name, algorithm, words) for number, name in enumerate(voxels, start=1)
     ]
     images, stack = _stack(list(voxels.values()), series, where)
-    data = seg.Segmentation(
+    data = made(
+        seg.Segmentation,
         source_images=[series.images[k] for k in images],
         pixel_array=stack,
         segmentation_type="BINARY",

@@ -41,6 +41,7 @@ from nodulebench.formats.dicom_images import ImageSeries
 from nodulebench.formats.dicom_writing import (
     MAKER,
     coded,
+    made,
     moment,
     person_name,
     save_objects,
@@ -152,7 +153,8 @@ def _report(
     groups = [
         group for one in findings for group in _groups(one, series, (*words, one.finding_id), used)
     ]
-    data = sr.Comprehensive3DSR(
+    data = made(
+        sr.Comprehensive3DSR,
         evidence=[series.images[k] for k in sorted(used)] or [series.images[0]],
         content=_content(observer, groups),
         series_instance_uid=uid_from("report series", *words),

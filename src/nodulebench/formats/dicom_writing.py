@@ -1,6 +1,7 @@
 """What every DICOM object that we write says of itself: when, by what, about which series."""
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,17 @@ def person_name(name: str) -> str:
             )
         )
     return name if "^" in name else f"{name}^"
+
+
+def made(maker: Callable[..., Any], **parts: Any) -> Any:
+    """What highdicom makes of parts.
+
+    It warns of what images say that it repeats, such as a patient's name of a single part, which
+    nobody here can change.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return maker(**parts)
 
 
 def settle(data: Any, written: datetime) -> None:

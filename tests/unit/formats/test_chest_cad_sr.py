@@ -133,9 +133,7 @@ def test_what_a_user_never_sees_is_left_out_and_told(axial: pl.DataFrame, tmp_pa
     )
     everything = read_marks(path, axial, includes_hidden=True)
     assert everything.marks["score"].to_list() == pytest.approx([0.85, 0.3, 0.405])
-    assert (
-        everything.notices[1] == "1 finding(s) that are not for presentation to a user were kept."
-    )
+    assert everything.notices[1].endswith("not for presentation to a user were kept.")
 
 
 def test_hidden_parts_do_not_place_a_finding_that_is_shown(
@@ -269,4 +267,4 @@ def test_a_tree_that_runs_in_circles_ends(axial: pl.DataFrame, tmp_path: Path) -
     single = finding(place("center", "POINT", [20.5, 20.5], 1))
     report = cad_report(series_of(axial), composite(single, back), images=(4,))
     found = read_submission(save(report, tmp_path / "cad.dcm"), axial)
-    assert found.marks.height <= 1
+    assert found.marks.height == 1

@@ -56,7 +56,7 @@ def test_a_case_of_another_name_is_the_only_series_of_its_folder(tmp_path: Path)
     table = pl.DataFrame({"case_id": ["mine"], "images": [str(tmp_path / "ct")]})
     assert images_of_cases(table)["mine"].uid == uid
     write_series(tmp_path / "ct" / "two", "two")
-    with pytest.raises(InputError, match="case 'mine': its folder .* holds 2 series, none of that"):
+    with pytest.raises(InputError, match=r"its folder .* holds 2 series, none of that"):
         images_of_cases(table)
     assert images_of_cases(table, ["other"]) == {}
 
@@ -77,7 +77,11 @@ def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
             "its images are not evenly stacked",
         ),
         (lambda folder: change(folder / "0005.dcm", PixelSpacing=[0.9, 0.7]), "differ in PixelSp"),
-        (lambda folder: change(folder / "0005.dcm", Rows=None), "0005.dcm: has no Rows"),
+        (lambda folder: change(folder / "0005.dcm", Rows=None), "0005.dcm: has no usable Rows"),
+        (
+            lambda folder: change(folder / "0005.dcm", ImagePositionPatient=[1, 2]),
+            "0005.dcm: has no usable ImagePositionPatient",
+        ),
         (
             lambda folder: change(folder / "0005.dcm", FrameOfReferenceUID="1.2"),
             "differ in FrameOfReferenceUID",

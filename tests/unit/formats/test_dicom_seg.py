@@ -173,7 +173,7 @@ def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_pat
 
 
 def test_nothing_to_fill_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="needs at least one segment. Write a DICOM report"):
+    with pytest.raises(InputError, match=r"needs at least one segment\. Write a DICOM report"):
         FORM.write_marks(Submission("a", MARKS.empty()), tmp_path / "seg", axial)
 
 

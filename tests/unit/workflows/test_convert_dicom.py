@@ -1,0 +1,101 @@
+"""Converting to and from DICOM: what is lost is told, and where images lay is not kept."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dicom_builder import marks_on, write_series
+from nodulebench.errors import InputError
+from nodulebench.formats import FORMATS, read_cases, read_reference
+from nodulebench.formats.readings import read_readings
+from nodulebench.workflows.build_reference import build_reference_files
+from nodulebench.workflows.convert import convert
+from nodulebench.workflows.evaluate_files import evaluate_files
+
+pytest.importorskip("highdicom")
+
+
+@pytest.fixture
+def masks(tmp_path: Path) -> Path:
+    """Two nodules as a segmentation, beside the folder ``ct`` of their images."""
+    write_series(tmp_path / "ct")
+    cases = read_cases(tmp_path / "ct")
+    marks = marks_on(cases)
+    FORMATS["dicom_seg"].write_marks(marks, tmp_path / "masks", cases)
+    return tmp_path / "masks"
+
+
+def test_marks_lose_nothing_in_a_report(masks: Path, tmp_path: Path) -> None:
+    done = convert(
+        masks, tmp_path / "sr", to_format="dicom_sr", what="marks", cases=tmp_path / "ct"
+    )
+    assert done.items == 3
+    assert done.losses == ()
+    back = convert(
+        tmp_path / "sr", tmp_path / "x.csv", to_format="nifdc_csv", cases=tmp_path / "ct"
+    )
+    # an NIFDC file has no diameter beside those of slices
+    assert back.losses == ("diameter_mm: values changed by up to 1.47.",)
+    assert back.from_format == "dicom_sr"
+
+
+def test_readings_go_from_one_kind_of_object_to_another(masks: Path, tmp_path: Path) -> None:
+    ct = tmp_path / "ct"
+    done = convert(masks, tmp_path / "sr", to_format="dicom_sr", what="readings", cases=ct)
+    assert (done.what, done.cases, done.items, done.losses) == ("readings", 1, 3, ())
+    again = convert(
+        tmp_path / "sr", tmp_path / "tables", to_format="findings_tables", what="readings", cases=ct
+    )
+    assert again.losses == ()
+    held = read_readings(tmp_path / "tables")
+    assert held.findings["finding_id"].to_list() == ["whole", "flat", "point"]
+    assert held.slices.height == 5
+    assert "images" not in held.cases.columns
+
+
+def test_a_format_without_room_for_readings_is_refused(masks: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        convert(
+            masks,
+            tmp_path / "x.csv",
+            to_format="nifdc_csv",
+            what="readings",
+            cases=tmp_path / "ct",
+        )
+    assert str(caught.value) == (
+        "format 'nifdc_csv': cannot hold readings. Choose another to write."
+    )
+
+
+def test_a_bundle_does_not_keep_where_the_images_lay(masks: Path, tmp_path: Path) -> None:
+    done = convert(
+        masks, tmp_path / "set", to_format="bundle", what="reference", cases=tmp_path / "ct"
+    )
+    assert done.items == 3
+    held = read_reference(tmp_path / "set")
+    assert "images" not in held.cases.columns
+    assert held.cases["size_z"].to_list() == [12]
+    build_reference_files(masks, tmp_path / "built", rule="union", cases=tmp_path / "ct")
+    assert "images" not in read_reference(tmp_path / "built").cases.columns
+
+
+def test_an_evaluation_does_not_keep_where_the_images_lay(masks: Path, tmp_path: Path) -> None:
+    ct = tmp_path / "ct"
+    convert(masks, tmp_path / "sr", to_format="dicom_sr", what="marks", cases=ct)
+    evaluate_files(
+        (tmp_path / "sr",),
+        masks,
+        "nifdc-2022",
+        cases=ct,
+        bootstraps=0,
+        out=tmp_path / "out",
+    )
+    document = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    (algorithm,) = document["algorithms"]
+    assert algorithm["rules"]["center_hit"]["counts"]["hit"] == 3
+    for table in (tmp_path / "out").rglob("cases.parquet"):
+        assert "images" not in pl.read_parquet(table).columns
+    kept = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert all(str(ct).encode() not in path.read_bytes() for path in kept)
