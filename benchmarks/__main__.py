@@ -12,6 +12,7 @@ NAMES = (
     "interval_coverage",
     "command_line",
     "phantom_likeness",
+    "lidc_readers",
 )
 
 for name in sys.argv[1:] or NAMES:

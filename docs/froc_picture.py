@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
+from markupsafe import Markup
 
 from nodulebench.report.curves import by_curve, froc_charts
 
@@ -20,8 +21,14 @@ STYLED = (".plot", ".ticks", ".frame", ".curve", ".beyond", ".band", ".point", "
 def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
     document = json.loads((result / "evaluation.json").read_text(encoding="utf-8"))
-    chart = froc_charts(document, by_curve(pl.read_parquet(result / "curves.parquet")))[0]
-    css = files("nodulebench.report").joinpath("templates", "report.css").read_text("utf-8")
+    return stand_alone(
+        froc_charts(document, by_curve(pl.read_parquet(result / "curves.parquet")))[0].picture
+    )
+
+
+def stand_alone(picture: Markup) -> str:
+    """A plot of the report as an SVG document with the style that it needs."""
+    css = files("nodulebench.report").joinpath("page", "report.css").read_text("utf-8")
     colours = css.partition("@media")[0].replace(":root", "svg")
     rules = "\n".join(
         line
@@ -29,7 +36,7 @@ def froc_picture(result: Path) -> str:
         if line.startswith(STYLED)
     )
     style = f"<style>{colours}{rules}\ntext {{ font-family: system-ui, sans-serif; }}</style>"
-    head, _, rest = str(chart.picture).partition(">")
+    head, _, rest = str(picture).partition(">")
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
     return f'{head}>{style}<rect width="100%" height="100%" fill="#ffffff"/>{rest}\n'
 

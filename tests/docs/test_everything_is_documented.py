@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import reader_picture
 import rule_pictures
 from generate import PAGES, write_pages
 from generate.markdown import allowed, docstring_section, field_meanings
@@ -109,6 +110,16 @@ def test_the_table_of_situations_is_what_the_rule_says(rule: str) -> None:
         for number in range(len(rule_pictures.SITUATIONS))
     ]
     assert [LABELS_IN_WORDS.get(cells[column], cells[column]) for cells in lines] == said
+
+
+def test_the_picture_of_readers_is_what_its_table_says() -> None:
+    page = reader_picture.PAGE.read_text(encoding="utf-8")
+    rows = reader_picture.sessions(page)
+    assert len(rows) == 4
+    for one in rows:
+        assert f"| {one.sensitivity:.3f} | {one.lone} | {one.lone_per_scan:.3f} |" in page
+    kept = reader_picture.PICTURE.read_text(encoding="utf-8")
+    assert kept == reader_picture.draw(rows), "run python docs/reader_picture.py"
 
 
 def test_published_protocols_name_what_exists() -> None:
