@@ -118,6 +118,7 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
 @click.option("--cases", type=FILE, help=CASES_HELP)
 @click.option("--skip-bad-files", is_flag=True, help="Use the files that can be read.")
+@click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
 def spread(
     source: Path,
     marks: Path,
@@ -126,6 +127,7 @@ def spread(
     series: Path | None,
     cases: Path | None,
     skip_bad_files: bool,
+    out: Path | None,
 ) -> None:
     """Score MARKS under every threshold of agreement, without each reader, and by other rules."""
     from nodulebench.workflows.reference_spread import spread_files
@@ -138,6 +140,7 @@ def spread(
         series=series,
         cases=cases,
         skips_bad_files=skip_bad_files,
+        out=out,
         progress=lambda name: click.echo(f"scoring under {name}", err=True),
     )
     click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{figure:>10}")
@@ -147,6 +150,8 @@ def spread(
     values = table["value"].drop_nulls().to_list()
     if values:
         click.echo(f"{figure} from {min(values):.4f} to {max(values):.4f}")
+    if out is not None:
+        click.echo(f"wrote {out}")
 
 
 def _parameters(settings: tuple[str, ...]) -> dict[str, str]:

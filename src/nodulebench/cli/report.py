@@ -29,6 +29,9 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--combinations", type=FILE, multiple=True, help="CSV of 'combine --table'; may be repeated."
 )
+@click.option(
+    "--spread", "spreads", type=FILE, multiple=True, help="CSV of 'reference spread --out'."
+)
 @click.option("--agreement", type=FILE, help="JSON list of name, value, low, high: the readers.")
 @click.option("--font", type=FILE, help="TrueType font that the PDF embeds for Chinese.")
 def command(folder: Path, out: Path | None, **chosen: Any) -> None:

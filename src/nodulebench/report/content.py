@@ -72,6 +72,8 @@ class Beside:
     """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
     agreement: Sequence[dict[str, Any]] = ()
     """How far readers agree: name, value, low, high."""
+    spreads: Sequence[pl.DataFrame] = ()
+    """A figure under other references, as ``nodulebench reference spread`` writes it."""
 
 
 NOTHING = Beside()
@@ -139,7 +141,7 @@ def report_content(
             _all_figures(document, say),
         ),
         Section("methods", say("section.methods"), _methods(document, say)),
-        Section("uncertainty", say("section.uncertainty"), _uncertainty(document, say)),
+        Section("uncertainty", say("section.uncertainty"), _uncertainty(document, beside, say)),
         Section("checklist", say("section.checklist"), _checklist(document, say)),
     ]
     shown = [
@@ -313,10 +315,13 @@ def _methods(document: Document, say: Language) -> list[Any]:
     ]
 
 
-def _uncertainty(document: Document, say: Language) -> list[Any]:
+def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]:
+    from nodulebench.report.reference_spread import spread_tables
+
     return [
         uncertainty_table(document, say),
         sources_table(document, say),
+        *spread_tables(beside.spreads, say),
         traceability_table(document, say),
     ]
 

@@ -9,6 +9,7 @@ import polars as pl
 from nodulebench.formats import read_submission
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
+from nodulebench.formats.table_file import write_table
 from nodulebench.model.findings import Readings
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
@@ -77,19 +78,28 @@ def spread_files(
     series: Path | None = None,
     cases: Path | None = None,
     skips_bad_files: bool = False,
+    out: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> pl.DataFrame:
-    """Score the marks of a file under all variants of the reference that readings make."""
+    """Score the marks of a file under all variants of the reference that readings make.
+
+    With ``out``, writes the table as CSV, with the algorithm's name and the figure.
+    """
     readings = read_readings(
         source,
         cases=cases,
         series=None if series is None else read_series(series),
         skips_bad_files=skips_bad_files,
     )
-    return score_under(
+    submission = read_submission(marks, readings.cases)
+    table = score_under(
         reference_variants(readings),
-        read_submission(marks, readings.cases),
+        submission,
         with_options(load_protocol(protocol), bootstraps=0),
         figure,
         progress,
     )
+    if out is not None:
+        named = (pl.lit(submission.name).alias("algorithm"), pl.lit(figure).alias("figure"))
+        write_table(table.select(*named, pl.all()), out)
+    return table

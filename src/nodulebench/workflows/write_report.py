@@ -22,6 +22,7 @@ from nodulebench.report.results import baseline_rule
 from nodulebench.workflows.evaluate_files import CURVE_FILE, FLIP_FILE
 from nodulebench.workflows.recompute import EVALUATION, load_evaluated, read_document
 
+SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")
 
 
@@ -42,6 +43,8 @@ class ReportChoice:
     """CSV tables of ``nodulebench combine --table``."""
     agreement: Path | None = None
     """JSON with the readers' agreement: a list of name, value, low, high."""
+    spreads: tuple[Path, ...] = ()
+    """CSV tables of ``nodulebench reference spread --out``."""
     font: Path | None = None
     """A TrueType font that print embeds."""
 
@@ -168,6 +171,7 @@ def _beside(
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
         combinations=tuple(pl.read_csv(path) for path in choice.combinations),
         agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
+        spreads=tuple(read_spread(path) for path in choice.spreads),
     )
 
 
@@ -180,6 +184,16 @@ def read_causes(path: Path) -> pl.DataFrame:
     require_columns(path, read_header(path), list(CAUSE_COLUMNS))
     table = pl.read_csv(path, infer_schema=False)
     return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
+
+
+def read_spread(path: Path) -> pl.DataFrame:
+    """A figure under other references, as ``nodulebench reference spread --out`` wrote it.
+
+    Raises:
+        InputError: if it is another file.
+    """
+    require_columns(path, read_header(path), list(SPREAD_COLUMNS))
+    return pl.read_csv(path, schema_overrides=dict.fromkeys(("value",), pl.Float64))
 
 
 def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[Any]:

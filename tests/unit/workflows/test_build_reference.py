@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -121,7 +122,7 @@ def test_the_command_shows_how_a_score_depends_on_the_readers(
 ) -> None:
     marks = tmp_path / "marks.csv"
     marks.write_text("seriesuid,coordX,coordY,coordZ,probability\nb,10.5,10.5,0,0.9\n")
-    done = run("reference", "spread", findings, marks)
+    done = run("reference", "spread", findings, marks, "--out", tmp_path / "spread.csv")
     assert done.exit_code == 0, done.output
     shown = {line[:28].strip(): line[28:].split() for line in done.stdout.splitlines()}
     assert shown["reference"] == ["nodules", "hit", "cpm"]
@@ -129,7 +130,10 @@ def test_the_command_shows_how_a_score_depends_on_the_readers(
     assert shown["agreement >= 3"] == ["2", "1", "0.5000"]
     assert shown["agreement >= 4"] == ["1", "1", "1.0000"]
     assert shown["without reader 4"][:2] == ["2", "1"]
-    assert done.stdout.splitlines()[-1] == "cpm from 0.3333 to 1.0000"
+    assert done.stdout.splitlines()[-2] == "cpm from 0.3333 to 1.0000"
+    kept = pl.read_csv(tmp_path / "spread.csv")
+    first = ["algorithm", "figure", "reference", "nodules", "hit", "value"]
+    assert kept.select(first).row(0) == ("marks", "cpm", "agreement >= 1", 3, 1, 1 / 3)
 
 
 def test_a_figure_without_nodules_is_undefined_with_its_reason() -> None:

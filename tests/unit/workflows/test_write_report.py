@@ -1,6 +1,7 @@
 """nodulebench report: the same page from the folder alone, and copies for others."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -128,6 +129,26 @@ def test_combinations_and_agreement_are_read_from_their_files(folder: Path, tmp_
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Averaged scores: all combinations" in page
     assert "Agreement of the readers" in page
+
+
+def test_scores_under_other_references_are_shown_to_the_lab_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "spread.csv"
+    path.write_text(
+        "algorithm,figure,reference,nodules,hit,value\n"
+        "Alpha,recall,agreement >= 1,4,2,0.5\nAlpha,recall,union,8,2,0.25\nAlpha,recall,none,0,0,\n"
+    )
+    choice = ReportChoice(spreads=(path,))
+    write_report(folder, choice)
+    page = (folder / "report.html").read_text()
+    assert "of Alpha under other references" in page
+    assert "From 0.250 to 0.500, depending on how the same readings" in page
+    write_report(folder, replace(choice, audience="developer"))
+    assert "under other references" not in (folder / "report-developer.html").read_text()
+    path.write_text("algorithm,value\nAlpha,1\n")
+    with pytest.raises(InputError, match=r"spread\.csv.*figure"):
+        write_report(folder, choice)
 
 
 def test_agreement_of_another_shape_is_refused(folder: Path, tmp_path: Path) -> None:

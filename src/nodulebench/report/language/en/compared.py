@@ -79,6 +79,15 @@ TEXTS = {
     "effect.wilcoxon_holm": "Holm",
     "agreement.chart": "Agreement of the readers",
     "agreement.remark": "Whiskers: intervals; 1 is full agreement, 0 what chance gives.",
+    "spread.caption": "{figure} of {name} under other references",
+    "spread.reference": "Readers heard by",
+    "spread.nodules": "Nodules",
+    "spread.hit": "Hit",
+    "spread.remark": (
+        "From {low} to {high}, depending on how the same readings become a reference; no interval "
+        "holds this."
+    ),
+    "spread.undefined": "Undefined under every reference.",
     "combined.by_candidates": "Merged candidate lists: all combinations",
     "combined.by_scores": "Averaged scores: all combinations",
     "combined.remark": "Filled: members of the combination. The best value stands out.",
