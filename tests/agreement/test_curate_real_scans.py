@@ -414,7 +414,7 @@ def test_the_original_uncompressed_slices_have_the_pixels_of_the_compressed(
         with zipfile.ZipFile(DATA / f"{name}.zip") as packed:
             wanted = [one for one in packed.namelist() if "0088" <= Path(one).stem <= "0093"]
             packed.extractall(tmp_path / name, wanted)
-    digests = [examined(tmp_path / one)[0][0].pixel_sha256 for one in sorted(os.listdir(tmp_path))]
+    digests = [examined(one)[0][0].pixel_sha256 for one in sorted(tmp_path.iterdir())]
     assert digests[0] == digests[1] != ""
     assert (
         pydicom.dcmread(

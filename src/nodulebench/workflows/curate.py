@@ -12,6 +12,7 @@ from nodulebench.curate.perceptual_hash import PerceptualHash
 from nodulebench.curate.series import Series, group_series
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_slices import NoSlices, SliceHeader, read_slices
+from nodulebench.formats.optional_package import optional_package
 from nodulebench.workflows.curate_journal import JOURNAL, Journal, open_journal, series_key
 from nodulebench.workflows.worker_pool import Lost, work
 
@@ -72,6 +73,7 @@ def curate(
     Raises:
         InputError: if the folder is none, or ``out`` cannot be written to.
     """
+    optional_package("pydicom", "images", "DICOM")  # told here, not by every worker
     chosen = limits or Limits()
     paths = _files_below(folder, out)
     slices, others = _read_headers(paths, processes, progress)

@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from slice_headers import even_series, series_of, slice_header
 
 from nodulebench.curate.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curate.image import Fault, SeriesImage
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.reason import Subject
 from nodulebench.errors import UnknownNameError
+from slice_headers import even_series, series_of, slice_header
 
 
 def told(code, slices, image=None, **limits):

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from slice_headers import PIXELS, series_of, slice_header
 
 from nodulebench.curate.image import block_means, coarse_factor, hounsfield, read_image
 from nodulebench.curate.thumbnail import thumbnails
+from slice_headers import PIXELS, series_of, slice_header
 
 
 def write_slices(folder, planes, **changes):

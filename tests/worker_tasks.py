@@ -1,0 +1,23 @@
+"""What worker processes are told to do in tests; they import it, so it is a module of its own."""
+
+import os
+import signal
+import time
+
+
+def double(number: int) -> int:
+    """A task that works."""
+    return 2 * number
+
+
+def behave(word: str) -> object:
+    """A task that does what the word says."""
+    if word == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if word == "hang":
+        time.sleep(60)
+    if word == "break":
+        os._exit(3)
+    if word == "eat":
+        return len(bytearray(64 << 30))
+    return word.upper()
