@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="of the random cuts")
     parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
     parser.add_argument(
-        "--unseen",
+        "--weights",
         type=Path,
         help="folder for measured candidates of all folds, from which classifiers are trained that "
         "never saw the fold they judge; without it those of the package, which know them all",
@@ -163,7 +163,7 @@ def main() -> None:
     names = ["centre", *options.detectors.split(",")]
     folds = [int(fold) for fold in options.folds.split(",")]
     findings = joined_findings(
-        [find_in_fold(fold, names, options.seed, options.keep, options.unseen) for fold in folds]
+        [find_in_fold(fold, names, options.seed, options.keep, options.weights) for fold in folds]
     )
     judged = judge_all(findings)
     print(

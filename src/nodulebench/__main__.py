@@ -2,4 +2,5 @@
 
 from nodulebench.cli import run
 
-run()
+if __name__ == "__main__":  # processes that a command starts import this module too
+    run()
