@@ -1,18 +1,23 @@
 """Phantoms -> pictures for the page on phantoms.
 
-``python docs/phantom_pictures.py`` redraws ``docs/pictures/phantom-*.png``.
+``python docs/phantom_pictures.py`` redraws ``docs/pictures/phantom-*.png``;
+``python docs/phantom_pictures.py SCAN beside.png`` shows a scan of yours (a DICOM folder or an
+image) above a phantom with the same voxels, in both windows.
 """
 
 import struct
+import sys
 import zlib
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.model.volume import Volume, to_patient_axes
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import PhantomScan, scan_patient
 from nodulebench.phantom.scanner import Scanner
+from nodulebench.workflows.any_algorithm import read_case
 
 PICTURES = Path(__file__).parent / "pictures"
 Picture = npt.NDArray[np.uint8]
@@ -67,11 +72,11 @@ def halved(picture: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     return picture.reshape(rows, 2, columns, 2).mean(axis=(1, 3))
 
 
-def sections(scan: PhantomScan) -> Picture:
+def sections(volume: Volume) -> Picture:
     """Three axial slices and a coronal one, in the lung and the soft-tissue window."""
-    hu = scan.volume.hu.astype(np.float32)
+    hu = volume.hu.astype(np.float32)
     axial = [halved(hu[int(len(hu) * share)]) for share in (0.28, 0.5, 0.68)]
-    ratio = scan.volume.spacing_mm[0] / scan.volume.spacing_mm[1]
+    ratio = volume.spacing_mm[0] / volume.spacing_mm[1]
     places = np.linspace(len(hu) - 1, 0, round(len(hu) * ratio)).astype(int)
     coronal = hu[places, hu.shape[1] // 2]
     coronal = halved(coronal[: len(coronal) // 2 * 2])[: len(axial[0])]
@@ -103,6 +108,17 @@ def crops(scan: PhantomScan) -> Picture:
     return np.hstack(pictures)
 
 
+def beside(scan_path: Path, picture_path: Path) -> None:
+    """Draw a scan above a phantom with voxels of the same size."""
+    real = to_patient_axes(read_case(scan_path))
+    spacing, _, pixel = real.spacing_mm.tolist()
+    scanner = Scanner(
+        min(max(spacing, 0.6), 7.0), spacing, pixel, real.hu.shape[2], exposure_mas=40.0
+    )
+    phantom = scan_patient(make_patient(SEED, 1), scanner)
+    write_png(np.vstack([sections(real), sections(phantom.volume)]), picture_path)
+
+
 def main() -> None:
     """Draw all pictures."""
     PICTURES.mkdir(exist_ok=True)
@@ -111,7 +127,7 @@ def main() -> None:
         (4, Scanner(1.0, 1.0, 0.7)),
     ):
         scan = scan_patient(make_patient(SEED, number), scanner)
-        write_png(sections(scan), PICTURES / f"phantom-sections-{number}.png")
+        write_png(sections(scan.volume), PICTURES / f"phantom-sections-{number}.png")
     patient = make_patient(SEED, 100, GALLERY)
     rows = []
     for kernel, dose, thickness in KERNELS:
@@ -121,4 +137,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 3:
+        beside(Path(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        main()
