@@ -12,6 +12,7 @@ NAMES = (
     "interval_coverage",
     "command_line",
     "phantom_likeness",
+    "deidentify_slices",
     "lidc_readers",
 )
 

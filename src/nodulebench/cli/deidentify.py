@@ -1,0 +1,80 @@
+"""nodulebench deidentify: CT slices without identities, checked, and a sealed key table."""
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.vault_options import required_secret, vault_options
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("deidentify")
+@click.argument("folder", metavar="DIR", type=FILE)
+@click.option("--out", type=FILE, help="Folder for the slices without identities.")
+@click.option("--key-table", type=FILE, help="Who is who, sealed; kept apart from both folders.")
+@vault_options
+@click.option("--prefix", default="P", show_default=True, help="Begins every pseudonym.")
+@click.option("--pixel-check/--no-pixel-check", default=True, help="Search pictures for text.")
+@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes.")
+@click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
+def command(
+    folder: Path,
+    out: Path | None,
+    key_table: Path | None,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    prefix: str,
+    pixel_check: bool,
+    jobs: int,
+    check: bool,
+) -> int:
+    r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
+
+    A slice is written only if nothing that identifies is left in it; others are named with the
+    reason, and the exit status is then 1.
+
+    \b
+    nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
+    nodulebench deidentify clean/ --check
+    """
+    from nodulebench.workflows.deidentify_files import check_folder, deidentify_folder
+
+    if check:
+        problems = check_folder(folder)
+        for problem in problems:
+            click.echo(f"error: {problem}", err=True)
+        click.echo(f"{folder}: {f'{len(problems)} leftover(s)' if problems else 'clean'}")
+        return 1 if problems else 0
+    if out is None or key_table is None:
+        raise click.UsageError("give --out and --key-table, or --check")
+    secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
+    made = deidentify_folder(
+        folder,
+        out,
+        key_table,
+        secret,
+        prefix=prefix,
+        has_pixel_check=pixel_check,
+        jobs=jobs,
+        progress=_progress,
+    )
+    for one in made.refused:
+        click.echo(f"left out: {one.source}: {one.refused}", err=True)
+    for reason, count in Counter(one.refused.partition(" (")[0] for one in made.refused).items():
+        click.echo(f"left out    {count}: {reason}")
+    if made.repeated:
+        click.echo(f"repeated    {made.repeated} file(s) of the same instance")
+    rate = f"{len(made.outcomes) / made.seconds:.0f} files/s, {made.bytes_read / 1e6:.0f} MB"
+    click.echo(f"wrote       {made.written} slices of {made.patients} patients to {out}")
+    click.echo(f"took        {made.seconds:.1f} s: {rate}")
+    click.echo(f"key table   {key_table}: keep it, and what opens it, apart from the slices")
+    return 1 if made.refused else 0
+
+
+def _progress(done: int, total: int) -> None:
+    if sys.stderr.isatty() and (done % 10 == 0 or done == total):
+        click.echo(f"\r{done} of {total}", nl=done == total, err=True)

@@ -1,0 +1,146 @@
+"""A header that shall hold no identities -> every element of it that could still identify.
+
+Written apart from what cleans: it says what may be there, and everything else is a leftover.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from nodulebench.deidentify.actions import ACTIONS
+from nodulebench.deidentify.identity import Identity, texts_of
+from nodulebench.deidentify.keep import (
+    CHARACTERISTICS,
+    CODES,
+    DESCRIPTORS,
+    DUMMY,
+    KEPT_DATES,
+    OLDEST_YEARS,
+    STANDARD_SCHEMES,
+    TECHNICAL_TEXT,
+    is_clean_description,
+)
+
+PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
+_NEW_UID = re.compile(r"2\.25\.\d{1,39}")
+_NAMES = frozenset({"PatientName", "PatientID"})
+_METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
+_TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
+_BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
+_PIXELS = frozenset({"PixelData", "FloatPixelData", "DoubleFloatPixelData"})
+
+
+def leftovers(dataset: Any, identity: Identity | None = None) -> list[str]:
+    """What could still identify, one sentence each; none: the header is clean.
+
+    Args:
+        dataset: a header as it was read back, with its file meta information.
+        identity: what identified the patient before; its words, UIDs and dates must be gone.
+    """
+    found = list(_walk(dataset, "", identity))
+    if str(dataset.get("PatientIdentityRemoved", "")) != "YES":
+        found.append("PatientIdentityRemoved is not YES")
+    meta = getattr(dataset, "file_meta", None)
+    if meta is not None:
+        found += _walk_meta(meta, identity)
+    if bytes(getattr(dataset, "preamble", None) or b"").strip(b"\0"):
+        found.append("the preamble of the file is not empty")
+    return found
+
+
+def words_in(content: bytes, identity: Identity) -> list[str]:
+    """Identifying words that stand in the bytes of a header, wherever that is.
+
+    Found are words of letters and digits in any encoding that keeps ASCII, by their bytes; others
+    in UTF-8. Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
+    """
+    lower = content.lower()
+    return sorted(
+        f"the bytes of the header hold the word '{word}'"
+        for word in identity.words
+        if not word.isdigit() and word.encode() in lower
+    )
+
+
+def _walk(dataset: Any, path: str, identity: Identity | None) -> Iterator[str]:
+    for tag in sorted(dataset.keys()):
+        where = f"{path}({int(tag) >> 16:04X},{int(tag) & 0xFFFF:04X})"
+        group = int(tag) >> 16
+        if group % 2:
+            yield f"{where} is private"
+            continue
+        if group & 0xFF00 in (0x5000, 0x6000):
+            yield f"{where} is a curve or an overlay"
+            continue
+        element = dataset[tag]
+        named = f"{where} {element.keyword}".rstrip()
+        if element.VR == "SQ":
+            if element.value and int(tag) in ACTIONS and ACTIONS[int(tag)] != "X/Z/U*":
+                yield f"{named} is a sequence that the profile removes"
+            for number, item in enumerate(element.value, start=1):
+                yield from _walk(item, f"{named} item {number} ", identity)
+        else:
+            wrong = _wrong_with(element, dataset) or _names_somebody(element, identity)
+            if wrong:
+                yield f"{named} {wrong}"
+
+
+def _wrong_with(element: Any, dataset: Any) -> str:
+    keyword, kind, texts = element.keyword, element.VR, texts_of(element)
+    if kind in _BYTES:
+        return "" if keyword in _PIXELS else "holds bytes of unknown meaning"
+    if not keyword:
+        return "is unknown to the standard"
+    if kind == "UI":
+        known = all(text.startswith("1.2.840.10008.") or _NEW_UID.fullmatch(text) for text in texts)
+        return "" if known else "is a UID of its maker"
+    if keyword in _NAMES:
+        return "" if all(PSEUDONYM.fullmatch(text) for text in texts) else "is no pseudonym"
+    if keyword in DESCRIPTORS:
+        clean = all(is_clean_description(text) for text in texts)
+        return "" if clean else "holds words that are not known to be harmless"
+    if keyword == "PatientAge" and any(
+        int(text[:3]) > OLDEST_YEARS for text in texts if text[3:] == "Y"
+    ):
+        return f"is above {OLDEST_YEARS} years"
+    if keyword in KEPT_DATES | CHARACTERISTICS | _METHOD:
+        return ""
+    if int(element.tag) in ACTIONS:
+        is_dummy = texts == [DUMMY] or (
+            ACTIONS[int(element.tag)] == "D" and kind in ("DA", "DT", "TM")
+        )
+        return "" if is_dummy or not texts else "is removed or emptied by the profile"
+    if kind in _TEXT and keyword not in TECHNICAL_TEXT:
+        is_code = keyword in CODES and dataset.get("CodingSchemeDesignator") in STANDARD_SCHEMES
+        return "" if is_code or not texts else "is text that nobody has looked at"
+    return ""
+
+
+def _names_somebody(element: Any, identity: Identity | None) -> str:
+    if identity is None:
+        return ""
+    texts = texts_of(element)
+    if element.VR == "UI":
+        return "is the UID of the original" if identity_uid(texts, identity) else ""
+    if element.VR in ("DA", "DT"):
+        is_same = any((element.keyword, text[:8]) in identity.dates for text in texts)
+        return "holds the date of the original" if is_same else ""
+    if element.VR in _TEXT or element.VR == "CS":
+        found = " ".join(texts).casefold()
+        word = next((word for word in sorted(identity.words) if word in found), "")
+        return f"holds the word '{word}'" if word else ""
+    return ""
+
+
+def identity_uid(texts: list[str], identity: Identity) -> bool:
+    """Whether one of these UIDs stood in the original and is not the standard's own."""
+    return any(text in identity.uids and not text.startswith("1.2.840.10008.") for text in texts)
+
+
+def _walk_meta(meta: Any, identity: Identity | None) -> Iterator[str]:
+    allowed = {0x00020000, 0x00020001, 0x00020002, 0x00020003, 0x00020010, 0x00020012, 0x00020013}
+    for element in meta:
+        if int(element.tag) not in allowed:
+            yield f"file meta information holds {element.keyword or element.tag}"
+        elif identity is not None and identity_uid(texts_of(element), identity):
+            yield f"file meta information {element.keyword} is the UID of the original"

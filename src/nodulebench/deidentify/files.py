@@ -1,0 +1,147 @@
+"""A DICOM file -> the same slice without identities in a new file, checked before it is written."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from nodulebench.deidentify.burned_in import find_text, header_says_so
+from nodulebench.deidentify.check import leftovers, words_in
+from nodulebench.deidentify.clean import clean_dataset
+from nodulebench.deidentify.identity import Identity, identity_of
+from nodulebench.deidentify.pseudonyms import Pseudonyms
+from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
+from nodulebench.formats.folder import staged_file
+from nodulebench.formats.optional_package import optional_package
+
+CT_CLASSES = {
+    "1.2.840.10008.5.1.4.1.1.2": "CT Image Storage",
+    "1.2.840.10008.5.1.4.1.1.2.1": "Enhanced CT Image Storage",
+    "1.2.840.10008.5.1.4.1.1.2.2": "Legacy Converted Enhanced CT Image Storage",
+}
+"""Only pictures: reports and documents hold text that no rule can clean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file."""
+
+    source: str
+    written: str = ""
+    """Path below the target folder; empty: the file was left out."""
+    refused: str = ""
+    """Why it was left out."""
+    patient: str = ""
+    """The patient as the original names them."""
+    pseudonym: str = ""
+    study: tuple[str, str] = ("", "")
+    """Study UID before and after."""
+    series: tuple[str, str] = ("", "")
+    """Series UID before and after."""
+    days: int = 0
+    bytes_read: int = 0
+
+
+def deidentify_file(
+    path: Path, out: Path, pseudonyms: Pseudonyms, *, has_pixel_check: bool = True
+) -> Outcome:
+    """Write a slice without identities below ``out``, if it can be shown that none are left."""
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    source = str(path)
+    try:
+        dataset = pydicom.dcmread(path)
+        size = path.stat().st_size
+        refused = _refusal(dataset) or (_text_in(dataset) if has_pixel_check else "")
+        if refused:
+            return Outcome(source, refused=refused, bytes_read=size)
+        identity = identity_of(dataset)
+        study = str(dataset.get("StudyInstanceUID", ""))
+        series = str(dataset.get("SeriesInstanceUID", ""))
+        content = _cleaned(dataset, identity, pseudonyms)
+        problems = _problems(content, identity)
+    except (pydicom.errors.InvalidDicomError, EOFError):
+        return Outcome(source, refused="is no DICOM file")
+    except Exception as error:  # a damaged header may break any part of the parser
+        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+        return Outcome(source, refused=f"cannot be read ({told})")
+    if problems:
+        return Outcome(source, refused="; ".join(problems), bytes_read=size)
+    name = pseudonyms.patient(identity.patient)
+    new_series = pseudonyms.uid(series)
+    instance = str(dataset.SOPInstanceUID)
+    written = f"{name}/{new_series}/{instance}.dcm"
+    with staged_file(out / written) as stage:
+        stage.write_bytes(content)
+    return Outcome(
+        source,
+        written,
+        "",
+        identity.patient,
+        name,
+        (study, pseudonyms.uid(study)),
+        (series, new_series),
+        pseudonyms.days(identity.patient),
+        size,
+    )
+
+
+def check_file(path: Path) -> list[str]:
+    """What in a file could still identify, without knowing what stood there before."""
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    try:
+        dataset = pydicom.dcmread(path, stop_before_pixels=True)
+        return leftovers(dataset)
+    except Exception as error:  # as above
+        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+        return [f"cannot be read ({told})"]
+
+
+def _refusal(dataset: Any) -> str:
+    kind = str(dataset.get("SOPClassUID", ""))
+    if kind not in CT_CLASSES:
+        return f"is no CT picture (class {kind or 'unknown'})"
+    if not dataset.get("SOPInstanceUID") or not dataset.get("SeriesInstanceUID"):
+        return "has no UIDs of its own"
+    return header_says_so(dataset)
+
+
+def _text_in(dataset: Any) -> str:
+    """Whether text is drawn outside of the body; pictures that cannot be decoded are left out."""
+    if "PixelData" not in dataset:
+        return "has no picture"
+    slope, intercept = (
+        float(dataset.get(f"Rescale{name}", default))
+        for name, default in (("Slope", 1), ("Intercept", 0))
+    )
+    pixels = dataset.pixel_array
+    for number, picture in enumerate(pixels if pixels.ndim == 3 else [pixels], start=1):
+        found = find_text(picture, slope, intercept)
+        if found is not None:
+            frame = f" on frame {number}" if pixels.ndim == 3 else ""
+            return f"text seems to be burned in: {found}{frame}"
+    return ""
+
+
+def _cleaned(dataset: Any, identity: Identity, pseudonyms: Pseudonyms) -> bytes:
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    clean_dataset(dataset, identity, pseudonyms)
+    syntax = dataset.file_meta.TransferSyntaxUID
+    meta = pydicom.dataset.FileMetaDataset()
+    meta.MediaStorageSOPClassUID = dataset.SOPClassUID
+    meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
+    meta.TransferSyntaxUID = syntax
+    meta.ImplementationClassUID = IMPLEMENTATION_UID
+    meta.ImplementationVersionName = "NODULEBENCH"
+    dataset.file_meta = meta
+    dataset.preamble = b"\0" * 128
+    target = BytesIO()
+    dataset.save_as(target, enforce_file_format=True)
+    return target.getvalue()
+
+
+def _problems(content: bytes, identity: Identity) -> list[str]:
+    """What is left in a file as it would be written, read back from its bytes."""
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    file = BytesIO(content)
+    header = pydicom.dcmread(file, stop_before_pixels=True)
+    return [*leftovers(header, identity), *words_in(content[: file.tell()], identity)]

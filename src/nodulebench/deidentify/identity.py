@@ -1,0 +1,99 @@
+"""A slice's header -> the words in it that identify somebody, to be searched for afterwards."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+NAMING = frozenset(
+    {
+        "AccessionNumber",
+        "AdmissionID",
+        "ClinicalTrialSiteName",
+        "ClinicalTrialSubjectID",
+        "DeviceSerialNumber",
+        "FillerOrderNumberImagingServiceRequest",
+        "InstitutionAddress",
+        "InstitutionName",
+        "InstitutionalDepartmentName",
+        "OtherPatientIDs",
+        "PatientAddress",
+        "PatientBirthDate",
+        "PatientID",
+        "PatientTelephoneNumbers",
+        "PlacerOrderNumberImagingServiceRequest",
+        "StationName",
+        "StudyID",
+    }
+)
+"""Attributes whose words identify; of names (VR PN) all do."""
+FEWEST_LETTERS = 4
+"""Shorter words are found by chance, in kernels and codes."""
+_COMMON = """
+    anonymized anonymous body center centre chest clinic deidentified department hospital lung
+    medical none radiology removed scan scanner study system systems thorax university unknown
+"""
+HARMLESS = frozenset(_COMMON.split())
+"""Words that name nobody, though they stand in names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What identifies a patient, as far as the header says so."""
+
+    patient: str
+    """The patient's number and who gave it; without a number, the study."""
+    words: frozenset[str]
+    """In small letters."""
+    uids: frozenset[str]
+    dates: frozenset[tuple[str, str]]
+    """Attribute and date."""
+
+
+def identity_of(dataset: Any) -> Identity:
+    """What identifies somebody in a header, sequences included."""
+    number = str(dataset.get("PatientID", "") or "").strip()
+    issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
+    study = str(dataset.get("StudyInstanceUID", "") or "")
+    words: set[str] = set()
+    uids: set[str] = set()
+    dates: set[tuple[str, str]] = set()
+    for element in all_elements(dataset):
+        for text in texts_of(element):
+            if element.VR == "PN" or element.keyword in NAMING:
+                words.update(_words(text))
+            elif element.VR == "UI":
+                uids.add(text)
+            if element.VR in ("DA", "DT") and len(text) >= 8:
+                dates.add((element.keyword, text[:8]))
+    return Identity(
+        f"{number}\n{issuer}" if number else f"study {study}",
+        frozenset(words),
+        frozenset(uids),
+        frozenset(dates),
+    )
+
+
+def all_elements(dataset: Any) -> Iterator[Any]:
+    """Every element of a dataset and of the items of its sequences."""
+    for element in dataset:
+        yield element
+        if element.VR == "SQ":
+            for item in element.value:
+                yield from all_elements(item)
+
+
+def texts_of(element: Any) -> list[str]:
+    """The values of an element that are text, one by one."""
+    value = element.value
+    if value is None or isinstance(value, bytes | int | float) or element.VR == "SQ":
+        return []
+    if isinstance(value, str) or not hasattr(value, "__iter__") or element.VR == "PN":
+        return [text for text in str(value).split("\\") if text]
+    return [str(one) for one in value if str(one)]
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in re.split(r"[\W_]+", text.casefold()):
+        if len(word) >= FEWEST_LETTERS and word not in HARMLESS:
+            yield word

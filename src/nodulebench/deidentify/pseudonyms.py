@@ -1,0 +1,73 @@
+"""Key + what identifies -> what stands in its place: the same for the same, and nothing else.
+
+Everything follows from the key by HMAC-SHA-256, so that files can be worked on in any order, by
+several processes, today and next year, and one patient's scans still belong together.
+"""
+
+import hmac
+import re
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+MOST_DAYS = 3650
+"""Dates go back by 1 to this many days, the same for everything of one patient."""
+STANDARD_ROOT = "1.2.840.10008."
+"""UIDs that the standard itself gives: classes, transfer syntaxes, templates."""
+
+_DATE = re.compile(r"\d{8}")
+_DATE_TIME = re.compile(r"(\d{8})(\d{2}(?:\d{2}(?:\d{2}(?:\.\d{1,6})?)?)?)?([+-]\d{4})?")
+_TIME = re.compile(r"(?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,6})?)?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Pseudonyms:
+    """What stands in the place of identities, under one key."""
+
+    key: bytes = field(repr=False)
+    prefix: str = "P"
+
+    def uid(self, original: str) -> str:
+        """The UID that stands for another; those of the standard itself stay."""
+        if original.startswith(STANDARD_ROOT) or not original:
+            return original
+        number = bytearray(self._digest("uid", original)[:16])
+        # DICOM PS3.5 B.2: 2.25. and a UUID as one decimal number; bits set as for a random UUID
+        number[6] = number[6] & 0x0F | 0x40
+        number[8] = number[8] & 0x3F | 0x80
+        return f"2.25.{int.from_bytes(number, 'big')}"
+
+    def patient(self, identity: str) -> str:
+        """The name and number that stand for a patient."""
+        return f"{self.prefix}-{self._digest('patient', identity)[:5].hex().upper()}"
+
+    def days(self, identity: str) -> int:
+        """How many days the dates of a patient go back."""
+        return int.from_bytes(self._digest("days", identity)[:8], "big") % MOST_DAYS + 1
+
+    def _digest(self, purpose: str, words: str) -> bytes:
+        return hmac.digest(self.key, f"{purpose}\n{words}".encode(), "sha256")
+
+
+def shifted_date(text: str, days: int) -> str:
+    """A DICOM date so many days earlier; empty where it is none."""
+    if not _DATE.fullmatch(text):
+        return ""
+    try:
+        day = date(int(text[:4]), int(text[4:6]), int(text[6:])) - timedelta(days=days)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{day:%Y%m%d}".rjust(8, "0")
+
+
+def shifted_date_time(text: str, days: int) -> str:
+    """A DICOM date and time so many days earlier; empty where it is none."""
+    found = _DATE_TIME.fullmatch(text)
+    if found is None:
+        return ""
+    day = shifted_date(found[1], days)
+    return f"{day}{found[2] or ''}{found[3] or ''}" if day else ""
+
+
+def plain_time(text: str) -> str:
+    """A DICOM time as it is; empty where it is none."""
+    return text if _TIME.fullmatch(text) else ""

@@ -1,0 +1,92 @@
+"""Text drawn outside of the body is found; what a scanner sees there is not taken for text."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from nodulebench.deidentify.burned_in import find_text, header_says_so
+
+
+def letter(kind: str) -> npt.NDArray[np.bool_]:
+    rows = {
+        "H": ("#...#", "#...#", "#...#", "#####", "#...#", "#...#", "#...#"),
+        "L": ("#....", "#....", "#....", "#....", "#....", "#....", "#####"),
+        "O": (".###.", "#...#", "#...#", "#...#", "#...#", "#...#", ".###."),
+    }[kind]
+    return np.array([[sign == "#" for sign in row] for row in rows])
+
+
+def slice_of(size: int = 160) -> npt.NDArray[np.int16]:
+    """A round body, a curved table below it, and air, with the blur and noise of a scanner."""
+    from scipy import ndimage
+
+    random = np.random.default_rng(3)
+    y, x = np.mgrid[:size, :size] - size / 2
+    hu = np.full((size, size), -1000.0)
+    hu[x**2 + (1.4 * y) ** 2 < (0.36 * size) ** 2] = 40
+    hu[(np.abs(y - 0.36 * size - 0.0008 * x**2) < 1.5) & (np.abs(x) < 0.4 * size)] = 100
+    hu[(x + 60) ** 2 + (y + 60) ** 2 < 4] = 900  # a wire of an electrode
+    return (ndimage.gaussian_filter(hu, 0.8) + random.normal(0, 12, hu.shape)).astype(np.int16)
+
+
+def written(
+    picture: npt.NDArray[np.int16], text: str, row: int, column: int, value: int, *, scale: int = 1
+) -> npt.NDArray[np.int16]:
+    copy = picture.copy()
+    for number, kind in enumerate(text):
+        shape = np.kron(letter(kind), np.ones((scale, scale), dtype=bool))
+        at = column + number * (shape.shape[1] + 2 * scale)
+        copy[row : row + shape.shape[0], at : at + shape.shape[1]][shape] = value
+    return copy
+
+
+@pytest.mark.parametrize("value", [3071, 1000, 200])
+@pytest.mark.parametrize(("row", "scale"), [(4, 1), (4, 3), (150, 1)])
+def test_sharp_text_beside_the_body_is_found(value: int, scale: int, row: int) -> None:
+    found = find_text(written(slice_of(), "HLO", row, 5, value, scale=scale), 1, 0)
+    assert found is not None
+    assert found.letters == 3
+    assert (found.row, found.column) == (row, 5)
+    assert str(found) == f"3 letters side by side near row {row}, column 5"
+
+
+def test_smoothed_text_is_found_by_its_brightness() -> None:
+    from scipy import ndimage
+
+    sharp = written(np.full((160, 160), -1000, dtype=np.int16), "HOHL", 5, 5, 3071, scale=2)
+    blurred = ndimage.gaussian_filter(sharp.astype(float), 0.6)
+    picture = np.maximum(slice_of(), blurred).astype(np.int16)
+    assert find_text(picture, 1, 0) is not None
+
+
+def test_body_table_and_wires_are_no_text() -> None:
+    assert find_text(slice_of(), 1, 0) is None
+
+
+def test_two_letters_or_scattered_ones_are_no_text() -> None:
+    assert find_text(written(slice_of(), "HL", 4, 5, 3071), 1, 0) is None
+    apart = written(slice_of(), "H", 4, 5, 3071)
+    apart = written(apart, "H", 40, 5, 3071)
+    assert find_text(written(apart, "H", 4, 120, 3071), 1, 0) is None
+
+
+def test_an_empty_picture_holds_no_text() -> None:
+    assert find_text(np.zeros((64, 64), dtype=np.int16), 1, -1024) is None
+
+
+def test_stored_values_are_taken_as_hu() -> None:
+    picture = written(slice_of(), "HLO", 4, 5, 3071)
+    stored = ((picture + 1024) // 2).astype(np.uint16)
+    assert find_text(stored, 2, -1024) is not None
+
+
+def test_the_header_can_say_so() -> None:
+    from pydicom.dataset import Dataset
+
+    data = Dataset()
+    assert header_says_so(data) == ""
+    data.ImageType = ["ORIGINAL", "PRIMARY", "AXIAL"]
+    data.BurnedInAnnotation = "NO"
+    assert header_says_so(data) == ""
+    data.ImageType = ["DERIVED", "PRIMARY", "SCREEN SAVE"]
+    assert header_says_so(data) == "it is no original picture (DERIVED PRIMARY SCREEN SAVE)"
