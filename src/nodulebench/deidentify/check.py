@@ -20,6 +20,7 @@ from nodulebench.deidentify.keep import (
     TECHNICAL_TEXT,
     is_clean_description,
 )
+from nodulebench.deidentify.numbers import is_plain_number
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
 _NEW_UID = re.compile(r"2\.25\.\d{1,39}")
@@ -72,6 +73,8 @@ def _walk(dataset: Any, path: str, identity: Identity | None) -> Iterator[str]:
         if group & 0xFF00 in (0x5000, 0x6000):
             yield f"{where} is a curve or an overlay"
             continue
+        if int(tag) not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
+            continue
         element = dataset[tag]
         named = f"{where} {element.keyword}".rstrip()
         if element.VR == "SQ":
@@ -83,6 +86,12 @@ def _walk(dataset: Any, path: str, identity: Identity | None) -> Iterator[str]:
             wrong = _wrong_with(element, dataset) or _names_somebody(element, identity)
             if wrong:
                 yield f"{named} {wrong}"
+
+
+def _is_known(tag: Any) -> bool:
+    from pydicom.datadict import dictionary_has_tag
+
+    return bool(dictionary_has_tag(tag))
 
 
 def _wrong_with(element: Any, dataset: Any) -> str:

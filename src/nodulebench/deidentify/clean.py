@@ -17,6 +17,7 @@ from nodulebench.deidentify.keep import (
     capped_age,
     clean_description,
 )
+from nodulebench.deidentify.numbers import is_plain_number
 from nodulebench.deidentify.pseudonyms import (
     Pseudonyms,
     plain_time,
@@ -66,6 +67,8 @@ class _Cleaner:
         for tag in list(dataset.keys()):
             if _is_removed_group(tag):
                 del dataset[tag]
+                continue
+            if tag not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
                 continue
             element = dataset[tag]
             if not self._stays(dataset, element):
@@ -162,6 +165,12 @@ class _Cleaner:
             found = " ".join(texts_of(element)).casefold()
             return not any(word in found for word in self.identity.words)
         return True
+
+
+def _is_known(tag: Any) -> bool:
+    from pydicom.datadict import dictionary_has_tag
+
+    return bool(dictionary_has_tag(tag))
 
 
 def _is_removed_group(tag: Any) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from nodulebench.deidentify.numbers import is_plain_number
+
 NAMING = frozenset(
     {
         "AccessionNumber",
@@ -75,8 +77,11 @@ def identity_of(dataset: Any) -> Identity:
 
 
 def all_elements(dataset: Any) -> Iterator[Any]:
-    """Every element of a dataset and of the items of its sequences."""
-    for element in dataset:
+    """Every element that is no number, of a dataset and of the items of its sequences."""
+    for tag in sorted(dataset.keys()):
+        if is_plain_number(dataset.get_item(tag)):
+            continue
+        element = dataset[tag]
         yield element
         if element.VR == "SQ":
             for item in element.value:
