@@ -23,21 +23,26 @@ from nodulebench.formats.dicom_codes import (
     SUMMARY,
     TRACKING_ID,
     TRACKING_UID,
-    TYPES,
 )
 from nodulebench.formats.dicom_file import holds_dicom, objects_of
-from nodulebench.formats.dicom_sr import (
+from nodulebench.formats.format import Format
+from nodulebench.formats.glimpse import Glimpse
+from nodulebench.formats.reported import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    passed_over,
+)
+from nodulebench.formats.reported_tables import submission_of_reports
+from nodulebench.formats.sr_facts import (
+    TYPE_OF_CODE,
     ct_series_of,
     numbers_of,
     observer_of,
-    passed_over,
     said_of,
     surroundings,
 )
-from nodulebench.formats.format import Format
-from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding, cases_at_hand
-from nodulebench.formats.reported_tables import submission_of_reports
 from nodulebench.formats.sr_regions import Surroundings, region
 from nodulebench.formats.sr_tree import Item, content_tree, descendants
 from nodulebench.model.tables import RUNS, Submission
@@ -45,9 +50,7 @@ from nodulebench.model.tables import RUNS, Submission
 CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)
 _TITLE = "DCM:112000"
 _NO_ALGORITHM_SUCCEEDED, _NOT_ALL = "DCM:111245", ("DCM:111243", "DCM:111244")
-_TYPE_OF_CODE = {concept.key: name for name, concept in TYPES.items()} | {
-    "DCM:112120": "pure_ground_glass"
-}
+_TYPES = TYPE_OF_CODE | {"DCM:112120": "pure_ground_glass"}
 _SMALL_NODULE = KINDS["small_nodule"].key
 
 
@@ -218,7 +221,7 @@ def _type_said(item: Item) -> dict[str, str | int]:
     """The type that the code of a finding or of its modifiers tells."""
     modifiers = (*item.named(FINDING_MODIFIER), *item.named(FEATURE_MODIFIER))
     codes = [item.code, *(one.code for one in modifiers)]
-    types = [_TYPE_OF_CODE[code] for code in codes if code in _TYPE_OF_CODE]
+    types = [_TYPES[code] for code in codes if code in _TYPES]
     return {"type": types[-1]} if types else {}
 
 

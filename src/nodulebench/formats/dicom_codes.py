@@ -35,6 +35,10 @@ MEASUREMENTS = Concept("126010", "DCM", "Imaging Measurements")
 TRACKING_ID = Concept("112039", "DCM", "Tracking Identifier")
 TRACKING_UID = Concept("112040", "DCM", "Tracking Unique Identifier")
 FINDING = Concept("121071", "DCM", "Finding")
+SEGMENT_NAMES = (
+    Concept("121191", "DCM", "Referenced Segment"),
+    Concept("121214", "DCM", "Referenced Segmentation Frame"),
+)
 PURPOSE = Concept("130400", "DCM", "Geometric purpose of region")
 PERSON_NAME = Concept("121008", "DCM", "Person Observer Name")
 DEVICE_NAME = Concept("121013", "DCM", "Device Observer Name")

@@ -1,7 +1,8 @@
 """DICOM measurement reports (TID 1500) <-> marks of an algorithm, or readings of people."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +10,38 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_codes import (
-    CATEGORY,
-    DEVICE_NAME,
-    DEVICE_UID,
     FINDING,
     KINDS,
     MEASUREMENT_GROUP,
     MEASUREMENTS,
     NODULE_KEYS,
-    NUMBERS,
-    PERSON_NAME,
     PURPOSE,
-    SAID,
+    SEGMENT_NAMES,
     TRACKING_ID,
     TRACKING_UID,
-    TYPES,
-    UNIT_FACTORS,
 )
 from nodulebench.formats.dicom_file import holds_dicom, objects_of
-from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE
 from nodulebench.formats.dicom_sr_writer import write_marks, write_readings
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding, cases_at_hand
+from nodulebench.formats.reported import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    passed_over,
+)
 from nodulebench.formats.reported_links import linked
 from nodulebench.formats.reported_tables import readings_of_reports, submission_of_reports
+from nodulebench.formats.seg_segments import SEG_CLASSES, read_segments
+from nodulebench.formats.sr_facts import (
+    TYPE_OF_CODE,
+    ct_series_of,
+    numbers_of,
+    observer_of,
+    said_of,
+    surroundings,
+)
 from nodulebench.formats.sr_regions import Region, Surroundings, region
 from nodulebench.formats.sr_tree import Item, content_tree, descendants, referenced_series
 from nodulebench.model.findings import Readings
@@ -46,7 +54,6 @@ SR_CLASSES = (
 )
 """Comprehensive 3D SR, Comprehensive SR, Enhanced SR."""
 _KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
-_TYPE_OF_CODE = {concept.key: name for name, concept in TYPES.items()}
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
@@ -82,11 +89,12 @@ def read_reports(
             Problem(str(path), "holds no DICOM measurement report (TID 1500).", "Export one.")
         )
     at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
+    segmentations = _segmentations_beside(path, [data for _, data in held])
     reports: list[Report] = []
     problems: list[Problem] = []
     for file, data in held:
         try:
-            reports.append(_report(file.name, data, at_hand))
+            reports.append(_report(file.name, data, at_hand, segmentations))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
@@ -95,37 +103,22 @@ def read_reports(
     return reports, at_hand, [*(told for one in reports for told in one.notices), *notices]
 
 
-def ct_series_of(reports: Any) -> set[str]:
-    """The CT series that reports list as their evidence."""
-    return {
-        uid
+def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
+    """Segmentations beside the reports, if any of these lists one as its evidence, by UID."""
+    listed = {
+        sop_class
         for report in reports
-        for uid, images in referenced_series(report).items()
-        if CT_IMAGE_STORAGE in images.values()
+        for images in referenced_series(report).values()
+        for sop_class in images.values()
     }
+    if not listed & set(SEG_CLASSES):
+        return {}
+    folder = path if path.is_dir() else path.parent
+    held = objects_of(folder, *SEG_CLASSES)
+    return {str(header.get("SOPInstanceUID", "")): file for file, header in held}
 
 
-def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surroundings]:
-    """The series that a report is about, and what is known of its images.
-
-    Raises:
-        InputError: if it names no CT series; one of several is found by the images drawn on.
-    """
-    evidence = referenced_series(data)
-    about = [uid for uid, images in evidence.items() if CT_IMAGE_STORAGE in images.values()]
-    if not about:
-        raise InputError(
-            Problem(
-                name,
-                "refers to no CT series: its evidence lists no CT image.",
-                "Without it nobody knows which case it is about; export the report anew.",
-            )
-        )
-    of_image = {image: uid for uid, images in evidence.items() for image in images}
-    return about[0], Surroundings(name, of_image, at_hand.images)
-
-
-def _report(name: str, data: Any, at_hand: CasesAtHand) -> Report:
+def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str, Path]) -> Report:
     tree = content_tree(data, name)
     groups = [
         group
@@ -142,6 +135,7 @@ def _report(name: str, data: Any, at_hand: CasesAtHand) -> Report:
             )
         )
     series_uid, around = surroundings(name, data, at_hand)
+    around = replace(around, segmentations=segmentations)
     gathered: dict[str, list[Item]] = {}
     others: Counter[str] = Counter()
     for group in groups:
@@ -165,24 +159,7 @@ def _report(name: str, data: Any, at_hand: CasesAtHand) -> Report:
 
 
 def _is_known(code: str) -> bool:
-    return code in NODULE_KEYS or code in _KIND_OF_CODE or code in _TYPE_OF_CODE
-
-
-def passed_over(name: str, others: Mapping[str, int]) -> tuple[str, ...]:
-    """The notice of findings that are no nodules."""
-    if not others:
-        return ()
-    listed = ", ".join(f"{count} {meaning}" for meaning, count in others.items())
-    return (f"{name}: findings that are no nodules were passed over: {listed}.",)
-
-
-def observer_of(tree: Item) -> str:
-    """Who reports: a person's name, else a device's."""
-    return (
-        tree.text_of(PERSON_NAME).rstrip("^ ")
-        or tree.text_of(DEVICE_NAME)
-        or tree.text_of(DEVICE_UID)
-    )
+    return code in NODULE_KEYS or code in _KIND_OF_CODE or code in TYPE_OF_CODE
 
 
 def _finding(
@@ -221,6 +198,11 @@ def _finding(
 def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
     """Where a group is; the ends of its rulers, if nothing else says so."""
     purpose = next((item.code for item in group.named(PURPOSE)), "")
+    segments = [item for concept in SEGMENT_NAMES for item in group.named(concept)]
+    for item in segments:
+        yield from _segment_regions(item, around)
+    if segments:
+        return
     drawn = group.of_kind("SCOORD", "SCOORD3D")
     if not drawn:
         rulers = [number.of_kind("SCOORD", "SCOORD3D") for number in group.of_kind("NUM")]
@@ -229,50 +211,29 @@ def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
         yield region(item, purpose, around)
 
 
-def numbers_of(item: Item) -> dict[str, float]:
-    """The numbers that an item has, in our columns and units.
-
-    Raises:
-        InputError: if a unit is not known, or a number is none.
-    """
-    found = {}
-    for child in item.of_kind("NUM"):
-        column = NUMBERS.get(child.name)
-        values = child.data.get("MeasuredValueSequence")
-        if column is None or not values:
-            continue
-        units = values[0].get("MeasurementUnitsCodeSequence")
-        unit = str(units[0].get("CodeValue", "")) if units else ""
-        factors = UNIT_FACTORS[
-            "mm3" if column.endswith("mm3") else "mm" if column.endswith("mm") else ""
-        ]
-        value = values[0].get("FloatingPointValue")
-        number = float(values[0].get("NumericValue") if value is None else value)
-        if unit not in factors or not abs(number) < float("inf"):
+def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
+    """The outlines of the segments that an item refers to."""
+    found: list[Region] = []
+    for reference in item.data.get("ReferencedSOPSequence") or ():
+        uid = str(reference.get("ReferencedSOPInstanceUID", ""))
+        wanted = reference.get("ReferencedSegmentNumber")
+        if uid not in around.segmentations:
             raise InputError(
                 Problem(
-                    child.where,
-                    f"{column} is {number:g} {unit}, which is not understood.",
-                    f"Known units: {', '.join(filter(None, factors))}.",
+                    item.where,
+                    f"is a segment of segmentation {uid}, which is not at hand.",
+                    "Put the segmentation beside the report.",
                 )
             )
-        found[column] = number * factors[unit]
-    return found
-
-
-def said_of(item: Item) -> dict[str, str | int]:
-    """What an item says by codes: type, density, category, characteristics."""
-    found: dict[str, str | int] = {}
-    for child in item.of_kind("CODE"):
-        if child.name == CATEGORY.key:
-            found["category"] = child.meaning
-        elif child.name == FINDING.key and child.code in _TYPE_OF_CODE:
-            found["type"] = _TYPE_OF_CODE[child.code]
-        elif child.name in SAID:
-            column, values = SAID[child.name]
-            if child.code in values:
-                found[column] = values[child.code]
-    return found
+        numbers = [wanted] if isinstance(wanted, int) else list(wanted or ())
+        _, segments = read_segments(around.segmentations[uid])
+        held = [one for one in segments if one.number in numbers]
+        if not held:
+            file = around.segmentations[uid].name
+            told = ", ".join(map(str, numbers)) or "none"
+            raise InputError(Problem(item.where, f"refers to segment {told}, which {file} lacks."))
+        found.extend(region for one in held for region in one.regions)
+    return tuple(found)
 
 
 def _refuse(glimpse: Glimpse) -> str:

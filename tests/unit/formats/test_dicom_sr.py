@@ -114,6 +114,18 @@ def test_a_report_without_findings_is_valid_and_says_so(
     assert said.ConceptCodeSequence[0].CodeMeaning == "Absent"
 
 
+def test_a_patient_whose_name_has_one_part_is_no_obstacle(
+    axial: pl.DataFrame, tmp_path: Path
+) -> None:
+    for file in (tmp_path / "ct").iterdir():
+        data = pydicom.dcmread(file)
+        data.PatientName = "LIDC-IDRI-0001"
+        del data.StudyTime
+        data.save_as(file)
+    path = written(marks_on(axial), axial, tmp_path / "one.dcm")
+    assert pydicom.dcmread(path).PatientName == "LIDC-IDRI-0001"
+
+
 def test_only_images_with_findings_are_evidence(axial: pl.DataFrame, tmp_path: Path) -> None:
     data = pydicom.dcmread(written(marks_on(axial), axial, tmp_path / "one.dcm"))
     (study,) = data.CurrentRequestedProcedureEvidenceSequence
