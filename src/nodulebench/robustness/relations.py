@@ -87,14 +87,19 @@ def same_marks(
 def kept_marks(
     expected: Marks, found: Marks, *, tolerance_mm: float, count: int, least: float
 ) -> Verdict:
-    """The highest-scored marks of the scan are among those of the variant."""
+    """The highest-scored marks of the scan are among those of the variant.
+
+    How many of all marks agree is told beside, and not judged.
+    """
     top = expected.best(count)
     if not len(top):
         return Verdict(None, "no marks before")
     first, _ = partners(top.center_mm, found.center_mm, tolerance_mm)
     share = len(first) / len(top)
+    every, _ = partners(expected.center_mm, found.center_mm, tolerance_mm)
     told = f"{len(first)} of the {len(top)} highest-scored marks stay ({share:.2f})"
-    return Verdict(share >= least, f"{told}, at least {least:g}")
+    among_all = 2 * len(every) / (len(expected) + len(found))
+    return Verdict(share >= least, f"{told}, at least {least:g}; of all marks {among_all:.2f}")
 
 
 def is_found(nodules: Sequence[InsertedNodule], marks: Marks, tolerance_mm: float) -> BoolArray:
