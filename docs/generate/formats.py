@@ -46,6 +46,8 @@ def _section(form: Format) -> str:
         if _can(form, ability):
             body = docstring_body(getattr(form, ability))
             parts.append(f"**{words.capitalize()}.** {body}")
+    if form.loses:
+        parts.append(f"**When it is written and read again:** {form.loses}.")
     return "\n\n".join(parts)
 
 

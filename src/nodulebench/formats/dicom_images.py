@@ -67,14 +67,20 @@ def read_image_series(
 
     Args:
         folder: looked through; other files are passed over.
-        wanted: only these series, as far as they are there.
+        wanted: only these series, as far as they are there; files that cannot be read are then
+            passed over, as they may be anything.
 
     Raises:
         InputError: if there is none, or images of one series do not make a volume.
     """
     headers: dict[str, list[Any]] = {}
     for path in dicom_files(folder):
-        header = read_image_header(path)
+        try:
+            header = read_image_header(path)
+        except InputError:
+            if wanted is None:
+                raise
+            continue
         uid = str(header.get("SeriesInstanceUID", ""))
         if header.get("SOPClassUID") == CT_IMAGE_STORAGE and (wanted is None or uid in wanted):
             headers.setdefault(uid, []).append(header)

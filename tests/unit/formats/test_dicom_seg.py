@@ -14,7 +14,7 @@ from nodulebench.formats.drawn_outlines import drawn_by_owner, voxels_of
 from nodulebench.model.tables import MARKS, NODULES, Reference, Submission
 
 pydicom = pytest.importorskip("pydicom")
-pytest.importorskip("highdicom")
+highdicom = pytest.importorskip("highdicom")
 
 FORM = FORMATS["dicom_seg"]
 
@@ -64,6 +64,19 @@ def test_masks_come_back_voxel_by_voxel(scanned: pl.DataFrame, tmp_path: Path) -
     assert [dice(old[name], new[name]) for name in old] == [1.0, 1.0]
     assert len(old["flat"]) == 38
     assert after.name == "my 算法"
+
+
+def test_highdicom_finds_the_voxels_at_the_same_places(
+    scanned: pl.DataFrame, tmp_path: Path
+) -> None:
+    held = highdicom.seg.segread(written(scanned, tmp_path / "one.dcm"))
+    volume = held.get_volume(segment_numbers=[1], combine_segments=True)
+    theirs = volume.map_indices_to_reference(np.argwhere(volume.array == 1))
+    index = np.array(sorted(voxels(outlined(scanned), "mark_id", scanned)["whole"]), dtype=float)
+    ours = grid_of(scanned).to_world(index)
+    assert len(ours) == len(theirs) == 3 * 38
+    distance = np.linalg.norm(ours[:, None] - theirs[None], axis=2).min(axis=1)
+    assert distance.max() < 1e-3
 
 
 def test_a_mark_of_a_segment_has_its_box_and_the_size_of_its_volume(

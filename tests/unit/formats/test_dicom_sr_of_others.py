@@ -128,6 +128,15 @@ def test_images_beside_the_report_are_found(axial: pl.DataFrame, tmp_path: Path)
     assert fitting(tmp_path / "ct" / "sr.dcm", "marks").name == "dicom_sr"
 
 
+def test_a_damaged_file_beside_the_report_is_passed_over(
+    axial: pl.DataFrame, tmp_path: Path
+) -> None:
+    foreign(tmp_path / "ct" / "sr.dcm", axial, planar(axial, "POINT", [[20.5, 10.5]], 7, "n"))
+    whole = (tmp_path / "ct" / "0001.dcm").read_bytes()
+    (tmp_path / "ct" / "other.dcm").write_bytes(whole[:400])
+    assert read_submission(tmp_path / "ct" / "sr.dcm").marks.height == 1
+
+
 def test_rulers_tell_the_place_where_nothing_else_does(axial: pl.DataFrame, tmp_path: Path) -> None:
     codes = pydicom.sr.codedict.codes
     ruler = sr.CoordinatesForMeasurement(
