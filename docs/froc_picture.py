@@ -13,6 +13,7 @@ import polars as pl
 from markupsafe import Markup
 
 from nodulebench.report.curves import by_curve, froc_charts
+from nodulebench.report.language import language
 
 STYLED = (".plot", ".ticks", ".frame", ".curve", ".beyond", ".band", ".point", ".c1", ".c5")
 """The report's style rules that its plots need, by how their lines start."""
@@ -21,9 +22,8 @@ STYLED = (".plot", ".ticks", ".frame", ".curve", ".beyond", ".band", ".point", "
 def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
     document = json.loads((result / "evaluation.json").read_text(encoding="utf-8"))
-    return stand_alone(
-        froc_charts(document, by_curve(pl.read_parquet(result / "curves.parquet")))[0].picture
-    )
+    curves = by_curve(pl.read_parquet(result / "curves.parquet"))
+    return stand_alone(froc_charts(document, curves, language())[0].picture)
 
 
 def stand_alone(picture: Markup) -> str:
