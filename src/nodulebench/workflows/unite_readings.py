@@ -19,6 +19,9 @@ from nodulebench.model.trace import trace_outlines
 from nodulebench.reference.measure import slice_sizes
 
 _ORIGIN = {"agreement": pl.Int64, "findings": pl.String, "added_by": pl.String}
+_SIZE = (
+    pl.when(pl.col("long_mm").is_null()).then(pl.lit("box_average")).otherwise(pl.lit("average"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,10 @@ def unite(
     """A reference of nodules: on each slice the hull of boxes and the union of outlines.
 
     Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
-    any reader holds, and long and short axis are measured anew on it. NODULES gets two further
-    columns: ``findings``, the names of what a nodule was made of, and ``added_by``.
+    any reader holds, and long and short axis are measured anew on it. NODULES gets further
+    columns: ``findings``, the names of what a nodule was made of, ``added_by``, and
+    ``size_definition``: ``average`` of long and short axis, or ``box_average`` of the sides of a
+    box, on the slice where it is largest.
 
     Args:
         name: of the reference.
@@ -70,7 +75,7 @@ def unite(
     nodules = (
         gather(table, "nodule_id")
         .drop("score")
-        .with_columns(origin.select(list(_ORIGIN)), is_ignored=pl.lit(False))
+        .with_columns(origin.select(list(_ORIGIN)), is_ignored=pl.lit(False), size_definition=_SIZE)
     )
     return Reference(
         name=name,

@@ -30,6 +30,7 @@ def test_the_union_of_boxes_is_their_hull_on_each_slice() -> None:
     assert (row["nodule_id"], row["agreement"], row["is_ignored"]) == ("nodule-1", 2, False)
     assert (row["x_mm"], row["y_mm"], row["z_mm"]) == (52.0, 50.0, 3.5)
     assert row["diameter_mm"] == 10.0  # (12 + 8)/2 on slice 3
+    assert (row["size_definition"], row["findings"]) == ("box_average", "r1:x r2:y")
 
 
 def outlined(name: str, contour: str, box: tuple[int, float, float, float]):
@@ -55,6 +56,7 @@ def test_the_union_of_outlines_holds_every_pixel_of_either() -> None:
     assert (row["center_x_mm"], row["length_mm"]) == (49.5, 6.0)
     nodule = found.nodules.row(0, named=True)
     assert nodule["diameter_mm"] == pytest.approx((row["long_mm"] + row["short_mm"]) / 2)
+    assert nodule["size_definition"] == "average"
 
 
 def test_a_box_beside_an_outline_counts_as_its_pixels() -> None:
