@@ -8,11 +8,11 @@ import numpy as np
 from nodulebench.algorithms.classify.training import balanced, scikit_learn, standardisation
 from nodulebench.model.arrays import BoolArray, FloatArray
 
-WEIGHT_PENALTY = 0.1
+WEIGHT_PENALTY = 0.5
 """Open: of the squared weights; chosen large, for some hundred nodules train 528 weights."""
 LEARNING_RATE = 0.003
 """Open."""
-EPOCHS = 60
+EPOCHS = 40
 """Open: passes through the training candidates."""
 
 
