@@ -59,6 +59,22 @@ class Panel:
         return counted["len"].cast(pl.Int64).fill_null(0).to_numpy()
 
     @cached_property
+    def _is_given(self) -> BoolArray:
+        """Whether a finding's diameter is its reader's own."""
+        return self.readings.findings["diameter_mm"].is_not_null().to_numpy()
+
+    def definition_of(self, members: IntArray) -> str:
+        """What the diameters of findings are: the panel's definition, or their readers' own."""
+        given = self._is_given[members]
+        if given.all():
+            return "readers' diameters"
+        return (
+            f"{self.size_definition} and readers' diameters"
+            if given.any()
+            else (self.size_definition)
+        )
+
+    @cached_property
     def spacing_mm(self) -> FloatArray:
         """Voxel size of each case; NaN where it is not known."""
         unknown = np.full(3, np.nan)

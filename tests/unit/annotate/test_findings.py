@@ -81,6 +81,23 @@ def test_rules_hear_the_readers_and_files_keep_them(tmp_path: Path) -> None:
     ]
 
 
+def test_a_reference_says_that_diameters_are_the_readers_own() -> None:
+    square = "46.5 46.5;50.5 46.5;50.5 50.5;46.5 50.5"
+    boxes = [reading(name, "a", drawn("f", (3, 48.5, 48.5, 4))) for name in ("r1", "r2")]
+    mixed = [*boxes, reading("r3", "a", outlined("f", square))]
+    said = {
+        len(drawn_by): build_reference(findings_of("panel", CASES, drawn_by)).nodules[
+            "size_definition"
+        ][0]
+        for drawn_by in (boxes, mixed, mixed[2:])
+    }
+    assert said == {
+        2: "recursive mean of readers' diameters",
+        3: "recursive mean of volume_equivalent and readers' diameters",
+        1: "recursive mean of volume_equivalent",
+    }
+
+
 def test_cases_that_are_not_listed_are_left_out_and_repeats_refused() -> None:
     found = findings_of("panel", CASES.head(1), [reading("r1", "b", BOX), reading("r1", "a")])
     assert (found.sessions.height, found.findings.height) == (1, 0)

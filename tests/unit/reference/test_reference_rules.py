@@ -59,7 +59,7 @@ def test_luna16_accepts_three_of_four_and_ignores_every_other_finding() -> None:
     assert ignored(reference) == ["f1", "f2", "f3", "f4", "f5", "f6", "f7"]
     row = reference.nodules.row(0, named=True)
     assert (row["agreement"], row["finding_count"], row["kind"]) == (3, 3, "nodule")
-    assert row["size_definition"] == "recursive mean of volume_equivalent"
+    assert row["size_definition"] == "recursive mean of readers' diameters"
 
 
 def test_luna16_measures_no_single_points() -> None:
@@ -77,7 +77,7 @@ def test_luna16_leaves_places_as_the_merge_left_them() -> None:
     mean = built(drawn, "luna16", average="mean").nodules
     assert mean["x_mm"].to_list() == pytest.approx([2.0, 2.0, 4.0])
     assert mean["diameter_mm"].to_list() == pytest.approx([16 / 3, 4.0, 4.0])
-    assert mean["size_definition"][0] == "mean of volume_equivalent"
+    assert mean["size_definition"][0] == "mean of readers' diameters"
 
 
 def test_luna16_counts_findings_unless_told_to_count_readers() -> None:

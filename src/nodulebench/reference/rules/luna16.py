@@ -39,7 +39,6 @@ def luna16(
     accepted: list[Verdict] = []
     ignored: list[Verdict] = []
     manner = "recursive mean" if average == "recursive" else "mean"
-    definition = f"{manner} of {panel.size_definition}"
     for case, rows in panel.nodules_by_case():
         findings = Findings(panel, case, rows)
         grouping = recursive(findings, same_reader)
@@ -50,7 +49,7 @@ def luna16(
             if agreement >= minimum_agreement:
                 is_first[group.members[0]] = True
                 merged = group if average == "recursive" else mean_of(findings, group.members)
-                accepted.append(_nodule(panel, findings, merged, definition))
+                accepted.append(_nodule(panel, findings, merged, manner))
         for number in np.flatnonzero(~is_first).tolist():
             center, diameter = grouping.running[number]
             row = int(rows[number])
@@ -62,7 +61,7 @@ def luna16(
                     np.array(center),
                     diameter,
                     True,
-                    definition,
+                    f"{manner} of {panel.definition_of(rows[[number]])}",
                     panel.regions.of(row) if len(panel.regions.of(row)) else None,
                 )
             )
@@ -70,13 +69,13 @@ def luna16(
     return [*accepted, *sorted(others, key=lambda verdict: int(verdict.members[0]))]
 
 
-def _nodule(panel: Panel, findings: Findings, group: Group, definition: str) -> Verdict:
+def _nodule(panel: Panel, findings: Findings, group: Group, manner: str) -> Verdict:
     members = findings.row[list(group.members)]
     return Verdict(
         members=members,
         center_mm=np.array(group.center),
         diameter_mm=group.diameter,
         is_ignored=False,
-        size_definition=definition,
+        size_definition=f"{manner} of {panel.definition_of(members)}",
         voxels=shared_voxels(panel, members, 0.5),
     )
