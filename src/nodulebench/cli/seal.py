@@ -59,7 +59,8 @@ def command(
     if not key_passphrase and sys.stdin.isatty() and is_encrypted(key):
         key_passphrase = click.prompt("Passphrase of the signing key", hide_input=True)
     made = seal_bundle(
-        SealOrder(bundle, out, key, secret, policy, person, datasheet, key_passphrase)
+        SealOrder(bundle, out, key, secret, policy, person, datasheet, key_passphrase),
+        progress=_progress,
     )
     if made.was_there:
         click.echo(f"{out}: {made.name} was already sealed there; nothing to do")
@@ -69,3 +70,8 @@ def command(
         click.echo(f"taken over  {made.taken_over} file(s) of an interrupted run")
     print_gaps(made.gaps)
     click.echo(f"wrote {out}")
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{line[:79]}", nl=False, err=True)

@@ -1,8 +1,9 @@
 """A sealed test set, opened by somebody for something: its secrets in memory, its log kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,12 @@ class SealedSet:
         Raises:
             InputError: if anything in it was changed or cut off.
         """
-        stored = stored_events(self.folder)
+        head = self.folder / layout.HEAD
+        # the head before the log: a log that grew since is longer than its head, never shorter
+        content = head.read_bytes() if head.is_file() else None
+        stored = list(_events_in_turn(self.folder))
         check = log_authenticator(self.vault)
         events, problems = audit.read_events(stored, self.bundle, check)
-        head = self.folder / layout.HEAD
-        content = head.read_bytes() if head.is_file() else None
         problems += audit.head_problems(content, stored, str(head), check)
         if problems:
             raise InputError(problems)
@@ -96,7 +98,12 @@ class SealedSet:
                 authenticate=log_authenticator(self.vault),
             )
             if create_once(self.folder / layout.event_file(event.number), event.to_bytes()):
-                write_head(self.folder, [*events, event], self.vault)
+                events = [*events, event]
+                write_head(self.folder, events, self.vault)
+                while (self.folder / layout.event_file(len(events) + 1)).exists():
+                    # somebody wrote meanwhile, and the head may be behind the log
+                    events = self.events
+                    write_head(self.folder, events, self.vault)
                 return event
         raise InputError(Problem(str(self.folder / layout.AUDIT), "is too busy to be written to."))
 
@@ -168,6 +175,20 @@ def stored_events(folder: Path) -> list[Stored]:
     found = sorted((folder / layout.AUDIT).glob("[0-9]*.json"))
     numbered = [path for path in found if path.stem.isdigit()]
     return [Stored(str(path), int(path.stem), path.read_bytes()) for path in numbered]
+
+
+def _events_in_turn(folder: Path) -> Iterator[Stored]:
+    """The bytes of a log's events until one is missing.
+
+    Unlike a listing of the folder this never passes over an event that is just being written.
+    """
+    for number in count(1):
+        path = folder / layout.event_file(number)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return
+        yield Stored(str(path), number, content)
 
 
 def write_head(folder: Path, events: list[Event], vault: Vault) -> None:

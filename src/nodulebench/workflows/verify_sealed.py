@@ -82,11 +82,11 @@ def verify_sealed(
 def check_log(folder: Path, secret: Secret | None) -> tuple[list[Event], list[Problem]]:
     """The events of a log that can be read, and what was changed or cut off in it."""
     vault, problems = _opened(folder, secret)
+    head = folder / layout.HEAD
+    content = head.read_bytes() if head.is_file() else None  # before the log, which may grow
     stored = stored_events(folder)
     check = None if vault is None else log_authenticator(vault)
     events, found = audit.read_events(stored, _bundle_digest(folder), check)
-    head = folder / layout.HEAD
-    content = head.read_bytes() if head.is_file() else None
     found += audit.head_problems(content, stored, str(head), check)
     return events, [*problems, *found]
 

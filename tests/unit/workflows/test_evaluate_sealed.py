@@ -133,6 +133,26 @@ def test_the_feedback_comes_with_an_anchor_of_the_log(desk: Desk) -> None:
     assert any(text.startswith(str(anchor)) and "it was cut off" in text for text in found)
 
 
+def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from nodulebench.workflows.sealed_set import open_sealed
+
+    opened = open_sealed(desk.sealed, SECRET, "Bo", "evaluate")
+
+    def write(number: int) -> int:
+        return opened.record("refused", {"number": number}).number
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(write, range(40)))
+    assert sorted(numbers) == list(range(2, 42))
+    found = verify_sealed(desk.sealed, secret=SECRET)
+    assert found.is_good, found.problems
+    assert {event.facts.get("number") for event in found.events} == {None, *range(40)}
+    (desk.sealed / "audit" / "00000041.json").unlink()
+    assert not verify_sealed(desk.sealed).is_good
+
+
 def test_only_an_operator_may_evaluate_and_refusals_are_logged(desk: Desk) -> None:
     order = LookOrder(desk.marks("a.csv", "scan0"), desk.sealed, SECRET, "Cem", "Example")
     with pytest.raises(InputError, match="'Cem' is auditor, and may not evaluate"):

@@ -1,0 +1,60 @@
+"""A site de-identifies what it sends, and the lab checks what it gets."""
+
+from pathlib import Path
+
+import pytest
+
+from identified_slice import identified_slice, write_slice
+from nodulebench.cli import main
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2):
+        write_slice(identified_slice(number), tmp_path / "in" / f"{number}.dcm")
+    (tmp_path / "passphrase").write_text("correct horse\n")
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    return int(stopped.value.code or 0)
+
+
+CLEAN = ["deidentify", "in", "--out", "out", "--key-table", "keys", "--jobs", "1"]
+CLEAN += ["--passphrase-file", "passphrase"]
+
+
+def test_slices_are_cleaned_and_pass_the_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("deidentify", "in", "--check") == 1
+    shown = capsys.readouterr()
+    assert "error: in/1.dcm: (0010,0010) PatientName is no pseudonym." in shown.err
+    assert "leftover(s)" in shown.out
+    assert run(*CLEAN, "--prefix", "SITE7") == 0
+    out = capsys.readouterr().out
+    assert "wrote       2 slices of 1 patients to out" in out
+    assert "files/s" in out
+    assert run("deidentify", "out", "--check") == 0
+    assert capsys.readouterr().out == "out: clean\n"
+
+
+def test_what_is_left_out_is_named_and_the_exit_status_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = identified_slice(3)
+    data.BurnedInAnnotation = "YES"
+    write_slice(data, Path("in/3.dcm"))
+    write_slice(identified_slice(2), Path("in/copy.dcm"))
+    assert run(*CLEAN) == 1
+    shown = capsys.readouterr()
+    assert "left out: in/3.dcm: its header says that text is burned in" in shown.err
+    assert "left out    1: its header says that text is burned in" in shown.out
+    assert "repeated    1 file(s) of the same instance" in shown.out
+
+
+def test_wrong_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("deidentify", "in") == 2
+    assert "give --out and --key-table, or --check" in capsys.readouterr().err
