@@ -24,7 +24,7 @@ SCALES_MM = (1.0, 1.5, 2.2, 3.2, 4.6, 6.6)
 COARSE_FROM = 2.0
 """From this scale (in voxels) on every second voxel says enough."""
 WEAKEST_DOT_HU = 12.0
-"""Open: fainter dots are noise for every detector; an ideal ball has 0.31 of its contrast."""
+"""Open: fainter dots are noise for every detector (an ideal ball: 0.31 of its contrast)."""
 DIAMETER_PER_SCALE = 2.0 * np.sqrt(3.0)
 """A ball of diameter d answers most strongly at the scale d / (2 sqrt 3)."""
 DENSITIES_HU = (-1000.0, 200.0)

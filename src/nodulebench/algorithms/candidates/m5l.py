@@ -31,7 +31,9 @@ class Settings:
     """Parameters of the merging and of what is reported."""
 
     ants: lungcam.Settings = lungcam.DEFAULT
+    """Of LungCAM."""
     filters: vbna.Settings = vbna.DEFAULT
+    """Of VBNA."""
     merge_mm: float = 5.0
     """Open: candidates of the parts this close are one; LUNA16's own distance for combinations."""
     least_score: float = 0.3
