@@ -144,6 +144,7 @@ def _with_additions(reference: Reference, added: pl.DataFrame, others: pl.DataFr
             diameter_mm=pl.col("diameter_mm").fill_null(-1.0),
             is_ignored=pl.lit(name == "observer-ignored"),
             agreement=pl.col("nodule"),
+            size_definition=pl.lit("mean of readers"),
         )
         for name, table in (("observer", added), ("observer-ignored", others))
     ]

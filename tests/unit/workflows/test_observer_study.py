@@ -145,6 +145,7 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
     truth = reference(case("a", nodule(8, (500, 0, 0))))
     found = conclude(truth, listed("m0"), calls)
     added = found.after.nodules.row(1, named=True)
+    assert added["size_definition"] == "mean of readers"
     assert (added["nodule_id"], added["diameter_mm"], added["agreement"]) == ("observer-m0", 6.0, 3)
     assert not added["is_ignored"]
     assert found.after.notices == (
