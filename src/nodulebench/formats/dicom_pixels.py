@@ -80,15 +80,23 @@ def _decoded(header: SliceHeader) -> Stored:
         try:
             data = pydicom.dcmread(header.path, force=True)
             _refuse_other_size(header, data)
+            if not _has_decoder(pydicom, header.pixels.transfer_syntax):
+                return _decoded_by_simpleitk(header)
             values = pydicom.pixels.pixel_array(data, index=header.frame, raw=True)
         except InputError:
             raise
-        except (NotImplementedError, RuntimeError):
-            return _decoded_by_simpleitk(header)
-        except Exception as error:
+        except Exception as error:  # damaged streams break decoders in any way
             told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
             raise _damaged(header, told) from error
     return _checked(header, values)
+
+
+def _has_decoder(pydicom: Any, syntax: str) -> bool:
+    """Whether pydicom can decode it; SimpleITK is slower, and may hang on damaged streams."""
+    try:
+        return bool(pydicom.pixels.get_decoder(syntax).is_available)
+    except NotImplementedError:
+        return False
 
 
 def _decoded_by_simpleitk(header: SliceHeader) -> Stored:

@@ -18,7 +18,7 @@ from nodulebench.workflows.worker_pool import Lost, work
 
 FILES_AT_A_TIME = 64
 SECONDS_PER_FILE = 30.0
-SECONDS_PER_SERIES = 1800.0
+SECONDS_PER_SERIES = 600.0
 PRELOAD = (
     "nodulebench.curate.admission",
     *(f"nodulebench.curate.checks.{one}" for one in ("kind", "pixels", "grid", "orientation")),
