@@ -75,7 +75,11 @@ def made(maker: Callable[..., Any], **parts: Any) -> Any:
 
 
 def settle(data: Any, written: datetime) -> None:
-    """Give an object one time of writing throughout, and our name as that of its writer."""
+    """Give an object one time of writing, UTF-8, and our name as that of its writer.
+
+    Images are often written in Latin letters alone; names of readers and algorithms need not be.
+    """
+    data.SpecificCharacterSet = "ISO_IR 192"
     date, time = f"{written:%Y%m%d}", f"{written:%H%M%S}"
     for part in ("Content", "Series", "InstanceCreation"):
         if f"{part}Date" in data:
@@ -117,6 +121,8 @@ def series_of_cases(
 def _described(series: ImageSeries) -> ImageSeries:
     """The series with all that objects about it must repeat; what is unknown is left blank.
 
+    Slices whose thickness is unknown count as thick as they are apart.
+
     Raises:
         InputError: if its coordinates have no name of their own.
     """
@@ -132,6 +138,8 @@ def _described(series: ImageSeries) -> ImageSeries:
         for keyword, value in _REPEATED.items():
             if keyword not in image:
                 setattr(image, keyword, value)
+        if not image.get("SliceThickness"):
+            image.SliceThickness = f"{series.geometry.spacing_mm[2]:.6g}"
     return series
 
 

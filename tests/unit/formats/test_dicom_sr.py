@@ -126,6 +126,23 @@ def test_a_patient_whose_name_has_one_part_is_no_obstacle(
     assert pydicom.dcmread(path).PatientName == "LIDC-IDRI-0001"
 
 
+@pytest.mark.parametrize("name", ["dicom_sr", "dicom_seg"])
+def test_names_in_any_script_beside_images_in_latin_letters(
+    axial: pl.DataFrame, tmp_path: Path, name: str
+) -> None:
+    for file in (tmp_path / "ct").iterdir():
+        data = pydicom.dcmread(file)
+        data.SpecificCharacterSet = "ISO_IR 100"
+        data.PatientName = "Müller^Jörg"
+        data.save_as(file)
+    path = tmp_path / "one.dcm"
+    FORMATS[name].write_marks(marks_on(axial), path, axial)
+    assert read_submission(path, axial).name == "my 算法"
+    data = pydicom.dcmread(path)
+    assert data.SpecificCharacterSet == "ISO_IR 192"
+    assert data.PatientName == "Müller^Jörg"
+
+
 def test_only_images_with_findings_are_evidence(axial: pl.DataFrame, tmp_path: Path) -> None:
     data = pydicom.dcmread(written(marks_on(axial), axial, tmp_path / "one.dcm"))
     (study,) = data.CurrentRequestedProcedureEvidenceSequence
