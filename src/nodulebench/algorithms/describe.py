@@ -33,6 +33,10 @@ SEED_MM = 2.5
 """A detector's centre may lie this far beside the densest place."""
 REACH_MM = (5.0, 22.0)
 """How far a candidate may reach from its centre: its radius and a half, within these limits."""
+HALO_HU = -650.0
+"""What surrounds a solid part and is denser than this may be ground glass."""
+HALO_MM = 2.0
+"""A rim as wide as this is ground glass, a narrower one a blurred edge."""
 VESSEL_SHARE = 0.45
 """What is thinner than this share of the thickest place is a vessel and is cut off."""
 
@@ -106,8 +110,12 @@ def cut_out(chest: Chest, index: FloatArray, diameter_mm: float) -> Outline:
     within: BoolArray = chest.lungs.label[box] > 0
     if not within[seed]:  # in the slack around the lungs
         within = np.ones_like(within)
-    dense = (hu >= threshold_hu) & within & (away_mm <= reach_mm)
-    inside, depth_mm = _without_vessels(dense, seed, spacing)
+    within &= away_mm <= reach_mm
+    inside, depth_mm = _without_vessels(within & (hu >= threshold_hu), seed, spacing)
+    if threshold_hu > HALO_HU:
+        with_halo = _without_vessels(within & (hu >= HALO_HU), seed, spacing)
+        if _wider_mm(with_halo[0], inside, spacing) >= HALO_MM:
+            inside, depth_mm = with_halo
     density = _density(hu[inside], depth_mm[inside])
     return Outline(np.argwhere(inside) + low, density)
 
@@ -139,6 +147,14 @@ def _without_vessels(
     # grown back by what was cut, within the whole
     grown = ndimage.distance_transform_edt(~np.pad(core, 1), sampling=spacing_mm)[inner]
     return whole & (grown <= cut_mm + 1e-6), depth_mm
+
+
+def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> float:
+    """By how much one region's radius exceeds another's on the slice where that is largest."""
+    slices = int(np.argmax(narrow.sum(axis=(1, 2))))
+    pixel_mm2 = float(spacing_mm[1] * spacing_mm[2])
+    areas = [float(np.count_nonzero(one[slices])) * pixel_mm2 for one in (wide, narrow)]
+    return float(np.sqrt(areas[0] / np.pi) - np.sqrt(areas[1] / np.pi))
 
 
 def _connected(mask: BoolArray, seed: tuple[int, ...]) -> BoolArray:

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.algorithms.cores import Parts, all_parts, parts_of
+from nodulebench.algorithms.recentre import recentred
 from nodulebench.algorithms.regions import CORNERS, find_regions, merged_within
 
 
@@ -109,3 +110,39 @@ def test_levels_may_be_empty():
     nothing = Parts(np.empty((0, 3)), np.empty(0), np.empty(0))
     ball = parts_of(_ball((11, 11, 11), (5, 5, 5), 4))
     assert len(all_parts([nothing, ball, nothing], 3.0)) == 1
+
+
+def _lung_with_ball(center, radius, hu):
+    image = np.full((40, 40, 40), -850.0, dtype=np.float32)
+    image[_ball(image.shape, center, radius)] = hu
+    return image
+
+
+def test_a_place_on_the_rim_moves_to_the_middle_of_the_ball():
+    image = _lung_with_ball((20, 20, 20), 4, 0.0)
+    rim = np.array([[20.0, 20.0, 24.0], [17.0, 20.0, 20.0]])
+    moved = recentred(
+        image, np.ones(image.shape, dtype=bool), rim, np.full(2, 5.0), densest_hu=-300, steps=8
+    )
+    assert moved == pytest.approx(np.full((2, 3), 20.0), abs=0.3)
+
+
+def test_one_step_goes_to_the_centre_of_mass_within_the_ball():
+    image = np.full((9, 9, 9), -850.0, dtype=np.float32)
+    image[4, 4, 5], image[4, 4, 7] = -300.0, 500.0
+    lungs = np.ones(image.shape, dtype=bool)
+    start = np.array([[4.0, 4.0, 5.0]])
+    # both weigh 550, since nothing weighs more than -300 HU: the middle of 5 and 7
+    one_step = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
+    assert one_step.tolist() == [[4.0, 4.0, 6.0]]
+    lungs[4, 4, 7] = False
+    alone = recentred(image, lungs, start, np.array([2.0]), densest_hu=-300, steps=1)
+    assert alone.tolist() == start.tolist()
+
+
+def test_a_place_with_nothing_around_it_stays():
+    image = np.full((9, 9, 9), -900.0, dtype=np.float32)
+    start = np.array([[2.0, 3.5, 30.0]])
+    lungs = np.ones(image.shape, dtype=bool)
+    moved = recentred(image, lungs, start, np.array([3.0]), densest_hu=-300, steps=4)
+    assert moved.tolist() == start.tolist()

@@ -55,6 +55,8 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     merged = clusters.united(group)
     # a shell of radius r has the spread r, a full ball of radius r the spread sqrt(3/5) r
     radius_voxels = np.maximum(merged.spread, np.cbrt(merged.size * 3 / (4 * np.pi)))
+    # smoothing carries the density of a cluster's edge about its scale outwards
+    radius_voxels = np.maximum(radius_voxels - settings.sigma_voxels, 0.5)
     return Candidates(
         cubes.to_world(merged.center), merged.size, 2 * radius_voxels * settings.voxel_mm
     )

@@ -2,7 +2,8 @@
 
 Ground-glass and part-solid nodules are such regions; so are the rims of vessels and of the pleura,
 whose voxels are half vessel, half lung. An opening takes thin rims away, the score ranks what is
-left by size and compactness.
+left by size and compactness. A candidate moves to the middle of what is dense around it: a rim to
+the middle of its nodule or vessel.
 """
 
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ import numpy as np
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.cores import Parts, all_parts, parts_of
+from nodulebench.algorithms.clusters import strongest_of_clusters
+from nodulebench.algorithms.cores import all_parts, parts_of
 from nodulebench.algorithms.morphology import dilated, eroded
+from nodulebench.algorithms.recentre import recentred
 from nodulebench.algorithms.regions import find_regions
 from nodulebench.model.arrays import BoolArray
 
@@ -39,21 +42,36 @@ class Settings:
     """Open: a part nearer than this to the centre of its region is no candidate of its own."""
     least_compactness: float = 0.5
     """Open: longer or more ragged regions are rims of vessels and of the pleura (a ball has 1)."""
+    centering_mm: tuple[float, float] = (3.0, 8.0)
+    """Open: a centre moves to the centre of mass within a ball of its radius, within these."""
+    centering_steps: int = 4
+    """Open: how often it moves; more would let it run along vessels."""
 
 
 DEFAULT = Settings()
 
 
 def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
-    """Candidates with compactness squared times radius (mm) as score."""
+    """Candidates with compactness squared times radius (mm) as score; near ones are one."""
     cubes = chest.resampled(settings.voxel_mm)
     step = settings.voxel_mm
     regions = _large_regions(_opened(cubes, settings), settings)
     levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
-    parts: Parts = all_parts(levels, settings.apart_mm / step)
+    parts = all_parts(levels, settings.apart_mm / step)
     parts = parts.where(parts.compactness >= settings.least_compactness)
+    nearest, farthest = settings.centering_mm
+    center = recentred(
+        cubes.hu.astype(np.float32, copy=False),
+        cubes.lungs.mask,
+        parts.center,
+        np.clip(parts.radius, nearest / step, farthest / step),
+        densest_hu=settings.highest_hu,
+        steps=settings.centering_steps,
+    )
     score = parts.compactness**2 * parts.radius * step
-    return Candidates(cubes.to_world(parts.center), score, 2.0 * parts.radius * step)
+    kept = strongest_of_clusters(center, score, np.full(len(parts), settings.apart_mm / step))
+    diameter_mm = 2.0 * parts.radius * step
+    return Candidates(cubes.to_world(center[kept]), score[kept], diameter_mm[kept])
 
 
 def _opened(cubes: Chest, settings: Settings) -> BoolArray:
