@@ -2,17 +2,14 @@
 
 from typing import Any
 
-from markupsafe import Markup, escape
-
 from nodulebench.report.axes import Axis
 from nodulebench.report.blocks import Side
 from nodulebench.report.cells import Cell, count, head, words
 from nodulebench.report.charts import Chart
 from nodulebench.report.content import Section
-from nodulebench.report.frame import framed
-from nodulebench.report.html import section_html
 from nodulebench.report.numbers import decimals, whole
 from nodulebench.report.pictures.rows import Row, Value, row_chart
+from nodulebench.report.plain_page import plain_page
 from nodulebench.report.tables import Table
 
 MOST_ROWS = 12
@@ -27,7 +24,7 @@ def render_coverage(document: CoverageDocument) -> str:
     design, outcomes = document["design"], document["outcomes"]
     sections = [
         Section("rules", "Rules of the design", [_rules(outcomes)] if outcomes else []),
-        Section("counts", "Counts", [_totals(document), _ranges(document)]),
+        Section("ranges", "Ranges", [_ranges(document)]),
         Section("shares", "Shares", [Side([_shares(one) for one in document["shares"]])]),
         Section("thin", "Thin strata", [_thin(document)]),
         Section("commission", "For the arbitration commission", [_commission(document)]),
@@ -36,32 +33,24 @@ def render_coverage(document: CoverageDocument) -> str:
         Section(one.name, one.title, [block for block in one.blocks if block is not None])
         for one in sections
     ]
-    lead = design["title"] or design["name"] if design else "no design was given"
-    links = "".join(f'<a href="#{one.name}">{escape(one.title)}</a>' for one in shown if one.blocks)
-    body = "\n".join(
-        [
-            f'<header>\n<p class="kind">NoduleBench · composition of a test set</p>\n'
-            f"<h1>{escape(document['name'])}</h1>\n"
-            f'<p class="lead">{escape(lead)}</p>\n{_answer(outcomes)}\n'
-            f'<nav aria-label="contents">{links}</nav>\n</header>\n<main>',
-            *(section_html(one) for one in shown if one.blocks),
-            "</main>",
-        ]
+    return plain_page(
+        title=document["name"],
+        kind="NoduleBench · composition of a test set",
+        lead=_lead(design, outcomes),
+        facts=[(name, whole(number)) for name, number in document["totals"].items()],
+        sections=[one for one in shown if one.blocks],
+        footer=f"NoduleBench {document['version']}. Every number stands in coverage.json.",
+        version=document["version"],
     )
-    return framed(f"{document['name']} – composition – NoduleBench", body)
 
 
-def _answer(outcomes: list[dict[str, Any]]) -> Markup:
-    if not outcomes:
-        return Markup("")
-    counts = {
-        answer: sum(one["answer"] == answer for one in outcomes)
-        for answer in ("met", "not met", "preferred, not met")
-    }
-    told = f"{counts['met']} of {len(outcomes)} rules are met"
-    if counts["preferred, not met"]:
-        told += f"; {counts['preferred, not met']} of those not met are preferences"
-    return Markup("<p>{}.</p>").format(told)
+def _lead(design: dict[str, str], outcomes: list[dict[str, Any]]) -> str:
+    if not design:
+        return "No design was given."
+    met = sum(one["answer"] == "met" for one in outcomes)
+    preferred = sum(one["answer"] == "preferred, not met" for one in outcomes)
+    told = f"{design['title'] or design['name']}: {met} of {len(outcomes)} rules are met"
+    return told + (f"; {preferred} of the others are preferences." if preferred else ".")
 
 
 def _rules(outcomes: list[dict[str, Any]]) -> Table:
@@ -77,11 +66,6 @@ def _rules(outcomes: list[dict[str, Any]]) -> Table:
     ]
     heads = [words(text) for text in ("Rule", "Required", "Found", "Answer", "Missing")]
     return Table("", heads, rows)
-
-
-def _totals(document: CoverageDocument) -> Table:
-    rows = [[head(name), count(number)] for name, number in document["totals"].items()]
-    return Table("", [], rows)
 
 
 def _ranges(document: CoverageDocument) -> Table | None:

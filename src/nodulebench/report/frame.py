@@ -6,15 +6,13 @@ from importlib.resources import files
 
 from markupsafe import escape
 
-from nodulebench import __version__
-
 
 def framed(
     title: str,
     body: str,
     *,
     language: str = "en",
-    version: str = __version__,
+    version: str,
     style: str = "",
     script: str | None = None,
 ) -> str:

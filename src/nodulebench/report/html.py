@@ -48,7 +48,7 @@ def page(content: Content) -> str:
             _verdict(content),
             _notices(content),
             _key(content),
-            *(section_html(one) for one in content.sections),
+            *(_section(one) for one in content.sections),
             "</main>",
             _footer(content),
         ]
@@ -107,8 +107,7 @@ def _key(content: Content) -> str:
     )
 
 
-def section_html(section: Section) -> str:
-    """A part of a page under its heading."""
+def _section(section: Section) -> str:
     blocks = Markup("").join(section.blocks)
     return f'<section><h2 id="{section.name}">{escape(section.title)}</h2>\n{blocks}\n</section>'
 

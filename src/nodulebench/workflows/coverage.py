@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nodulebench import __version__
 from nodulebench.curate.composition import Composition, compose, thin_strata
 from nodulebench.curate.coverage import Outcome, check_coverage
 from nodulebench.curate.design import LARGEST_HALF_WIDTH, DesignInput
@@ -32,6 +33,7 @@ def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
     )
     return {
         "schema": SCHEMA,
+        "version": __version__,
         "name": reference.name,
         "design": {} if design is None else {"name": design.name, "title": design.title},
         "outcomes": [_told(one) for one in outcomes],
