@@ -1,4 +1,4 @@
-"""Desk folder -> how sealing it ends when the process is killed at each operation on files in turn.
+"""Desk folder -> how sealing and scoring end when the process is killed at operations on files.
 
 A program of its own, because it forks: in a process that has used polars, forks wait for threads
 that they do not have.
@@ -6,6 +6,7 @@ that they do not have.
 python killed_sealing.py FOLDER every NUMBER   kill at operation 0, complete, verify; the same at
                                                NUMBER, at twice NUMBER, ... to the end
 python killed_sealing.py FOLDER at NUMBER ...  kill at these operations one after the other
+python killed_sealing.py FOLDER look NUMBER    as every, while mine.csv is scored on the sealed set
 """
 
 import json
@@ -22,6 +23,7 @@ import cryptography.hazmat.primitives.asymmetric.ed25519
 import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
+from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.verify_sealed import verify_sealed
 from sealed_builder import SECRET, Desk
 
@@ -42,8 +44,8 @@ def in_child(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def is_killed_at(desk: Desk, operation: int) -> bool:
-    """Seal, and be killed at an operation on files of the desk; False: it ended before."""
+def is_killed_at(desk: Desk, operation: int, job: Callable[[Desk], object]) -> bool:
+    """Do a job, and be killed at an operation on files of the desk; False: it ended before."""
     left = operation
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
@@ -55,11 +57,11 @@ def is_killed_at(desk: Desk, operation: int) -> bool:
 
     def work() -> None:
         sys.addaudithook(watch)
-        desk.seal()
+        job(desk)
 
     code = in_child(work)
     if code not in (0, -signal.SIGKILL):
-        raise AssertionError(f"sealing ended with {code}")
+        raise AssertionError(f"the job ended with {code}")
     return code != 0
 
 
@@ -89,16 +91,46 @@ def complete(desk: Desk) -> dict[str, Any]:
     return told
 
 
+def score(desk: Desk) -> dict[str, Any]:
+    """Score mine.csv on the sealed set; what the developer is told."""
+    order = LookOrder(desk.folder / "mine.csv", desk.sealed, SECRET, "Bo", "Example", bootstraps=0)
+    return evaluate_sealed(order)[0]
+
+
+def score_again(desk: Desk) -> dict[str, Any]:
+    """Verify what a killed look left, score again, and say what came of it."""
+    answer = desk.folder / "answer.json"
+
+    def work() -> None:
+        left = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+        look = score(desk)["looks"]["look"]
+        found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+        problems = [str(one) for one in (*left.problems, *found.problems)]
+        answer.write_text(json.dumps({"problems": problems, "look": look}))
+
+    if in_child(work):
+        return {"problems": ["it could not be completed"]}
+    told: dict[str, Any] = json.loads(answer.read_text())
+    return told
+
+
 def main(folder: str, how: str, *numbers: str) -> None:
     """Run as a program."""
     desk = Desk(Path(folder))
     outcomes: list[dict[str, Any]] = []
     if how == "every":
-        while is_killed_at(desk, len(outcomes) * int(numbers[0])):
+        while is_killed_at(desk, len(outcomes) * int(numbers[0]), Desk.seal):
             outcomes.append(complete(desk))
             shutil.rmtree(desk.sealed, ignore_errors=True)
+    elif how == "look":
+        fresh = desk.folder / "fresh"
+        shutil.copytree(desk.sealed, fresh)
+        while is_killed_at(desk, len(outcomes) * int(numbers[0]), score):
+            outcomes.append(score_again(desk))
+            shutil.rmtree(desk.sealed)
+            shutil.copytree(fresh, desk.sealed)
     else:
-        outcomes = [{"killed": is_killed_at(desk, int(number))} for number in numbers]
+        outcomes = [{"killed": is_killed_at(desk, int(one), Desk.seal)} for one in numbers]
     sys.stdout.write(json.dumps(outcomes))
 
 

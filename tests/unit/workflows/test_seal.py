@@ -2,14 +2,17 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from conftest import TEST_DATA
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference
 from nodulebench.formats.vault import Secret
@@ -172,6 +175,37 @@ def test_killed_again_and_again_it_is_still_completed(desk: Desk) -> None:
     assert desk.seal().taken_over > 0
     found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
     assert found.is_good, found.problems
+
+
+@needs_fork
+def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(desk: Desk) -> None:
+    desk.seal()
+    desk.marks("mine.csv", "scan0", "scan1")
+    outcomes = kill(desk, "look", 4)
+    assert len(outcomes) > 8
+    assert [one for one in outcomes if one["problems"]] == []
+    assert {one["look"] for one in outcomes} == {1}
+
+
+REAL = "LIDC-IDRI-0001_original_6slices"
+
+
+def test_a_flipped_byte_in_a_real_image_is_found_and_named(desk: Desk) -> None:
+    archive = TEST_DATA / "ct" / f"{REAL}.zip"
+    if not archive.is_file():
+        pytest.skip(f"no CT data at {archive}; set NODULEBENCH_TEST_DATA")
+    shutil.rmtree(desk.bundle / "images")
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(desk.bundle / "images" / "scan0")
+    desk.seal()
+    assert verify_sealed(desk.sealed, public_key=desk.public_key).is_good
+    slices = sorted((desk.sealed / "data" / "images").rglob("*.dcm"))
+    assert len(slices) == 6
+    content = bytearray(slices[2].read_bytes())
+    content[len(content) // 2] ^= 1
+    slices[2].write_bytes(bytes(content))
+    problems = verify_sealed(desk.sealed, public_key=desk.public_key).problems
+    assert [one.where for one in problems] == [str(slices[2])]
 
 
 def test_what_a_killed_run_copied_badly_is_copied_anew(desk: Desk) -> None:

@@ -1,0 +1,42 @@
+"""On the sealed LUNA16 set a submission gets the official figures, and they leave it rounded."""
+
+from pathlib import Path
+
+import pytest
+
+from nodulebench.formats.signature import new_key
+from nodulebench.workflows.bundle_files import write_bundle
+from nodulebench.workflows.evaluate_files import evaluate_files
+from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.seal import SealOrder, seal_bundle
+from nodulebench.workflows.unseal import open_result
+from sealed_builder import POLICY, SECRET
+
+pytest.importorskip("cryptography")
+
+
+def test_a_sealed_set_gives_the_figures_of_the_plain_one(luna16_data: Path, tmp_path: Path) -> None:
+    marks = next(iter(sorted((luna16_data / "submissions").glob("*.csv*"))), None)
+    if marks is None:
+        pytest.skip(f"no submission in {luna16_data}")
+    write_bundle(luna16_data, tmp_path / "bundle")
+    new_key(tmp_path / "key.pem")
+    (tmp_path / "policy.toml").write_text(POLICY.replace("luna16.recall", "luna16.cpm"))
+    sealed = tmp_path / "sealed"
+    seal_bundle(
+        SealOrder(
+            tmp_path / "bundle",
+            sealed,
+            tmp_path / "key.pem",
+            SECRET,
+            tmp_path / "policy.toml",
+            "Ada",
+        )
+    )
+    told, _ = evaluate_sealed(LookOrder(marks, sealed, SECRET, "Bo", "Example", bootstraps=50))
+    plain, _ = evaluate_files((marks,), luna16_data, "luna16", bootstraps=50)
+    cpm = plain.algorithms[0].rules["luna16"].figures["cpm"]
+    assert told["figures"]["luna16.cpm"]["value"] == round(cpm.value, 2)
+    kept = open_result(sealed, SECRET, "Cem", 2)["evaluation"]
+    assert kept["algorithms"][0]["rules"]["luna16"]["figures"]["cpm"] == cpm.to_json()
+    assert kept["digests"] == plain.digests
