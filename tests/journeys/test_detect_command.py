@@ -1,0 +1,173 @@
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nodulebench.cli import main
+from nodulebench.formats import bundle, dicom_series, metaimage, nifti, read_submission
+from nodulebench.formats.dicom_header import SeriesHeader, uid_from
+from nodulebench.model.tables import CASES, NODULES, Reference
+from nodulebench.model.volume import Volume, make_volume
+
+NODULE_MM = (-60.0, 20.0, -140.0)
+SERIES = uid_from("detect", "series")
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return stopped.value.code
+
+
+@pytest.fixture(scope="module")
+def scan():
+    """A box of tissue with two lungs of 72 x 72 x 60 mm and a nodule of 12 mm in the right one."""
+    hu = np.full((40, 80, 120), -1000, dtype=np.int16)
+    hu[:, 10:70, 10:110] = 40
+    hu[5:35, 20:60, 18:54] = -850
+    hu[5:35, 20:60, 66:102] = -850
+    volume = make_volume(hu, spacing_mm=(2.0, 2.0, 2.0), origin_mm=(-130.0, -60.0, -180.0))
+    index = np.argwhere(np.ones(hu.shape))
+    world = volume.geometry.to_world(index[:, ::-1].astype(float))
+    inside = (np.linalg.norm(world - NODULE_MM, axis=1) <= 6).reshape(hu.shape)
+    hu = np.where(inside, 30, hu).astype(np.int16)
+    return replace(volume, hu=hu)
+
+
+def series_header():
+    return SeriesHeader(
+        SERIES,
+        uid_from("detect", "study"),
+        uid_from("detect", "frame"),
+        "detect",
+        slice_thickness_mm=2.0,
+        rescale_intercept=0,
+    )
+
+
+def assert_found(submission, case_id):
+    best = submission.marks.sort("score", descending=True).row(0, named=True)
+    assert best["case_id"] == case_id
+    place = np.array([best[f"{axis}_mm"] for axis in "xyz"])
+    assert np.linalg.norm(place - NODULE_MM) < 3
+    assert best["density"] == "solid"
+    assert best["diameter_mm"] == pytest.approx(12, abs=3)
+
+
+@pytest.mark.parametrize("suffix", [".mhd", ".nii.gz"])
+def test_a_scan_becomes_a_submission_with_times_of_its_stages(tmp_path, capsys, scan, suffix):
+    path = tmp_path / f"scan-1{suffix}"
+    (metaimage if suffix == ".mhd" else nifti).write_volume(scan, path)
+    assert run("detect", "largecad", path, "--out", tmp_path / "marks") == 0
+    told = capsys.readouterr().out
+    for stage in ("reading", "lungs", "largecad", "describing", "together"):
+        assert f"  {stage} " in told
+    submission = read_submission(tmp_path / "marks")
+    assert submission.name == "largecad"
+    assert_found(submission, "scan-1")
+    assert submission.runs is not None
+    assert submission.runs.select("case_id", "state").rows() == [("scan-1", "ok")]
+    assert submission.runs["seconds"][0] > 0
+    # slices are counted from the feet: z = -140 is the slice (180 - 140) / 2
+    assert submission.slices is not None
+    middle = submission.slices.filter(pl.col("z_mm") == -140.0)
+    assert set(middle["slice_index"]) == {20}
+
+
+def test_a_zip_of_dicom_is_named_after_its_series(tmp_path, scan):
+    folder = tmp_path / "series"
+    dicom_series.write_volume(scan, folder, series_header())
+    archive = tmp_path / "series.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        for file in folder.iterdir():
+            opened.write(file, file.name)
+    assert run("detect", "isicad", archive, "--out", tmp_path / "marks", "--most", 3) == 0
+    marks = read_submission(tmp_path / "marks").marks
+    assert marks.height <= 3
+    assert set(marks["case_id"]) == {SERIES}
+
+
+def test_several_detectors_are_merged_and_the_best_mark_is_what_all_found(tmp_path, scan):
+    metaimage.write_volume(scan, tmp_path / "scan.mhd")
+    out = tmp_path / "marks"
+    names = "isicad+largecad"
+    assert run("detect", names, tmp_path / "scan.mhd", "--out", out, "--case-id", "x") == 0
+    submission = read_submission(out)
+    assert submission.name == names
+    assert_found(submission, "x")
+    # first of both detectors: the mean of 10 / (10 + 0) and 10 / (10 + 0)
+    assert submission.marks["score"].max() == 1.0
+
+
+def test_a_test_set_is_read_whole_and_a_broken_case_is_told(tmp_path, capsys, scan):
+    folder = tmp_path / "set"
+    cases = CASES.conform(pl.DataFrame({"case_id": ["good", "bad"]}), "cases")
+    nodules = NODULES.conform(
+        pl.DataFrame(
+            [["good", "1", *NODULE_MM, 12.0, False]],
+            schema=["case_id", "nodule_id", "x_mm", "y_mm", "z_mm", "diameter_mm", "is_ignored"],
+            orient="row",
+        ),
+        "nodules",
+    )
+    bundle.write_reference(Reference("set", cases, nodules), folder)
+    (folder / "images").mkdir()
+    metaimage.write_volume(scan, folder / "images" / "good.mhd")
+    air = Volume(np.full_like(scan.hu, -1000), scan.geometry)
+    metaimage.write_volume(air, folder / "images" / "bad.mhd")
+    assert run("detect", "largecad", folder, "--out", tmp_path / "marks") == 1
+    told = capsys.readouterr()
+    assert "error: bad: " in told.err
+    assert "shows no lung" in told.err
+    assert "on 1 scan" in told.out
+    submission = read_submission(tmp_path / "marks")
+    assert submission.runs is not None
+    assert dict(submission.runs.select("case_id", "state").rows()) == {
+        "good": "ok",
+        "bad": "failed",
+    }
+    result = tmp_path / "result"
+    scored = ("--reference", folder, "--out", result, "--bootstraps", 5)
+    assert run("evaluate", tmp_path / "marks", *scored) == 0
+    assert "1 hit, 0 missed" in capsys.readouterr().out
+
+
+def test_bad_images_are_refused_with_a_reason(tmp_path, capsys, scan):
+    def told(path):
+        assert run("detect", "isicad", path, "--out", tmp_path / "marks") == 1
+        return capsys.readouterr().err
+
+    holes = scan.hu.astype(np.float32)
+    holes[3, 4, 5] = np.nan
+    nifti.write_volume(Volume(holes, scan.geometry), tmp_path / "nan.nii")
+    assert "1 of 384000 voxels are not finite numbers" in told(tmp_path / "nan.nii")
+
+    half = np.sqrt(0.5)
+    turned = np.array([[half, -half, 0], [half, half, 0], [0, 0, 1]])
+    oblique = Volume(scan.hu, replace(scan.geometry, direction=turned))
+    metaimage.write_volume(oblique, tmp_path / "oblique.mhd")
+    assert "its axes are turned 45 degrees against the patient's" in told(tmp_path / "oblique.mhd")
+
+    header = "ObjectType = Image\nNDims = 3\nDimSize = 4 4 4\nElementSpacing = 1 1 1\n"
+    eight_bit = tmp_path / "window.mha"
+    eight_bit.write_bytes(
+        f"{header}ElementType = MET_UCHAR\nElementDataFile = LOCAL\n".encode() + bytes(64)
+    )
+    assert "has 8-bit voxels (0 to 0)" in told(eight_bit)
+
+    dicom_series.write_volume(scan, tmp_path / "gap", series_header())
+    (tmp_path / "gap" / "0007.dcm").unlink()
+    assert "a slice is missing between 0006.dcm and 0008.dcm" in told(tmp_path / "gap")
+
+    (tmp_path / "torn.zip").write_bytes(b"PK\x03\x04 and no more")
+    assert "torn.zip: cannot be unpacked" in told(tmp_path / "torn.zip")
+
+
+def test_an_unknown_or_repeated_detector_is_told(tmp_path, capsys, scan):
+    metaimage.write_volume(scan, tmp_path / "scan.mhd")
+    assert run("detect", "isicat", tmp_path / "scan.mhd", "--out", tmp_path / "marks") == 1
+    assert "Did you mean 'isicad'" in capsys.readouterr().err
+    assert run("detect", "isicad+isicad", tmp_path / "scan.mhd", "--out", tmp_path / "marks") == 1
+    assert "names isicad twice" in capsys.readouterr().err
