@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.identity import Identity, texts_of
+from nodulebench.deidentify.identity import LONG_WORD, Identity, texts_of, word_in
 from nodulebench.deidentify.keep import (
     CHARACTERISTICS,
     CODES,
     DESCRIPTORS,
     DUMMY,
     KEPT_DATES,
+    METHOD,
+    METHOD_CODES,
     OLDEST_YEARS,
     STANDARD_SCHEMES,
     TECHNICAL_TEXT,
@@ -23,6 +25,8 @@ from nodulebench.deidentify.keep import (
 from nodulebench.deidentify.numbers import is_plain_number
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
+OWN_TEXTS = frozenset({METHOD, *(meaning for _, meaning in METHOD_CODES)})
+"""What was written here says nothing of anybody, whatever the patient is called."""
 _NEW_UID = re.compile(r"2\.25\.\d{1,39}")
 _NAMES = frozenset({"PatientName", "PatientID"})
 _METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
@@ -56,11 +60,14 @@ def words_in(content: bytes, identity: Identity) -> list[str]:
     in UTF-8. Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
     """
     lower = content.lower()
-    return sorted(
-        f"the bytes of the header hold the word '{word}'"
-        for word in identity.words
-        if not word.isdigit() and word.encode() in lower
-    )
+    for own in OWN_TEXTS:
+        lower = lower.replace(own.lower().encode(), b"\0")
+    found = []
+    for word in sorted(identity.words):
+        edge = b"" if len(word) >= LONG_WORD else rb"[^a-z0-9]"
+        if not word.isdigit() and re.search(edge + re.escape(word.encode()) + edge, lower):
+            found.append(f"the bytes of the header hold the word '{word}'")
+    return found
 
 
 def _walk(dataset: Any, path: str, identity: Identity | None) -> Iterator[str]:
@@ -135,8 +142,7 @@ def _names_somebody(element: Any, identity: Identity | None) -> str:
         is_same = any((element.keyword, text[:8]) in identity.dates for text in texts)
         return "holds the date of the original" if is_same else ""
     if element.VR in _TEXT or element.VR == "CS":
-        found = " ".join(texts).casefold()
-        word = next((word for word in sorted(identity.words) if word in found), "")
+        word = "" if set(texts) <= OWN_TEXTS else word_in(" ".join(texts), identity.words)
         return f"holds the word '{word}'" if word else ""
     return ""
 

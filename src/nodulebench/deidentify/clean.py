@@ -3,13 +3,14 @@
 from typing import Any
 
 from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.identity import Identity, texts_of
+from nodulebench.deidentify.identity import Identity, texts_of, word_in
 from nodulebench.deidentify.keep import (
     CHARACTERISTICS,
     CODES,
     DESCRIPTORS,
     DUMMY,
     KEPT_DATES,
+    METHOD,
     METHOD_CODES,
     REQUIRED_TEXT,
     STANDARD_SCHEMES,
@@ -28,7 +29,6 @@ from nodulebench.deidentify.pseudonyms import (
 TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 PIXELS = frozenset({"PixelData", "FloatPixelData", "DoubleFloatPixelData"})
-METHOD = "DICOM PS3.15 basic profile, options 113105 113107 113108"
 
 
 def clean_dataset(dataset: Any, identity: Identity, pseudonyms: Pseudonyms) -> None:
@@ -85,7 +85,7 @@ class _Cleaner:
         if keyword in KEPT_DATES or (kind in ("DA", "DT", "TM") and element.tag not in ACTIONS):
             return self._keep_dates(element)
         if keyword in DESCRIPTORS:
-            element.value = clean_description(" ".join(texts_of(element)))
+            element.value = self._clean_description(" ".join(texts_of(element)))
             return bool(element.value) or keyword == "ContrastBolusAgent"
         if keyword in CHARACTERISTICS:
             return self._keep_characteristic(element)
@@ -95,6 +95,11 @@ class _Cleaner:
         if kind == "SQ":
             return self._keep_items(element)
         return self._keep_unlisted(dataset, element)
+
+    def _clean_description(self, text: str) -> str:
+        """Known words of a description, but for those that are the name of somebody here."""
+        words = clean_description(text).split()
+        return " ".join(word for word in words if not word_in(word, self.identity.words))
 
     def _act(self, element: Any, action: str) -> bool:
         if element.keyword in REQUIRED_TEXT and REQUIRED_TEXT[element.keyword] == self.sop_class:
@@ -162,8 +167,7 @@ class _Cleaner:
         ):
             return False
         if element.VR in TEXT or element.VR == "CS":
-            found = " ".join(texts_of(element)).casefold()
-            return not any(word in found for word in self.identity.words)
+            return not word_in(" ".join(texts_of(element)), self.identity.words)
         return True
 
 

@@ -31,9 +31,13 @@ NAMING = frozenset(
 """Attributes whose words identify; of names (VR PN) all do."""
 FEWEST_LETTERS = 4
 """Shorter words are found by chance, in kernels and codes."""
+LONG_WORD = 6
+"""Words of so many letters are found within others too; shorter ones are parts of common words."""
+_SEPARATORS = re.compile(r"[\W_]+")
 _COMMON = """
-    anonymized anonymous body center centre chest clinic deidentified department hospital lung
-    medical none radiology removed scan scanner study system systems thorax university unknown
+    anonymized anonymous axial body center centre chest clinic deidentified department derived
+    hospital localizer lung medical none original primary radiology removed scan scanner study
+    system systems thorax university unknown
 """
 HARMLESS = frozenset(_COMMON.split())
 """Words that name nobody, though they stand in names."""
@@ -98,7 +102,17 @@ def texts_of(element: Any) -> list[str]:
     return [str(one) for one in value if str(one)]
 
 
+def word_in(text: str, words: frozenset[str]) -> str:
+    """An identifying word that stands in a text, by itself or, if it is long, within another."""
+    lower = text.casefold()
+    parts = set(_SEPARATORS.split(lower))
+    for word in sorted(words):
+        if word in parts or (len(word) >= LONG_WORD and word in lower):
+            return word
+    return ""
+
+
 def _words(text: str) -> Iterator[str]:
-    for word in re.split(r"[\W_]+", text.casefold()):
+    for word in _SEPARATORS.split(text.casefold()):
         if len(word) >= FEWEST_LETTERS and word not in HARMLESS:
             yield word

@@ -60,6 +60,7 @@ REQUIRED_TEXT = {"DeviceSerialNumber": "1.2.840.10008.5.1.4.1.1.2.1"}
 """Attributes that a class of objects must have and the profile would remove: they get a dummy."""
 DUMMY = "REMOVED"
 
+METHOD = "DICOM PS3.15 basic profile, options 113105 113107 113108"
 METHOD_CODES = (
     ("113100", "Basic Application Confidentiality Profile"),
     ("113105", "Clean Descriptors Option"),

@@ -110,6 +110,21 @@ def test_new_uids_are_valid_and_those_of_the_standard_stay() -> None:
     assert "Pseudonyms(prefix='P')" in repr(KEYED)
 
 
+@pytest.mark.parametrize(
+    "surname", ["Long", "Basic", "Sharp", "Mono", "Plus", "Retain", "Temporal", "Original"]
+)
+def test_a_patient_whose_name_is_a_common_word_is_cleaned_too(tmp_path: Path, surname: str) -> None:
+    data = identified_slice()
+    data.PatientName = f"{surname}^Ann"
+    data.ManufacturerModelName = "LightSpeed Plus"
+    data.SeriesDescription = "CHEST SHARP"
+    made = pydicom.dcmread(cleaned(tmp_path, data))
+    assert made.PhotometricInterpretation == "MONOCHROME2"
+    assert made.ImageType == ["ORIGINAL", "PRIMARY", "AXIAL"]
+    assert ("ManufacturerModelName" in made) == (surname != "Plus")
+    assert made.SeriesDescription == ("CHEST" if surname == "Sharp" else "CHEST SHARP")
+
+
 def test_the_table_has_the_actions_of_the_standard() -> None:
     # DICOM PS3.15 2026c table E.1-1, basic profile
     expected = {
