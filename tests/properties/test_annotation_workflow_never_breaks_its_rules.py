@@ -371,6 +371,7 @@ class AnythingInReview(AnyoneTriesAnything):
         for key in self.batch("batch-1").unreviewed:
             self.review("lead2", "batch-1", *key, True)
         self.finish("lead2", "batch-1", case_id)
+        self.add("lead2", "batch-1", case_id, "missed")  # too late
 
     @initialize(
         marks=st.lists(st.sampled_from(["center", "corner"]), unique=True, max_size=2),
