@@ -5,6 +5,7 @@ Written apart from what cleans: it says what may be there, and everything else i
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from nodulebench.deidentify.actions import ACTIONS
@@ -56,17 +57,30 @@ def leftovers(dataset: Any, identity: Identity | None = None) -> list[str]:
 def words_in(content: bytes, identity: Identity) -> list[str]:
     """Identifying words that stand in the bytes of a header, wherever that is.
 
-    Found are words of letters and digits in any encoding that keeps ASCII, by their bytes; others
-    in UTF-8. Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
+    Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
     """
     lower = content.lower()
     for own in OWN_TEXTS:
         lower = lower.replace(own.lower().encode(), b"\0")
     found = []
     for word in sorted(identity.words):
+        if not word.isascii():
+            if any(needle in content for needle in _encoded(word)):
+                found.append(f"the bytes of the header hold the word '{word}'")
+            continue
         edge = b"" if len(word) >= LONG_WORD else rb"[^a-z0-9]"
         if not word.isdigit() and re.search(edge + re.escape(word.encode()) + edge, lower):
             found.append(f"the bytes of the header hold the word '{word}'")
+    return found
+
+
+def _encoded(word: str) -> set[bytes]:
+    """A word of another script in the encodings that headers have, in small and capital letters."""
+    found = set()
+    for encoding in ("utf-8", "gb18030", "latin-1", "shift_jis", "euc_kr"):
+        for form in (word, word.upper(), word.title()):
+            with suppress(UnicodeEncodeError):
+                found.add(form.encode(encoding))
     return found
 
 

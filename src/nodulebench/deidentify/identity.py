@@ -30,7 +30,7 @@ NAMING = frozenset(
 )
 """Attributes whose words identify; of names (VR PN) all do."""
 FEWEST_LETTERS = 4
-"""Shorter words are found by chance, in kernels and codes."""
+"""Shorter words are found by chance, in kernels and codes; of other scripts two signs do."""
 LONG_WORD = 6
 """Words of so many letters are found within others too; shorter ones are parts of common words."""
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -107,12 +107,13 @@ def word_in(text: str, words: frozenset[str]) -> str:
     lower = text.casefold()
     parts = set(_SEPARATORS.split(lower))
     for word in sorted(words):
-        if word in parts or (len(word) >= LONG_WORD and word in lower):
+        if word in parts or ((len(word) >= LONG_WORD or not word.isascii()) and word in lower):
             return word
     return ""
 
 
 def _words(text: str) -> Iterator[str]:
     for word in _SEPARATORS.split(text.casefold()):
-        if len(word) >= FEWEST_LETTERS and word not in HARMLESS:
+        fewest = FEWEST_LETTERS if word.isascii() else 2
+        if len(word) >= fewest and word not in HARMLESS:
             yield word

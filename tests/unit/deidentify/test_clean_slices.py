@@ -10,7 +10,9 @@ from pydicom.dataset import Dataset
 
 from identified_slice import DATE, NAME, PATIENT, ROOT, SECRETS, identified_slice, write_slice
 from nodulebench.deidentify.actions import ACTIONS
+from nodulebench.deidentify.check import leftovers, words_in
 from nodulebench.deidentify.files import check_file, deidentify_file
+from nodulebench.deidentify.identity import identity_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 
 KEYED = Pseudonyms(bytes(range(32)))
@@ -123,6 +125,25 @@ def test_a_patient_whose_name_is_a_common_word_is_cleaned_too(tmp_path: Path, su
     assert made.ImageType == ["ORIGINAL", "PRIMARY", "AXIAL"]
     assert ("ManufacturerModelName" in made) == (surname != "Plus")
     assert made.SeriesDescription == ("CHEST" if surname == "Sharp" else "CHEST SHARP")
+
+
+@pytest.mark.parametrize("charset", ["ISO_IR 192", "GB18030"])
+def test_names_in_other_scripts_are_found_too(tmp_path: Path, charset: str) -> None:
+    data = identified_slice()
+    data.SpecificCharacterSet = charset
+    data.PatientName = "Wang^XiaoMing=王^小明"
+    data.ConvolutionKernel = "小明的核"
+    path = cleaned(tmp_path, data)
+    made = pydicom.dcmread(path)
+    assert "ConvolutionKernel" not in made
+    for encoding in ("utf-8", "gb18030"):
+        assert "小明".encode(encoding) not in path.read_bytes()
+    made.Manufacturer = "小明"
+    pydicom.dcmwrite(path, made, enforce_file_format=True)
+    identity = identity_of(data)
+    assert "小明" in identity.words
+    assert any("holds the word '小明'" in text for text in leftovers(made, identity))
+    assert words_in(path.read_bytes(), identity) == ["the bytes of the header hold the word '小明'"]
 
 
 def test_the_table_has_the_actions_of_the_standard() -> None:
