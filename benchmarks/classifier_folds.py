@@ -1,40 +1,63 @@
 """Classifiers of the detectors, each fold of real blocks judged by one that never saw it.
 
-``python -m benchmarks.classifier_folds --weights DIR``
+``python -m benchmarks.classifier_folds --keep DIR``
 """
 
 import argparse
+import pickle
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fold_weights import examples_of, weights_without
+from benchmarks.measure import DATA
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.training import roc_area
-from nodulebench.algorithms.classify.weight_files import read_weights
+from nodulebench.algorithms.classify.weight_files import Classifier, read_weights, write_weights
+from nodulebench.formats.luna16_csv import read_reference
 from nodulebench.formats.nodule_blocks import FOLDS
+from nodulebench.workflows.train_classifier import Examples, collect_examples, train_on
 
 
-def areas(name: str, folder: Path) -> list[float]:
+def kept_examples(name: str, folder: Path) -> Examples:
+    """A detector's candidates in all blocks; measured once and kept in a folder."""
+    path = folder / f"{name}.examples.pickle"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        truth = read_reference(DATA / "luna16")
+        path.write_bytes(pickle.dumps(collect_examples(name, DATA / "nodule_blocks", truth)))
+    examples: Examples = pickle.loads(path.read_bytes())  # noqa: S301 - written above
+    return examples
+
+
+def classifier_without(fold: int, name: str, examples: Examples, folder: Path) -> Classifier:
+    """A classifier trained on the nine other folds; kept in the folder."""
+    path = folder / f"{name}-without-{fold}.npz"
+    if not path.is_file():
+        others = [other for other in FOLDS if other != fold]
+        write_weights(path, train_on(name, examples, others), TRAINED[name].names)
+    return read_weights(path, TRAINED[name].names)
+
+
+def areas(name: str, examples: Examples, folder: Path) -> list[float]:
     """Area under the ROC curve of a detector's candidates, fold by fold."""
-    examples = examples_of(name, folder)
     found = []
     for fold in FOLDS:
         tested = examples.of_folds([fold])
-        classifier = read_weights(weights_without(fold, name, folder), TRAINED[name].names)
-        found.append(roc_area(classifier.score(tested.features), tested.is_nodule))
+        score = classifier_without(fold, name, examples, folder).score(tested.features)
+        found.append(roc_area(score, tested.is_nodule))
     return found
 
 
 def main() -> None:
     """Print a row for each detector."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--weights", type=Path, required=True, help="where they are kept")
-    folder = parser.parse_args().weights
+    parser.add_argument("--keep", type=Path, required=True, help="of candidates and weights")
+    folder = parser.parse_args().keep
     print(f"| detector | candidates | of nodules | {' | '.join(map(str, FOLDS))} | mean |")
     print("|---" * (len(FOLDS) + 4) + "|")
     for name in TRAINED:
-        examples, found = examples_of(name, folder), areas(name, folder)
+        examples = kept_examples(name, folder)
+        found = areas(name, examples, folder)
         cells = " | ".join(f"{area:.3f}" for area in found)
         count, nodules = len(examples.fold), int(examples.is_nodule.sum())
         print(f"| `{name}` | {count} | {nodules} | {cells} | {np.mean(found):.3f} |")
