@@ -65,7 +65,9 @@ def command(
         from nodulebench.workflows.verify_sealed import verify_sealed
 
         secret = secret_from(vault_key, passphrase_file)
-        checked = verify_sealed(folder, public_key=public_key, secret=secret, anchors=anchors)
+        checked = verify_sealed(
+            folder, public_key=public_key, secret=secret, anchors=anchors, images=images
+        )
         print_check(checked, folder)
         return 0 if checked.is_good else 1
     if images is not None:

@@ -8,6 +8,8 @@ AUDIT, RESULTS = "audit", "results"
 HEAD = f"{AUDIT}/head.json"
 SEALED_NOTE, VAULT, POLICY = "sealed.json", "vault.json", "policy.toml"
 PAYLOAD, IMAGES, SECRETS = "data", "images", "data/sealed"
+IMAGE_LIST = "images.csv"
+"""Which image files belong to which case, where a set only lists them."""
 RUN_CASES = "data/cases.csv"
 """The cases without anything that could tell of nodules: what an algorithm may be given."""
 RUN_COLUMNS = (
@@ -36,8 +38,8 @@ class Place:
 
 
 def place_of(name: str) -> Place:
-    """Where a file goes: images stay plain, everything else is sealed."""
-    if PurePosixPath(name).parts[0] == IMAGES:
+    """Where a file goes: images and their list stay plain, everything else is sealed."""
+    if PurePosixPath(name).parts[0] in (IMAGES, IMAGE_LIST):
         return Place(name, f"{PAYLOAD}/{name}", is_secret=False)
     return Place(name, f"{SECRETS}/{name}{SUFFIX}", is_secret=True)
 

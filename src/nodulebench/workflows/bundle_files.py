@@ -10,6 +10,7 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
+from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
 from nodulebench.formats.bag import PAYLOAD, tag_files
@@ -18,8 +19,6 @@ from nodulebench.formats.csv_text import write_csv
 from nodulebench.formats.digest import file_digest
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.manifest import write_manifest
-
-IMAGES, IMAGE_LIST = "images", "images.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +98,11 @@ def write_bundle(
 
 def image_problems(bundle: Path, images: Path) -> list[Problem]:
     """Images that a bundle lists and that are not, elsewhere, what they were."""
+    listed = bundle / PAYLOAD / IMAGE_LIST
+    if not listed.is_file():
+        return [Problem(str(listed), "is not there: the set does not list its images.")]
     problems = []
-    for row in pl.read_csv(bundle / PAYLOAD / IMAGE_LIST, infer_schema=False).iter_rows(named=True):
+    for row in pl.read_csv(listed, infer_schema=False).iter_rows(named=True):
         path = images / row["path"]
         if not path.is_file():
             problems.append(Problem(str(path), f"is listed in {IMAGE_LIST}, but is not there."))

@@ -12,6 +12,7 @@ from nodulebench.formats.json_text import read_json
 from nodulebench.formats.manifest import MANIFEST, listed_files, manifest_problems
 from nodulebench.formats.signature import Signature, check_signature, is_signature_of
 from nodulebench.formats.vault import Secret, Vault, open_vault
+from nodulebench.workflows.bundle_files import image_problems
 from nodulebench.workflows.sealed_set import is_leftover, log_authenticator, stored_events
 
 
@@ -43,6 +44,7 @@ def verify_sealed(
     public_key: Path | None = None,
     secret: Secret | None = None,
     anchors: Sequence[Path] = (),
+    images: Path | None = None,
 ) -> SealedCheck:
     """Check a sealed set; nothing is written, and nobody's permission is needed.
 
@@ -51,6 +53,7 @@ def verify_sealed(
         public_key: of whoever shall have sealed it, and signed the anchors.
         secret: opens the vault; without it codes of the log are not checked.
         anchors: statements on the log that were kept elsewhere.
+        images: where the images are that the set only lists.
     """
     problems = manifest_problems(folder, is_apart=layout.grows)
     signature: Signature | None = None
@@ -65,6 +68,8 @@ def verify_sealed(
     problems += _anchor_problems(folder, anchors, public_key)
     problems += _result_problems(folder, events)
     problems += _stray_problems(folder)
+    if images is not None:
+        problems += image_problems(folder, images)
     vault, _ = _opened(folder, secret)
     if vault is not None:
         problems += _content_problems(folder, vault)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from conftest import TEST_DATA
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference
 from nodulebench.formats.vault import Secret
+from nodulebench.workflows.bundle_files import write_bundle
 from nodulebench.workflows.seal import SealOrder, seal_bundle
 from nodulebench.workflows.sealed_set import open_sealed
 from nodulebench.workflows.verify_sealed import verify_sealed
@@ -91,12 +93,27 @@ def test_a_sealed_set_is_a_valid_bag(desk: Desk) -> None:
 def test_other_tables_of_the_bundle_are_sealed_too(desk: Desk) -> None:
     (desk.bundle / "luna16").mkdir()
     (desk.bundle / "luna16" / "annotations.csv").write_text("seriesuid,coordX\n")
-    (desk.bundle / "images.csv").write_text("case_id\n")
+    (desk.bundle / "readings.csv").write_text("case_id\n")
     desk.seal()
     names = contents(desk.sealed)
     assert "data/sealed/luna16/annotations.csv.sealed" in names
-    assert "data/sealed/images.csv.sealed" in names
+    assert "data/sealed/readings.csv.sealed" in names
     assert b"coordX" not in b"".join(names.values())
+
+
+def test_a_list_of_images_stays_readable_and_is_compared(desk: Desk) -> None:
+    images = desk.folder / "images"
+    (desk.bundle / "images").rename(images)
+    write_bundle(desk.bundle, desk.folder / "bag", images=images, is_copied=False)
+    order = replace(desk.order(), bundle=desk.folder / "bag")
+    seal_bundle(order)
+    assert (desk.sealed / "data" / "images.csv").is_file()
+    assert verify_sealed(desk.sealed, images=images).is_good
+    (images / "scan1" / "0001.dcm").write_bytes(b"x")
+    found = verify_sealed(desk.sealed, images=images).problems
+    assert [str(one) for one in found] == [
+        f"{images / 'scan1' / '0001.dcm'}: is not the file that images.csv lists."
+    ]
 
 
 def test_only_a_curator_may_seal(desk: Desk) -> None:
