@@ -137,16 +137,20 @@ def _without_vessels(
     from scipy import ndimage
 
     whole = _connected(dense, seed)
-    padded = np.pad(whole, 1)
+    (box,) = ndimage.find_objects(whole.astype(np.uint8))
+    padded = np.pad(whole[box], 1)
     inner = (slice(1, -1),) * 3
-    depth_mm = ndimage.distance_transform_edt(padded, sampling=spacing_mm)[inner]
+    depth_mm = np.zeros(whole.shape)
+    depth_mm[box] = ndimage.distance_transform_edt(padded, sampling=spacing_mm)[inner]
     thickest = np.unravel_index(int(np.argmax(depth_mm)), depth_mm.shape)
     cut_mm = VESSEL_SHARE * float(depth_mm[thickest])
     core = depth_mm > cut_mm
     core = _connected(core, seed if core[seed] else tuple(int(at) for at in thickest))
     # grown back by what was cut, within the whole
-    grown = ndimage.distance_transform_edt(~np.pad(core, 1), sampling=spacing_mm)[inner]
-    return whole & (grown <= cut_mm + 1e-6), depth_mm
+    away_mm = ndimage.distance_transform_edt(~np.pad(core[box], 1), sampling=spacing_mm)[inner]
+    inside = whole
+    inside[box] &= away_mm <= cut_mm + 1e-6
+    return inside, depth_mm
 
 
 def _wider_mm(wide: BoolArray, narrow: BoolArray, spacing_mm: FloatArray) -> float:
