@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks.candidate_findings import Case, Detect
 from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import Classifier
@@ -35,30 +34,26 @@ class Example:
 def detectors_without(
     fold: int, names: Iterable[str], make_cases: MakeCases, keep: Path
 ) -> dict[str, Detect]:
-    """Those detectors that end in a classifier, each with one trained on the nine other folds."""
-    return {
-        name: _detector(name, examples_of(fold, name, make_cases, keep), others)
-        for name in names
-        if name in TRAINED
-        for others in [classifier_without(fold, name, make_cases, keep)]
-    }
+    """Those detectors that end in a classifier, each with one trained on the nine other folds.
+
+    They answer for the cases of the fold, one after the other, and are trained when first asked.
+    """
+    chosen: dict[str, Detect] = {}
+    for name in names:
+        if name in TRAINED:
+            answers = _answers(fold, name, make_cases, keep)
+            chosen[name] = lambda _, given=answers: next(given)
+    return chosen
 
 
-def _detector(name: str, examples: list[Example], classifier: Classifier) -> Detect:
-    """A detector whose candidates are known; only cases of the examples can be asked, in order."""
+def _answers(fold: int, name: str, make_cases: MakeCases, keep: Path) -> Iterator[Candidates]:
     least = import_module(f"nodulebench.algorithms.candidates.{name}").DEFAULT.least_score
-    answers: Iterator[Example] = iter(examples)
-
-    def detect(chest: Chest) -> Candidates:  # noqa: ARG001 - the examples are of the same chests
-        measured = next(answers).measured
-        found = measured.candidates
-        if not len(found):
-            return found
-        score = classifier.score(measured.features)
+    classifier = classifier_without(fold, name, make_cases, keep)
+    for example in examples_of(fold, name, make_cases, keep):
+        found, features = example.measured.candidates, example.measured.features
+        score = classifier.score(features) if len(found) else np.empty(0)
         kept = score >= least
-        return Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])
-
-    return detect
+        yield Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])
 
 
 def classifier_without(fold: int, name: str, make_cases: MakeCases, keep: Path) -> Classifier:

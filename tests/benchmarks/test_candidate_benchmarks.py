@@ -16,9 +16,12 @@ from benchmarks.candidate_findings import (
 from benchmarks.candidate_tables import judge, judge_all, nodules_to_find, print_table
 from benchmarks.lidc_character import with_character
 
+from benchmarks import fold_weights
 from builders import case, nodule, reference
 from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.measured import Measured
+from nodulebench.algorithms.classify.trained import Trained
 from nodulebench.algorithms.lungs import Lungs
 from nodulebench.formats.nodule_blocks import Block, findings_inside
 from nodulebench.model.volume import make_volume
@@ -216,3 +219,39 @@ def test_density_and_agreement_come_from_the_nearest_nodule_of_three_marks(tmp_p
     found = with_character(nodules, tmp_path / "marks.csv.xz")
     assert found["density"].to_list() == ["ground_glass", None, None, None]
     assert found["agreement"].to_list() == [3, None, 4, None]
+
+
+def test_a_fold_is_judged_by_a_classifier_of_the_other_folds_alone(tmp_path, monkeypatch):
+    learnt: list[list[float]] = []
+
+    def find(chest):
+        place = chest.to_world(np.array([[10.0, 10.0, 10.0], [30.0, 30.0, 30.0]]))
+        # the feature is the case's own number
+        features = np.full((2, 1), float(chest.hu.max()))
+        return Measured(Candidates(place, np.ones(2), np.full(2, 5.0)), features, ("number",))
+
+    class Knows:
+        def score(self, features):
+            return np.array([0.9, 0.01])[: len(features)]
+
+    def train(features, is_nodule, seed):  # noqa: ARG001
+        learnt.append(sorted(set(features[:, 0].tolist())))
+        assert is_nodule.tolist() == [True, False] * 9
+        return Knows()
+
+    def cases(fold):
+        hu = np.full((40, 40, 40), fold, np.int16)
+        volume = make_volume(hu, spacing_mm=(1, 1, 1))
+        chest = Chest(volume, Lungs(np.ones(hu.shape, np.uint8), volume.geometry))
+        name = f"case {fold}"
+        yield Case(name, chest, reference(case(name, nodule(6, at=(10, 10, 10)))).nodules)
+
+    monkeypatch.setattr(fold_weights, "TRAINED", {"mot_m5lv1": Trained(("number",), find, train)})
+    chosen = fold_weights.detectors_without(3, ["isicad", "mot_m5lv1"], cases, tmp_path)
+    assert list(chosen) == ["mot_m5lv1"]
+    assert learnt == []
+    (held_out,) = cases(3)
+    found = chosen["mot_m5lv1"](held_out.chest)
+    # a candidate below the detector's least score is not reported
+    assert found.center_mm.tolist() == [[10.0, 10.0, 10.0]]
+    assert learnt == [[0.0, 1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]]
