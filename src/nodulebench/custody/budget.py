@@ -121,7 +121,7 @@ def answers_of(reuse: Reuse, *, has_passed_before: bool = False) -> Answers:
     if reuse.feedback == "verdict":
         return Answers(2, stops_when_passed=not has_passed_before)
     if reuse.feedback == "rounded":
-        # every multiple from 0 to 1, undefined, and above 1; told for a value and for its bound
+        # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
         return Answers(told ** (2 * len(reuse.figures)))
     return Answers(None)

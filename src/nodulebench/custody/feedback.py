@@ -143,8 +143,8 @@ def _all_figures(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _rounded(figure: dict[str, Any], step: float, standing: Standing) -> dict[str, Any]:
     if figure["value"] is None:
         return {"value": None, "reason": "undefined"}
-    if figure["value"] > 1 + step / 2:
-        return {"value": None, "reason": "above 1"}
+    if not -step / 2 <= figure["value"] <= 1 + step / 2:
+        return {"value": None, "reason": "not between 0 and 1"}
     told: dict[str, Any] = {"value": _multiple(round(figure["value"] / step), step)}
     if "low" in figure and "level" in figure:
         bound = corrected(figure, standing)["bound"]

@@ -90,7 +90,7 @@ def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() ->
 
 
 def test_answers_are_what_rounding_leaves() -> None:
-    # 0, 0.5, 1, undefined, above 1: five words for the value and five for its bound
+    # 0, 0.5, 1, undefined, not between 0 and 1: five words for the value and five for its bound
     rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
     assert answers_of(rounded).count == 25
     two = Reuse(feedback="rounded", figures=("luna16.recall", "luna16.cpm"), step=0.5)

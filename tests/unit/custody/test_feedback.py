@@ -1,0 +1,105 @@
+"""What a developer is told: named figures in steps, bounds rounded down, warnings from look two."""
+
+from typing import Any
+
+import pytest
+
+from nodulebench.custody.feedback import (
+    Standing,
+    corrected_figures,
+    feedback,
+    figure_named,
+    looks_statement,
+)
+from nodulebench.custody.optimism import Answers
+from nodulebench.custody.policy import Reuse
+from nodulebench.errors import InputError
+
+VERDICT = Answers(2, stops_when_passed=True)
+
+
+def document(**figures: Any) -> dict[str, Any]:
+    return {
+        "algorithms": [
+            {"name": "a", "digest": "sha256:0", "rules": {"luna16": {"figures": figures}}}
+        ],
+        "reference": {"name": "set", "cases": 4},
+        "digests": {"protocol": "sha256:1", "reference": "sha256:2"},
+    }
+
+
+def interval(value: float, error: float) -> dict[str, float]:
+    half = 1.959964 * error
+    return {"value": value, "low": value - half, "high": value + half, "level": 0.95}
+
+
+def told(step: float, look: int, figure: dict[str, Any]) -> dict[str, Any]:
+    reuse = Reuse(feedback="rounded", figures=("luna16.recall",), step=step, looks_per_developer=3)
+    standing = Standing(look, 3, VERDICT)
+    found: dict[str, Any] = feedback(document(recall=figure), reuse, standing)
+    shown: dict[str, Any] = found["figures"]["luna16.recall"]
+    return shown
+
+
+def test_a_value_is_rounded_and_its_bound_is_rounded_down() -> None:
+    # 0.837 - 1.96 * 0.02 = 0.7978
+    assert told(0.05, 1, interval(0.837, 0.02)) == {"value": 0.85, "bound": 0.75}
+    assert told(0.01, 1, interval(0.837, 0.02)) == {"value": 0.84, "bound": 0.79}
+
+
+def test_a_later_look_has_a_lower_bound() -> None:
+    # third look, Bonferroni: z(1 - 0.025 / 3) = 2.3940; 0.837 - 2.394 * 0.02 = 0.7891
+    assert told(0.001, 3, interval(0.837, 0.02)) == {"value": 0.837, "bound": 0.789}
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [
+        ({"value": None, "reason": "no nodule in scan7"}, {"value": None, "reason": "undefined"}),
+        ({"value": 3.2}, {"value": None, "reason": "not between 0 and 1"}),
+        ({"value": -0.4}, {"value": None, "reason": "not between 0 and 1"}),
+        ({"value": 0.5}, {"value": 0.5}),
+        (interval(0.01, 0.3), {"value": 0.0, "bound": 0.0}),
+    ],
+)
+def test_no_other_answers_can_be_given(figure: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert told(0.05, 1, figure) == expected
+
+
+def test_nothing_but_the_named_figures_is_told() -> None:
+    reuse = Reuse(feedback="rounded", figures=("luna16.recall",))
+    whole = document(recall={"value": 0.5}, cpm={"value": 0.123456})
+    found = feedback(whole, reuse, Standing(1, 1, VERDICT))
+    assert set(found["figures"]) == {"luna16.recall"}
+    assert "0.123456" not in str(found)
+    assert "sha256:2" not in str(found)
+
+
+def test_a_figure_at_a_point_is_named_with_it() -> None:
+    whole = document(sensitivity_at_fp_rate={"0.125": {"value": 0.4}, "1": {"value": 0.7}})
+    assert figure_named(whole, "luna16.sensitivity_at_fp_rate@1") == {"value": 0.7}
+    with pytest.raises(InputError, match=r"policy figure 'luna16.f1': is not in the evaluation\."):
+        figure_named(whole, "luna16.f1")
+
+
+def test_a_first_look_carries_no_warning() -> None:
+    assert looks_statement(Standing(1, 3, VERDICT)) == {"look": 1, "allowed": 3}
+
+
+def test_a_third_look_says_what_it_does_to_a_claim() -> None:
+    found = looks_statement(Standing(3, 3, VERDICT))
+    assert found["warning"] == (
+        "This is look 3 at the same cases. The best of 3 equally good submissions flatters by up "
+        "to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 standard errors."
+    )
+
+
+def test_the_lab_sees_every_corrected_figure() -> None:
+    whole = document(recall=interval(0.8, 0.03), cpm={"value": 0.5}, f1={"value": None})
+    found = corrected_figures(whole, Standing(2, 3, Answers(None)))
+    assert set(found) == {"luna16.recall"}
+    recall = found["luna16.recall"]
+    assert recall["standard_error"] == pytest.approx(0.03, rel=1e-6)
+    assert recall["optimism"] == pytest.approx(0.03 * 0.56419, rel=1e-4)
+    assert recall["bound"] is None
+    assert "no bound holds" in recall["reason"]
