@@ -90,7 +90,8 @@ def test_a_third_look_says_what_it_does_to_a_claim() -> None:
     found = looks_statement(Standing(3, 3, VERDICT))
     assert found["warning"] == (
         "This is look 3 at the same cases. The best of 3 equally good submissions flatters by up "
-        "to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 standard errors."
+        "to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 standard "
+        "errors."
     )
 
 
