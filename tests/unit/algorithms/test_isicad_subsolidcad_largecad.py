@@ -157,8 +157,9 @@ def real_scan(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scan")
     with zipfile.ZipFile(archive) as opened:
         opened.extractall(folder)
+    series = series_of(folder)
     with truth.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["seriesuid"] == series_of(folder)]
+        rows = [row for row in csv.DictReader(file) if row["seriesuid"] == series]
     (nodule,) = rows
     place = np.array([float(nodule[f"coord{axis}"]) for axis in "XYZ"])
     return see_chest(read_volume(folder)), place, float(nodule["diameter_mm"])
