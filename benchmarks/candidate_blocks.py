@@ -171,7 +171,8 @@ def main() -> None:
         f"{findings.lung_litres:.1f} litres of lung, cut at random (seed {options.seed})\n"
     )
     print_table(findings, judged)
-    shown = [one for one in judged if len(one.members) in (1, len(names) - 1)]
+    together = {name for name in names if name in FIVE}
+    shown = [one for one in judged if len(one.members) == 1 or set(one.members) == together]
     print()
     print_groups(shown, nodule_groups(nodules_to_find(findings.reference)))
     if set(FIVE) <= set(names):

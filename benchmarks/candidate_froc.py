@@ -1,6 +1,7 @@
 """FROC of the detectors' classifiers on real nodules, each trained on the folds it does not judge.
 
-``python -m benchmarks.candidate_froc KEPT``; KEPT is the folder of ``candidate_blocks --weights``.
+``python -m benchmarks.candidate_froc KEPT``; KEPT is what ``candidate_blocks --weights --keep``
+wrote.
 """
 
 import sys
@@ -8,19 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
-from benchmarks.candidate_blocks import SEED, block_cases
-from benchmarks.candidate_findings import PLACE, Case
-from benchmarks.fold_weights import Example, classifier_without, examples_of
+from benchmarks.candidate_blocks import SEED, find_in_fold
+from benchmarks.candidate_findings import Findings, joined_findings
 from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.training import roc_area
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.froc import froc_curve
-from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import labelled_cohort
 from nodulebench.model.results import Curve
-from nodulebench.model.tables import CASES, MARKS, Reference, Submission
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
 
 FOLDS = tuple(range(2, 10))
@@ -29,57 +26,10 @@ RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """False positives per block."""
 
 
-def scores_of(fold: int, name: str, kept: Path) -> tuple[list[Example], list[FloatArray]]:
-    """A fold's candidates and what a classifier of the other folds says of them."""
-    classifier = classifier_without(fold, name, _cases, kept)
-    examples = examples_of(fold, name, _cases, kept)
-    return examples, [
-        classifier.score(one.measured.features) if len(one.measured.features) else np.empty(0)
-        for one in examples
-    ]
-
-
-def _cases(fold: int) -> list[Case]:
-    return list(block_cases([fold], SEED))
-
-
-def classified(name: str, kept: Path, folds: Sequence[int] = FOLDS) -> tuple[Submission, float]:
-    """All candidates of some folds with their scores, and the mean area under the ROC curve."""
-    marks, areas = [MARKS.empty()], []
-    for fold in folds:
-        examples, scores = scores_of(fold, name, kept)
-        for example, score in zip(examples, scores, strict=True):
-            marks.append(_marks(example, score))
-        used = [one.is_on_nodule | ~one.is_on_ignored for one in examples]
-        pairs = list(zip(examples, scores, used, strict=True))
-        areas.append(
-            roc_area(
-                np.concatenate([score[chosen] for _, score, chosen in pairs]),
-                np.concatenate([one.is_on_nodule[chosen] for one, _, chosen in pairs]),
-            )
-        )
-    return Submission(name, pl.concat(marks)), float(np.mean(areas))
-
-
-def _marks(example: Example, score: FloatArray) -> pl.DataFrame:
-    place = example.measured.candidates.center_mm
-    table = pl.DataFrame(
-        {**{axis: place[:, at] for at, axis in enumerate(PLACE)}, "score": score}
-    ).with_columns(
-        case_id=pl.lit(example.case_id), mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String)
-    )
-    return MARKS.conform(table, example.case_id)
-
-
-def block_truth(folds: Sequence[int] = FOLDS) -> Reference:
-    """The blocks of some folds and the findings in them."""
-    cases = [case for fold in folds for case in _cases(fold)]
-    names = pl.DataFrame({"case_id": [case.case_id for case in cases]})
-    return Reference(
-        "blocks",
-        CASES.conform(names, "blocks"),
-        pl.concat([case.nodules for case in cases], how="diagonal_relaxed"),
-    )
+def classified(kept: Path, folds: Sequence[int] = FOLDS) -> Findings:
+    """What detectors with a classifier reported of some folds."""
+    names = list(TRAINED)
+    return joined_findings([find_in_fold(fold, names, SEED, kept) for fold in folds])
 
 
 def froc_of(reference: Reference, submission: Submission) -> Curve:
@@ -92,15 +42,15 @@ def froc_of(reference: Reference, submission: Submission) -> Curve:
 
 def main() -> None:
     """Print sensitivity at rates of false positives per block."""
-    kept = Path(sys.argv[1]) / f"seed{SEED}"
-    reference = block_truth()
-    print("| classifier | " + " | ".join(f"{rate:g}" for rate in RATES) + " | all | ROC area |")
+    findings = classified(Path(sys.argv[1]))
+    rates = " | ".join(f"{rate:g}" for rate in RATES)
+    print(f"| classifier | {rates} | all reported | false positives per block |")
     print("|---|" + "---|" * (len(RATES) + 2))
-    for name in TRAINED:
-        submission, area = classified(name, kept)
-        curve = froc_of(reference, submission)
+    for name, submission in findings.submissions.items():
+        curve = froc_of(findings.reference, submission)
         values = [float(curve.y[curve.x <= rate].max()) for rate in (*RATES, np.inf)]
-        print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in values) + f" | {area:.3f} |")
+        cells = " | ".join(f"{value:.3f}" for value in values)
+        print(f"| {name} | {cells} | {curve.x.max():.1f} |")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Candidates kept by ``benchmarks.candidate_blocks --weights`` -> FROC of the classifiers.
+"""Findings kept by ``benchmarks.candidate_blocks --keep`` -> FROC of the classifiers.
 
-``python -m docs.classifier_froc MEASURED`` redraws ``docs/pictures/candidates-froc.svg``.
+``python -m docs.classifier_froc KEPT`` redraws ``docs/pictures/candidates-froc.svg``.
 """
 
 import sys
@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from benchmarks.candidate_blocks import SEED
-from benchmarks.candidate_froc import block_truth, classified, froc_of
+from benchmarks.candidate_froc import classified, froc_of
 
-from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.model.results import Curve
 
 PICTURE = Path(__file__).parent / "pictures" / "candidates-froc.svg"
@@ -81,8 +79,11 @@ def draw(curves: Mapping[str, Curve]) -> str:
 
 def main() -> None:
     """Draw the FROC of every classifier."""
-    kept, reference = Path(sys.argv[1]) / f"seed{SEED}", block_truth()
-    curves = {name: froc_of(reference, classified(name, kept)[0]) for name in TRAINED}
+    findings = classified(Path(sys.argv[1]))
+    curves = {
+        name: froc_of(findings.reference, submission)
+        for name, submission in findings.submissions.items()
+    }
     PICTURE.write_text(draw(curves), encoding="utf-8")
 
 

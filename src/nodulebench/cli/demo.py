@@ -36,11 +36,12 @@ def command(out: Path, phantoms: int, made_up: bool) -> None:
     if made_up:
         from nodulebench.workflows.demo import run_demo
 
-        evaluation = run_demo(out)
+        evaluation, result = run_demo(out), out
     else:
-        from nodulebench.workflows.phantom_demo import DemoChoice, run_phantom_demo
+        from nodulebench.workflows.phantom_demo import RESULT, DemoChoice, run_phantom_demo
 
         evaluation = run_phantom_demo(out, DemoChoice(phantoms=phantoms), click.echo)
+        result = out / RESULT
         click.echo()
     print_table(evaluation)
-    click.echo(f"\nOpen {out / 'report.html'} in a browser; the numbers are in evaluation.json.")
+    click.echo(f"\nOpen {result / 'report.html'} in a browser; the numbers are in evaluation.json.")

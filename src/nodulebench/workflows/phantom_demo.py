@@ -39,7 +39,11 @@ DETECTORS = ("isicad", "subsolidcad", "largecad")
 COMBINATION = "combination"
 MOST_PER_SCAN = 40
 """A detector's marks on a scan, the best ones; a candidate detector proposes hundreds."""
-TEST_SET, TABLE = "test-set", "combinations.csv"
+TEST_SET, RESULT, TABLE = "test-set", "result", "combinations.csv"
+"""Where things are; the result has a folder of its own, whose manifest lists all that is in it."""
+
+
+MERGING = CombinationChoice(linkage="nearest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,8 @@ def run_phantom_demo(
     """Make the test set, let the detectors read it, judge them, and write the full report.
 
     Returns:
-        The evaluation; its folder holds the test set, the comparison with the combination, the
-        table of all combinations and the report with pictures.
+        The evaluation. The folder ``result`` has its tables, the comparison with the combination
+        and the report with pictures; ``test-set`` has the images and the truth.
     """
     with _pool(choice.processes) as each:
         made = each(partial(_make, choice), range(1, choice.phantoms + 1))
@@ -94,13 +98,13 @@ def run_phantom_demo(
         found = list(each(partial(_read, images), reference.cases["case_id"]))
     submissions = _joined(found)
     evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))
-    write_evaluation(evaluation, out)
-    table = combine_candidates(
-        reference, submissions[:-1], CombinationChoice(), load_protocol("luna16")
+    result, table = out / RESULT, out / TABLE
+    write_evaluation(evaluation, result)
+    write_rows(
+        combine_candidates(reference, submissions[:-1], MERGING, load_protocol("luna16")), table
     )
-    write_rows(table, out / TABLE)
-    compare_folder(out, ComparisonChoice(COMBINATION, bootstraps=choice.bootstraps))
-    write_report(out, ReportChoice(images=images, combinations=(out / TABLE,)))
+    compare_folder(result, ComparisonChoice(COMBINATION, bootstraps=choice.bootstraps))
+    write_report(result, ReportChoice(images=images, combinations=(table,)))
     return evaluation
 
 
@@ -129,7 +133,7 @@ def _read(images: Path, case_id: str) -> dict[str, Submission]:
         Submission(name, *describe(chest, candidates, case_id, volume.geometry))
         for name, candidates in found.items()
     ]
-    together = _agreed(merge_candidates(parts))
+    together = _agreed(merge_candidates(parts, linkage=MERGING.linkage))
     merged = describe(chest, together, case_id, volume.geometry)
     return {one.name: one for one in (*parts, Submission(COMBINATION, *merged))}
 
