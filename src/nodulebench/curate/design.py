@@ -7,10 +7,11 @@ import tomllib
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from nodulebench.curate.limits import Limits
 from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.model.protocol import Written, field_problems
 
@@ -125,8 +126,8 @@ class DesignInput(Written):
     """A stratum whose interval would be wider, to either side, is thin."""
     strata: tuple[str, ...] = ("type", "size", "vendor")
     """Columns of NODULES or CASES whose values are strata of the analysis; ``size`` is in bins."""
-    limits: dict[str, Any] = Field(default_factory=dict)
-    """Limits of admission; checked where series are admitted."""
+    limits: Limits = Limits()
+    """What a series must keep to be admitted."""
 
 
 def load_design(name_or_file: str) -> DesignInput:
