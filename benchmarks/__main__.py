@@ -12,6 +12,9 @@ NAMES = (
     "interval_coverage",
     "command_line",
     "phantom_likeness",
+    "curate_speed",
+    "near_duplicates",
+    "fuzz_dicom",
     "deidentify_slices",
     "lidc_readers",
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from generate.command_line import command_line_page
+from generate.curation import curation_page
 from generate.evaluation_json import evaluation_json_page
 from generate.figures import figures_page
 from generate.formats import formats_page
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "protocol-fields.md": protocol_fields_page,
     "published-protocols.md": published_protocols_page,
     "evaluation-json.md": evaluation_json_page,
+    "curation-codes.md": curation_page,
 }
 
 

@@ -59,8 +59,10 @@ class Examined:
         """Whether no reason speaks against it."""
         return not self.reasons
 
-    def excluded(self, reason: CodedReason) -> "Examined":
-        """The same series with one more reason against it."""
+    def told(self, reason: CodedReason, *, is_waived: bool = False) -> "Examined":
+        """The same series with one more reason against it, or one more that the design allows."""
+        if is_waived:
+            return replace(self, waived=(*self.waived, reason))
         return replace(self, reasons=(*self.reasons, reason))
 
     def to_json(self) -> dict[str, Any]:

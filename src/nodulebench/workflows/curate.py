@@ -212,8 +212,8 @@ def _without_duplicates(
     found = find_duplicates(scans, known, limits.near_duplicate_similarity)
     for number, reasons in zip(numbers, found, strict=True):
         for reason in reasons:
-            if reason.code not in limits.waived:
-                result[number] = result[number].excluded(reason)
+            is_waived = reason.code in limits.waived
+            result[number] = result[number].told(reason, is_waived=is_waived)
     return result
 
 

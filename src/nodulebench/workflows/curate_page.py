@@ -158,6 +158,8 @@ def _card(curation: Curation, one: Examined) -> str:
         if code
         else '<p class="state in">admitted</p>'
     )
+    if one.waived:
+        state += f'<p class="small">waived by the design:</p>{_told(one.waived)}'
     return (
         f'<article data-code="{escape(code)}"><div class="views">'
         f"{views or '<span>no picture</span>'}</div><div>{state}"

@@ -23,6 +23,7 @@ from nodulebench.phantom.test_set import make_cases
 from nodulebench.workflows.curate import curate
 from nodulebench.workflows.curate_files import exclusions_table, write_curation
 from nodulebench.workflows.curate_journal import JOURNAL, open_journal
+from nodulebench.workflows.curate_page import curation_page
 
 LIMITS = Limits(smallest_matrix=64)
 WRITTEN = {
@@ -168,7 +169,13 @@ def test_a_waived_reason_is_told_but_does_not_exclude(archive, tmp_path):
     result = curate(archive, tmp_path, limits=limits)
     assert decided(result)["phantom-0001"] == "admitted"
     assert decided(result)["smoothed"] == "admitted"
-    assert result.admitted[0].waived[0].code == "small_matrix"
+    waived = {
+        Path(one.files[0]).parent.name: [reason.code for reason in one.waived]
+        for one in result.admitted
+    }
+    assert waived["phantom-0001"] == ["small_matrix"]
+    assert waived["smoothed"] == ["small_matrix", "near_duplicate"]
+    assert "waived by the design" in curation_page(result)
 
 
 def test_scans_in_a_list_of_another_set_are_excluded(archive, curation):

@@ -1,0 +1,43 @@
+"""CHECKS and Limits -> the page of codes by which series are excluded, and of the limits."""
+
+import inspect
+
+from generate.markdown import code, field_meanings, table
+from nodulebench.curate.checks import CHECKS
+from nodulebench.curate.duplicates import DUPLICATE_CODES
+from nodulebench.curate.limits import Limits
+
+
+def curation_page() -> str:
+    """Every code with its meaning, in the order in which they decide; every limit."""
+    meanings = field_meanings(Limits)
+    return "\n\n".join(
+        [
+            "# Codes and limits of admission",
+            "`nodulebench curate` tells every reason that applies to a series; the first in this "
+            "order decides where it falls out of the flow. Of what is no CT scan nothing else is "
+            "asked, and duplicates are looked for among series that nothing else speaks against.",
+            table(
+                ["code", "meaning"],
+                [
+                    *([code(name), _first_line(check)] for name, check in CHECKS.items()),
+                    *([code(name), meaning] for name, meaning in DUPLICATE_CODES.items()),
+                    [code("other_file"), "A file that is no DICOM image: text, DICOMDIR, archive."],
+                ],
+            ),
+            "## Limits",
+            "The table `[limits]` of a design file replaces these defaults.",
+            table(
+                ["limit", "meaning", "default"],
+                (
+                    [code(name), meanings[name], code(field.default)]
+                    for name, field in Limits.model_fields.items()
+                ),
+            ),
+            "",
+        ]
+    )
+
+
+def _first_line(check: object) -> str:
+    return (inspect.getdoc(check) or "").partition("\n")[0]
