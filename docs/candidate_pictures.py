@@ -84,7 +84,7 @@ def gallery(rows: Sequence[tuple[str, pl.DataFrame]], tiles: dict[tuple[str, str
                 f"{row['diameter_mm']:.1f} mm {density}</text>"
             )
     style = (
-        "text{font:10px system-ui,sans-serif;fill:#333}.title{font-weight:bold;font-size:13px}"
+        "text{font:9px system-ui,sans-serif;fill:#333}.title{font-weight:bold;font-size:13px}"
         "circle{fill:none;stroke:#ffb000;stroke-width:1}"
     )
     height = len(rows) * step
