@@ -17,6 +17,8 @@ LEFT, TOP, WIDTH, HEIGHT = 56, 16, 520, 300
 RATES = (0.125, 0.25, 0.5, 1, 2, 4, 8, 16)
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 COLOURS = ("#0072b2", "#d55e00", "#009e73")
+DASHES = ("none", "8 4", "2 3")
+"""Lines differ in grey too."""
 NAMES = {"etrocad": "ETROCAD, RBF machine", "m5l": "M5L, 13-25-1", "mot_m5lv1": "MOT, 15-31-1"}
 
 
@@ -54,11 +56,12 @@ def draw(curves: Mapping[str, Curve]) -> str:
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{WIDTH}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="end">{share:.1f}</text>')
     for number, (name, curve) in enumerate(curves.items()):
-        colour = COLOURS[number]
-        parts.append(f'<path d="{steps(curve)}" fill="none" stroke="{colour}" stroke-width="2"/>')
         y = TOP + HEIGHT - 14 - 18 * number
-        parts.append(f'<text x="{LEFT + WIDTH - 8}" y="{y}" class="end" fill="{colour}">')
-        parts.append(f"{NAMES[name]}</text>")
+        sample = f"M{LEFT + WIDTH - 190} {y - 4}h36"
+        line = f'stroke="{COLOURS[number]}" stroke-dasharray="{DASHES[number]}"'
+        for path in (steps(curve), sample):
+            parts.append(f'<path d="{path}" fill="none" {line} stroke-width="2"/>')
+        parts.append(f'<text x="{LEFT + WIDTH - 146}" y="{y}">{NAMES[name]}</text>')
     middle = LEFT + WIDTH / 2
     parts.append(
         f'<text x="{middle}" y="{TOP + HEIGHT + 36}" class="mid">false positives per block</text>'
