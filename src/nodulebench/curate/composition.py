@@ -26,6 +26,9 @@ SHARES = (
     ("size", "nodules"),
     ("malignancy", "nodules"),
     ("truth", "nodules"),
+    ("pathology_type", "nodules"),
+    ("pathology_stage", "nodules"),
+    ("pathology_method", "nodules"),
     ("agreement", "nodules"),
 )
 """Columns whose values are counted, and the table they are in; what is absent is left out."""
@@ -171,11 +174,8 @@ def count_values(table: pl.DataFrame, column: str, name: str) -> Shares | None:
     if column not in table.columns or table[column].null_count() == table.height:
         return None
     texts = table[column].cast(pl.String)
-    counted = {
-        value: count
-        for value, count in texts.value_counts(sort=True).iter_rows()
-        if value is not None
-    }
+    pairs = [(value, count) for value, count in texts.value_counts().iter_rows() if value]
+    counted: dict[str, int] = dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
     if column == "size":
         counted = {name: counted.get(name, 0) for name in _bin_names()}
     elif column in ORDERED:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -128,6 +130,20 @@ def test_composition_by_hand() -> None:
     assert shares["size"] == {"<4 mm": 1, "[4, 6) mm": 1, "[6, 10) mm": 1, "≥10 mm": 1}
     assert shares["type"]["solid"] == 3
     assert shares["type"]["calcified"] == 0
+
+
+def test_the_pathology_of_nodules_is_told() -> None:
+    known = reference(case("a", nodule(8), nodule(9, at=(50, 0, 0)), nodule(5, at=(90, 0, 0))))
+    nodules = known.nodules.with_columns(
+        truth=pl.Series(["pathology", "follow_up", "pathology"]),
+        pathology_type=pl.Series(["adenocarcinoma", None, "hamartoma"]),
+        pathology_method=pl.Series(["fine-needle aspiration", None, "fine-needle aspiration"]),
+    )
+    found = compose(replace(known, nodules=nodules))
+    shares = {one.column: one.counts for one in found.shares}
+    assert shares["truth"] == {"pathology": 2, "follow_up": 1}
+    assert shares["pathology_type"] == {"adenocarcinoma": 1, "hamartoma": 1, NOT_STATED: 1}
+    assert shares["pathology_method"] == {"fine-needle aspiration": 2, NOT_STATED: 1}
 
 
 def test_a_stratum_is_thin_where_its_interval_would_be_wide() -> None:
