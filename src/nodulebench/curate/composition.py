@@ -171,9 +171,11 @@ def _bin_names() -> list[str]:
 
 def count_values(table: pl.DataFrame, column: str, name: str) -> Shares | None:
     """How often each value occurs, the known order first, else by count; None without a value."""
-    if column not in table.columns or table[column].null_count() == table.height:
+    if column not in table.columns:
         return None
-    texts = table[column].cast(pl.String)
+    texts = table[column].cast(pl.String).replace("", None)
+    if texts.null_count() == table.height:
+        return None
     pairs = [(value, count) for value, count in texts.value_counts().iter_rows() if value]
     counted: dict[str, int] = dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
     if column == "size":
