@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import polars as pl
+from markupsafe import Markup, escape
 
 from nodulebench.report.blocks import Fold, Side
 from nodulebench.report.curves import (
@@ -86,6 +87,10 @@ class Section:
     name: str
     title: str
     blocks: Sequence[Any]
+
+    def __html__(self) -> str:
+        blocks = Markup("").join(self.blocks)
+        return f'<section><h2 id="{self.name}">{escape(self.title)}</h2>\n{blocks}\n</section>'
 
 
 @dataclass(frozen=True, slots=True)

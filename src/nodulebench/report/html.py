@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import polars as pl
-from markupsafe import Markup, escape
+from markupsafe import escape
 
-from nodulebench.report.content import NOTHING, Audience, Beside, Content, Section, report_content
+from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
 from nodulebench.report.frame import framed
 from nodulebench.report.language import LanguageName
 from nodulebench.report.results import Document
@@ -48,7 +48,7 @@ def page(content: Content) -> str:
             _verdict(content),
             _notices(content),
             _key(content),
-            *(_section(one) for one in content.sections),
+            *(one.__html__() for one in content.sections),
             "</main>",
             _footer(content),
         ]
@@ -105,11 +105,6 @@ def _key(content: Content) -> str:
     return (
         f'<section><h2 id="key">{title}</h2>\n{shown}\n<div class="told">{told}</div>\n</section>'
     )
-
-
-def _section(section: Section) -> str:
-    blocks = Markup("").join(section.blocks)
-    return f'<section><h2 id="{section.name}">{escape(section.title)}</h2>\n{blocks}\n</section>'
 
 
 def _footer(content: Content) -> str:

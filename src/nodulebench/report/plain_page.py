@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from nodulebench.report.content import Section
 from nodulebench.report.frame import asset, framed
@@ -42,7 +42,7 @@ def plain_page(
             f'<header>\n<p class="kind">{escape(kind)}</p>\n<h1>{escape(title)}</h1>',
             f'<p class="lead">{escape(lead)}</p>\n<dl>{told}</dl>',
             f'<nav aria-label="Contents">{links}</nav>\n</header>\n<main>',
-            *(_section(one) for one in sections),
+            *(one.__html__() for one in sections),
             f"</main>\n<footer><p>{escape(footer)}</p></footer>",
         ]
     )
@@ -53,8 +53,3 @@ def plain_page(
         style=asset(style) if style else "",
         script=asset(script) if script else None,
     )
-
-
-def _section(section: Section) -> str:
-    blocks = Markup("").join(section.blocks)
-    return f'<section><h2 id="{section.name}">{escape(section.title)}</h2>\n{blocks}\n</section>'
