@@ -171,3 +171,12 @@ def test_an_unknown_or_repeated_detector_is_told(tmp_path, capsys, scan):
     assert "Did you mean 'isicad'" in capsys.readouterr().err
     assert run("detect", "isicad+isicad", tmp_path / "scan.mhd", "--out", tmp_path / "marks") == 1
     assert "names isicad twice" in capsys.readouterr().err
+
+
+def test_a_zip_that_would_fill_the_disk_is_not_unpacked(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("nodulebench.workflows.detect.LARGEST_UNPACKED_BYTES", 1000)
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("0001.dcm", bytes(1001))
+    assert run("detect", "largecad", tmp_path / "bomb.zip", "--out", tmp_path / "out") == 1
+    assert "bomb.zip: would unpack to 0.0 GiB; no CT series is so large." in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -30,6 +30,8 @@ from nodulebench.workflows.worker_pool import Lost, work
 
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
+LARGEST_UNPACKED_BYTES = 8 << 30
+"""A zip that says it holds more is refused before anything is written."""
 RANK_SCALE = 10.0
 """In a combination, a detector's candidate of rank r (from 0) counts RANK_SCALE / (RANK_SCALE + r):
 scores of different detectors cannot be compared, ranks can."""
@@ -251,6 +253,15 @@ def _read_zip(path: Path) -> tuple[Volume, str]:
     with TemporaryDirectory() as folder:
         try:
             with zipfile.ZipFile(path) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+                if size > LARGEST_UNPACKED_BYTES:
+                    raise InputError(
+                        Problem(
+                            str(path),
+                            f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
+                            "Unpack it yourself and give the folder of one series.",
+                        )
+                    )
                 archive.extractall(folder)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
             raise InputError(
