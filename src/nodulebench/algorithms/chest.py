@@ -85,24 +85,41 @@ def _box(mask: BoolArray, spacing_mm: FloatArray) -> tuple[slice, ...]:
 
 
 def _on_cubes(chest: Chest, step_mm: float) -> Chest:
-    spacing = chest.spacing_mm
-    hu = resample(chest.hu.astype(np.float32), spacing, step_mm)
+    places = [
+        centered_places(length, float(size), step_mm)
+        for length, size in zip(chest.hu.shape, chest.spacing_mm, strict=True)
+    ]
+    hu = resample(chest.hu.astype(np.float32), chest.spacing_mm, step_mm)
+    first = np.array([[axis[0] for axis in places]])
     geometry = Geometry(
         spacing_mm=np.full(3, step_mm),
-        origin_mm=chest.volume.geometry.origin_mm,
+        origin_mm=chest.to_world(first)[0],
         direction=chest.volume.geometry.direction,
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
     nearest = [
-        np.minimum(np.rint(np.arange(count) * step_mm / size).astype(np.int64), length - 1)
-        for count, size, length in zip(hu.shape, spacing, chest.hu.shape, strict=True)
+        np.clip(np.rint(axis).astype(np.int64), 0, length - 1)
+        for axis, length in zip(places, chest.hu.shape, strict=True)
     ]
     label = chest.lungs.label[np.ix_(*nearest)]
     return Chest(Volume(hu, geometry), Lungs(label, geometry))
 
 
+def centered_places(count: int, spacing_mm: float, step_mm: float) -> FloatArray:
+    """Indices along an axis of ``count`` voxels where the new voxels of ``step_mm`` lie.
+
+    They lie around the same middle and are even in number, so that pairs of them do too: a mirror
+    image is resampled to the mirror image. The first and the last may lie half a step outside.
+    """
+    length_mm = (count - 1) * spacing_mm
+    fitting = int(np.floor(length_mm / step_mm + 1e-6)) + 1
+    steps = np.arange(fitting + fitting % 2)
+    places: FloatArray = (length_mm / 2 + (steps - steps.mean()) * step_mm) / spacing_mm
+    return places
+
+
 def resample(values: FloatVolume, spacing_mm: FloatArray, step_mm: float) -> FloatVolume:
-    """Values on cubic voxels; the first voxel's centre stays where it was.
+    """Values on cubic voxels around the same middle; outside, the border's go on.
 
     Each axis is weighed by a triangle as wide as the larger of both voxel sizes: linear
     interpolation where voxels become smaller, an average where they grow.
@@ -119,15 +136,15 @@ def resample(values: FloatVolume, spacing_mm: FloatArray, step_mm: float) -> Flo
 def _weights(count: int, spacing_mm: float, step_mm: float) -> sparse.csr_array:
     """Row: a new voxel; column: an old one. Every row sums to one."""
     reach = max(spacing_mm, step_mm)
-    position = np.arange(int(np.floor((count - 1) * spacing_mm / step_mm + 1e-6)) + 1) * step_mm
+    place = np.clip(centered_places(count, spacing_mm, step_mm), 0.0, count - 1.0)
     offsets = np.arange(-int(np.ceil(reach / spacing_mm)) - 1, int(np.ceil(reach / spacing_mm)) + 2)
-    column = np.rint(position / spacing_mm).astype(np.int64)[:, None] + offsets
-    height = 1.0 - np.abs(column * spacing_mm - position[:, None]) / reach
+    column = np.rint(place).astype(np.int64)[:, None] + offsets
+    height = 1.0 - np.abs(column - place[:, None]) * spacing_mm / reach
     height[(column < 0) | (column >= count)] = 0.0
-    row, place = np.nonzero(height > 1e-9)
-    values = height[row, place]
-    total = np.bincount(row, values, minlength=len(position))
+    row, offset = np.nonzero(height > 1e-9)
+    values = height[row, offset]
+    total = np.bincount(row, values, minlength=len(place))
     return sparse.csr_array(
-        ((values / total[row]).astype(np.float32), (row, column[row, place])),
-        shape=(len(position), count),
+        ((values / total[row]).astype(np.float32), (row, column[row, offset])),
+        shape=(len(place), count),
     )

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.morphology import block_mean
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 FloatVolume = npt.NDArray[np.float32]
@@ -22,9 +23,11 @@ STEP_MM = 1.0
 SCALES_MM = (1.0, 1.5, 2.2, 3.2, 4.6, 6.6)
 """Open: standard deviations in steps of about 1.45, for balls of 3.5 to 23 mm diameter."""
 COARSE_FROM = 2.0
-"""From this scale (in voxels) on every second voxel says enough."""
+"""From this scale (in voxels) on voxels twice as wide say enough."""
 WEAKEST_DOT_HU = 12.0
 """Open: fainter dots are noise for every detector (an ideal ball: 0.31 of its contrast)."""
+HALVING_VARIANCE = 0.25
+"""What the mean of two neighbours adds to a blur, in voxels squared."""
 DIAMETER_PER_SCALE = 2.0 * np.sqrt(3.0)
 """A ball of diameter d answers most strongly at the scale d / (2 sqrt 3)."""
 DENSITIES_HU = (-1000.0, 200.0)
@@ -38,7 +41,7 @@ class Peaks:
     """Local maxima of the filters, one entry of each array per place and scale."""
 
     index: FloatArray
-    """n x 3: voxel on the grid of ``STEP_MM``."""
+    """n x 3: voxel on the grid of ``STEP_MM``; half-way between two where the scale is wide."""
     scale: FloatArray
     """Standard deviation of the Gaussian in voxels."""
     dot: FloatArray
@@ -87,18 +90,25 @@ def find_peaks(image: FloatVolume, mask: BoolArray, scales: tuple[float, ...] = 
         scales: standard deviations of the Gaussians in voxels, rising.
     """
     found = []
-    smooth, reached, every = image, 0.0, 1
+    smooth, reached, width = image, 0.0, 1
     for scale in scales:
-        if scale >= COARSE_FROM and every == 1:
-            # blurred enough that every second voxel holds all there is
-            smooth = smoothed(smooth, np.sqrt(max((0.75 * scale) ** 2 - reached**2, 0.0)))
-            smooth, reached, every = smooth[::2, ::2, ::2], max(0.75 * scale, reached), 2
-        smooth = smoothed(smooth, np.sqrt(scale**2 - reached**2) / every)
+        if scale >= COARSE_FROM and width == 1:
+            # blurred enough that voxels twice as wide hold all there is
+            before = max(0.75 * scale, reached)
+            smooth = halved(smoothed(smooth, np.sqrt(before**2 - reached**2)))
+            mask = halved(mask) >= 0.5
+            reached, width = np.sqrt(before**2 + HALVING_VARIANCE), 2
+        smooth = smoothed(smooth, np.sqrt(scale**2 - reached**2) / width)
         reached = scale
-        found.append(_peaks_at(smooth, mask[::every, ::every, ::every], scale, every))
+        found.append(_peaks_at(smooth, mask, scale, width))
     return Peaks(
         *(np.concatenate([getattr(part, one.name) for part in found]) for one in fields(Peaks))
     )
+
+
+def halved(image: npt.NDArray[np.generic]) -> FloatVolume:
+    """Means over 2 x 2 x 2 voxels."""
+    return block_mean(image, np.full(3, 2))
 
 
 def smoothed(image: FloatVolume, sigma: float) -> FloatVolume:
@@ -153,15 +163,15 @@ def line_strength(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return strength
 
 
-def _peaks_at(smooth: FloatVolume, mask: BoolArray, scale: float, every: int) -> Peaks:
-    """The peaks of one scale, on a grid of every first or second voxel."""
-    reach = max(1, round(scale / every))
+def _peaks_at(smooth: FloatVolume, mask: BoolArray, scale: float, width: int) -> Peaks:
+    """The peaks of one scale, on voxels of one or two times the width."""
+    reach = max(1, round(scale / width))
     grid = Grid(np.pad(smooth, reach + 1, mode="edge"))
     # a dot is at most a third of the Laplacian: voxels with less need no eigenvalues
-    laplacian = _laplacian(smooth) * np.float32((scale / every) ** 2)
+    laplacian = _laplacian(smooth) * np.float32((scale / width) ** 2)
     candidate = np.argwhere(mask & (laplacian < -3.0 * WEAKEST_DOT_HU)) + reach + 1
     flat = grid.flat(candidate)
-    values = eigenvalues(grid.hessian(flat) * np.float32((scale / every) ** 2))
+    values = eigenvalues(grid.hessian(flat) * np.float32((scale / width) ** 2))
     dot = dot_strength(values)
     kept = dot >= WEAKEST_DOT_HU
     flat, dot, line = flat[kept], dot[kept], line_strength(values[:, kept])
@@ -169,7 +179,7 @@ def _peaks_at(smooth: FloatVolume, mask: BoolArray, scale: float, every: int) ->
     is_dot_peak, is_center_peak = grid.is_peak(flat, dot), grid.is_peak(flat, center)
     chosen = is_dot_peak | is_center_peak
     return Peaks(
-        (candidate[kept][chosen] - reach - 1).astype(np.float64) * every,
+        (candidate[kept][chosen] - reach - 1).astype(np.float64) * width + (width - 1) / 2,
         np.full(int(chosen.sum()), scale),
         dot[chosen].astype(np.float64),
         line[chosen].astype(np.float64),

@@ -38,28 +38,43 @@ def test_resampling_keeps_places_and_is_made_once():
     cubes = chest.resampled(1.0)
     assert cubes is chest.resampled(1.0)
     assert np.allclose(cubes.spacing_mm, 1.0)
-    assert np.allclose(cubes.to_world(np.zeros((1, 3))), chest.to_world(np.zeros((1, 3))))
-    assert cubes.hu.shape == (39, 34, 45)
-    # centres of 1 mm voxels whose nearest old one is lung: 8 slices, 3 rows, 14 columns
-    assert cubes.lungs.mask.sum() == 8 * 3 * 14
+    # 38, 33.6 and 44.1 mm hold 39, 34 and 45 centres; odd numbers are made even
+    assert cubes.hu.shape == (40, 34, 46)
+    middle = [(np.array([one.hu.shape]) - 1) / 2 for one in (cubes, chest)]
+    assert np.allclose(cubes.to_world(middle[0]), chest.to_world(middle[1]))
+    # slices 8 to 11 of 2 mm, rows 22 to 26 and columns 22 to 41 of 0.7 mm: 1 mm centres at 15.5
+    # to 22.5 mm, at 0.3 + 15 (row 21.9) to 0.3 + 18 (26.1), at -0.45 + 16 (22.2) to -0.45 + 29
+    assert cubes.lungs.mask.sum() == 8 * 4 * 14
 
 
 def test_linear_ramps_stay_linear_between_the_borders():
     ramp = np.arange(30, dtype=np.float32)[:, None, None] * np.ones((1, 4, 4), dtype=np.float32)
     finer = resample(ramp, np.array([2.0, 1.0, 1.0]), 1.0)
-    assert np.allclose(finer[:, 0, 0], np.arange(59) / 2)
+    # 59 centres would fit; 60 lie half a step aside, the first and the last on the border
+    assert np.allclose(finer[:, 0, 0], [0, *(np.arange(58) / 2 + 0.25), 29])
     coarser = resample(ramp, np.array([0.5, 1.0, 1.0]), 1.0)
-    assert np.allclose(coarser[1:-1, 0, 0], np.arange(0, 30, 2)[1:-1])
+    # 15 of 1 mm fit into 14.5 mm; 16 lie at -0.25, 0.75 ... 14.75 mm: 1.5 old voxels and so on
+    assert np.allclose(coarser[2:-2, 0, 0], np.arange(12) * 2 + 3.5)
 
 
-@given(
-    spacing=st.tuples(*[st.floats(0.4, 3.0)] * 3),
-    step=st.floats(0.5, 2.5),
-    value=st.integers(-1000, 1000),
-)
+SPACINGS = st.tuples(*[st.floats(0.4, 3.0)] * 3)
+
+
+@given(spacing=SPACINGS, step=st.floats(0.5, 2.5), value=st.integers(-1000, 1000))
 def test_an_even_image_stays_even(spacing, step, value):
     image = np.full((9, 8, 7), value, dtype=np.float32)
     result = resample(image, np.array(spacing), step)
     assert np.allclose(result, value, atol=1e-3)
-    counts = [int((n - 1) * s / step + 1e-6) + 1 for n, s in zip(image.shape, spacing, strict=True)]
-    assert result.shape == tuple(counts)
+    fitting = [
+        int((n - 1) * s / step + 1e-6) + 1 for n, s in zip(image.shape, spacing, strict=True)
+    ]
+    assert result.shape == tuple(count + count % 2 for count in fitting)
+
+
+@given(spacing=SPACINGS, step=st.floats(0.5, 2.5), seed=st.integers(0, 1000))
+def test_a_mirror_image_is_resampled_to_the_mirror_image(spacing, step, seed):
+    image = np.random.default_rng(seed).normal(-800, 100, (9, 8, 7)).astype(np.float32)
+    plain = resample(image, np.array(spacing), step)
+    for axis in range(3):
+        turned = resample(np.flip(image, axis), np.array(spacing), step)
+        assert np.allclose(np.flip(turned, axis), plain, atol=1e-2)

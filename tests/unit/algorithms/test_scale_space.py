@@ -43,10 +43,11 @@ def test_what_is_dark_is_no_dot():
 
 @pytest.mark.parametrize(("radius", "scale"), [(5.0, 3.0), (6.0, 3.2), (8.0, 4.6)])
 def test_a_ball_answers_as_calculus_says(radius, scale):
-    image = ball((32, 32, 32), radius, hu=150.0).astype(np.float32)
+    # in the middle of a voxel of twice the width
+    image = ball((32.5, 32.5, 32.5), radius, hu=150.0).astype(np.float32)
     contrast = image.max()
     peaks = find_peaks(image, np.ones(image.shape, bool), (scale,))
-    at_center = np.argmin(np.abs(peaks.index - 32).sum(axis=1))
+    at_center = np.argmin(np.abs(peaks.index - 32.5).sum(axis=1))
     # second derivative of a Gaussian-smoothed ball, times the scale squared
     ratio = radius / scale
     expected = contrast * np.sqrt(2 / np.pi) / 3 * ratio**3 * np.exp(-(ratio**2) / 2)
@@ -79,6 +80,23 @@ def test_gradients_meet_in_balls_cylinders_and_plates(reach):
         grid = Grid(np.pad(smoothed(image.astype(np.float32), 2.0), reach + 1, mode="edge"))
         found = grid.convergence(grid.flat(center), reach)
         assert found == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_mirror_image_has_its_peaks_mirrored(axis):
+    image = ball((20, 24, 30), 6.0) + ball((40, 31.5, 28), 2.0) + ball((33, 50, 41), 9.0)
+    # uneven, so that no two voxels are equally high
+    image += np.random.default_rng(3).normal(0, 20, image.shape)
+    peaks, turned = (
+        find_peaks(one.astype(np.float32), np.ones(image.shape, bool))
+        for one in (image, np.flip(image, axis))
+    )
+    turned.index[:, axis] = 63 - turned.index[:, axis]
+    strong = [one.where(one.is_dot_peak & (one.dot > 50)) for one in (peaks, turned)]
+    order, other = (np.lexsort((*one.index.T, one.scale)) for one in strong)
+    assert len(order) > 10
+    assert np.allclose(strong[0].index[order], strong[1].index[other])
+    assert np.allclose(strong[0].dot[order], strong[1].dot[other], rtol=1e-2)
 
 
 def test_a_vessel_has_no_dot_but_at_its_ends():
