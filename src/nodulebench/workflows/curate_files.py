@@ -11,6 +11,7 @@ from nodulebench import __version__
 from nodulebench.curate.admission import Examined
 from nodulebench.curate.known_sets import write_known_set
 from nodulebench.formats.csv_text import write_csv
+from nodulebench.formats.file_names import shown
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.json_text import write_json
 from nodulebench.model.tables import CASES
@@ -52,7 +53,7 @@ def write_curation(curation: Curation, out: Path) -> list[Path]:
             stage / "fingerprints.csv",
         )
         (stage / "flow.svg").write_text(flow_svg(curation), encoding="utf-8")
-        (stage / "curation.html").write_text(curation_page(curation), encoding="utf-8")
+        (stage / "curation.html").write_text(shown(curation_page(curation)), encoding="utf-8")
         write_json(summary(curation), stage / SUMMARY)
         names = sorted(path.name for path in stage.iterdir())
     return [out / name for name in names]
@@ -118,7 +119,7 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
             one.uid,
             reason.code,
             number == 0,
-            reason.text,
+            shown(reason.text),
             one.slices,
             ";".join(_below(curation.folder, reason.files or one.files)),
         )
@@ -142,7 +143,7 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
 def _below(folder: Path, files: tuple[str, ...]) -> Iterator[str]:
     root = folder.resolve()
     for path in files:
-        yield PurePath(path).relative_to(root).as_posix()
+        yield shown(PurePath(path).relative_to(root).as_posix())
 
 
 def _case_files(curation: Curation) -> pl.DataFrame:

@@ -249,3 +249,19 @@ def test_a_run_killed_at_random_moments_is_completed_by_the_next(curation, archi
 def journal_lines(out: Path) -> int:
     path = out / JOURNAL
     return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
+def test_names_that_are_no_text_are_shown_by_their_bytes(archive, tmp_path):
+    source = archive / "smoothed"
+    place = tmp_path / "archive"
+    place.mkdir()
+    for number, path in enumerate(sorted(source.iterdir())):
+        shutil.copy(path, place / f"im\udcff{number:03d}")
+    (place / "second\udcfe.dcm").write_bytes(b"no DICOM")
+    shutil.copy(place / "im\udcff000", place / "twice\udcfd")
+    result = curate(place, tmp_path / "out", limits=LIMITS)
+    write_curation(result, tmp_path / "out")
+    told = pl.read_csv(tmp_path / "out" / "exclusions.csv")
+    assert told["reason"][0].startswith("im\\xff000 is there twice")
+    assert told["files"].to_list() == ["im\\xff000;twice\\xfd", "second\\xfe.dcm"]
+    assert "second\\xfe.dcm" in (tmp_path / "out" / "curation.html").read_text(encoding="utf-8")
