@@ -19,6 +19,8 @@ Stored = npt.NDArray[Any]
 LARGEST_SIDE = 4096
 """Rows or columns of a CT slice; a larger number is a damaged header."""
 _HEAD_BYTES = 1 << 16
+_JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
+"""JPEG, JPEG-LS and JPEG 2000; in other pixels their markers mean nothing."""
 
 
 class TruncatedPixelsError(InputError):
@@ -66,9 +68,15 @@ def _plain(header: SliceHeader) -> Stored:
             )
         )
     sign = "i" if pixels.is_signed else "u"
-    with open(header.path, "rb") as file:  # noqa: PTH123 - a Path costs as much as the reading
-        file.seek(pixels.offset + header.frame * pixels.frame_bytes)
-        content = file.read(pixels.frame_bytes)
+    try:
+        with open(header.path, "rb") as file:  # noqa: PTH123 - a Path costs as much as the reading
+            file.seek(pixels.offset + header.frame * pixels.frame_bytes)
+            content = file.read(pixels.frame_bytes)
+    except OSError as error:
+        what = f"cannot be read any more ({error.strerror})."
+        raise InputError(Problem(header.path, what)) from error
+    if len(content) < pixels.frame_bytes:
+        raise TruncatedPixelsError(Problem(header.path, "was cut off while it was read."))
     values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
     return values.reshape(pixels.rows, pixels.columns)
 
@@ -131,7 +139,8 @@ def _refuse_other_size(header: SliceHeader, data: Any) -> None:
         raise TruncatedPixelsError(
             Problem(header.path, f"holds only {len(content)} bytes of compressed pixels.")
         )
-    found = stream_size(bytes(content[:_HEAD_BYTES]))
+    is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
+    found = stream_size(bytes(content[:_HEAD_BYTES])) if is_jpeg else None
     if found is not None and found != (pixels.rows, pixels.columns):
         what = f"its compressed pixels are {found[0]} x {found[1]}, its header says "
         raise InputError(Problem(header.path, f"{what}{pixels.rows} x {pixels.columns}."))

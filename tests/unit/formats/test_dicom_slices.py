@@ -259,3 +259,25 @@ def test_sizes_of_streams_are_found_in_their_heads():
     assert stream_size(jpeg.replace(b"\xff\xc3", b"\xff\xf7")) == (512, 384)
     assert stream_size(b"nothing of the kind") is None
     assert stream_size(b"\xff\xd8\xff") is None
+
+
+@pytest.mark.parametrize("syntax", [DeflatedExplicitVRLittleEndian, ExplicitVRBigEndian])
+def test_pixels_that_read_like_the_head_of_a_jpeg_are_pixels(file, syntax):
+    data = pydicom.dcmread(file)
+    head = b"\xff\xd8\xff\xc3\x00\x0b\x0c\x02\x00\x01\x80"
+    data.PixelData = head + data.PixelData[len(head) :]
+    data.file_meta.TransferSyntaxUID = syntax
+    is_little = syntax != ExplicitVRBigEndian
+    pydicom.dcmwrite(file, data, force_encoding=True, implicit_vr=False, little_endian=is_little)
+    assert stream_size(data.PixelData) == (512, 384)
+    assert np.array_equal(stored_values(only(file)), pydicom.dcmread(file).pixel_array)
+
+
+def test_a_file_that_is_gone_or_cut_off_meanwhile_is_told(file):
+    header = only(file)
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(TruncatedPixelsError, match="was cut off while it was read"):
+        stored_values(header)
+    file.unlink()
+    with pytest.raises(InputError, match=r"any more \(No such file or directory\)"):
+        stored_values(header)
