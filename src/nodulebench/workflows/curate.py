@@ -75,27 +75,50 @@ def curate(
     """
     optional_package("pydicom", "images", "DICOM")  # told here, not by every worker
     chosen = limits or Limits()
-    paths = _files_below(folder, out)
-    slices, others = _read_headers(paths, processes, progress)
-    groups = group_series(slices)
-    with open_journal(out) as journal:
-        examined = _examine_all(groups, chosen, journal, processes, progress)
-    return Curation(folder, chosen, tuple(_without_duplicates(examined, known, chosen)), others)
-
-
-def _files_below(folder: Path, out: Path) -> list[str]:
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is not a folder.", "Give a folder of DICOM files."))
-    own, found = out.resolve(), []
-    for place, folders, names in os.walk(folder.resolve()):
-        here = Path(place)
-        folders[:] = sorted(name for name in folders if here / name != own)
-        found += [str(path) for name in sorted(names) if (path := here / name).is_file()]
-    if own == folder.resolve():
+    if out.resolve() == folder.resolve():
         raise InputError(
             Problem(str(out), "is the folder that is read.", "Write to another folder.")
         )
-    return found
+    with open_journal(out) as journal:
+        paths, closed = _files_below(folder, out)
+        slices, others = _read_headers(paths, processes, progress)
+        examined = _examine_all(group_series(slices), chosen, journal, processes, progress)
+    others = tuple(sorted((*others, *closed), key=lambda one: one.path))
+    return Curation(folder, chosen, tuple(_without_duplicates(examined, known, chosen)), others)
+
+
+def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
+    """The files below a folder, and the folders that cannot be looked into.
+
+    Links are followed, each folder once, so that links in a circle come to an end. A link that
+    leads nowhere is a file that cannot be read.
+    """
+    seen = {os.path.realpath(out)}
+    found: list[str] = []
+    closed: list[NoSlices] = []
+
+    def tell(error: OSError) -> None:
+        what = f"cannot be looked into ({error.strerror})"
+        closed.append(NoSlices(str(error.filename), what, is_damaged=True))
+
+    for place, folders, names in os.walk(folder.resolve(), followlinks=True, onerror=tell):
+        seen.add(os.path.realpath(place))
+        fresh = []
+        for name in sorted(folders):
+            real = os.path.realpath(f"{place}/{name}")
+            if real not in seen:
+                seen.add(real)
+                fresh.append(name)
+        folders[:] = fresh
+        found += [path for name in sorted(names) if _is_file(path := f"{place}/{name}")]
+    return found, closed
+
+
+def _is_file(path: str) -> bool:
+    """Whether something is to be read: a file, or what cannot be reached; pipes and devices not."""
+    return os.path.isfile(path) or not os.path.exists(path)  # noqa: PTH110, PTH113 - never raise
 
 
 def _read_headers(

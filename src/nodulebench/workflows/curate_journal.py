@@ -12,6 +12,7 @@ from nodulebench import __version__
 from nodulebench.curate.admission import Examined
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import Series
+from nodulebench.formats.alone import alone
 
 JOURNAL = "journal.jsonl"
 
@@ -20,8 +21,11 @@ def series_key(series: Series, limits: Limits) -> str:
     """Changes with any file of the series, any limit and the version of NoduleBench."""
     states = []
     for path in series.files:
-        state = os.stat(path)  # noqa: PTH116 - called once for every file of an archive
-        states.append((path, state.st_size, state.st_mtime_ns))
+        try:
+            state = os.stat(path)  # noqa: PTH116 - called once for every file of an archive
+            states.append((path, state.st_size, state.st_mtime_ns))
+        except OSError:
+            states.append((path, -1, -1))  # gone since its header was read
     content = [__version__, limits.model_dump_json(), series.copy, len(series.slices), states]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -42,13 +46,18 @@ class Journal:
 
 @contextmanager
 def open_journal(folder: Path) -> Iterator[Journal]:
-    """The journal of a folder; a line that a stopped run left unfinished is dropped."""
+    """The journal of a folder; a line that a stopped run left unfinished is dropped.
+
+    Raises:
+        InputError: if another run is writing to it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL
-    known, whole = _read(path)
-    with path.open("a", encoding="utf-8") as file:
-        file.truncate(whole)
-        yield Journal(known, file)
+    with alone(folder):
+        known, whole = _read(path)
+        with path.open("a", encoding="utf-8") as file:
+            file.truncate(whole)
+            yield Journal(known, file)
 
 
 def _read(path: Path) -> tuple[dict[str, Examined], int]:

@@ -5,9 +5,7 @@ killed leaves that folder; the next run with the same secret takes over what is 
 """
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +18,7 @@ from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import bundle as bundle_format
+from nodulebench.formats.alone import alone
 from nodulebench.formats.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.formats.csv_text import write_csv
 from nodulebench.formats.digest import bytes_digest, file_digest
@@ -97,7 +96,7 @@ def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> Se
         )
     stage = order.out.resolve().with_name(f".{order.out.resolve().name}.sealing")
     stage.mkdir(parents=True, exist_ok=True)
-    with _alone(stage):
+    with alone(stage):
         vault = _vault_of(stage, order.secret)
         placed = place_files(source, names, stage, vault, progress)
         gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
@@ -245,25 +244,3 @@ def _names_in(folder: Path) -> list[str]:
 
 def _json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time work in a folder; the system ends the claim of a killed one."""
-    try:
-        import fcntl
-    except ImportError:  # where there is none, nothing keeps two runs apart
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise InputError(
-            Problem(str(folder), "is being written by another process.", "Wait for it to end.")
-        ) from error
-    try:
-        yield
-    finally:
-        os.close(descriptor)

@@ -1,6 +1,7 @@
 """A folder of phantoms and odd files: what is written, and that a stopped run goes on."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -15,14 +16,17 @@ import pytest
 
 from nodulebench.curate.duplicates import Fingerprint, KnownSet
 from nodulebench.curate.limits import Limits
+from nodulebench.curate.series import group_series
 from nodulebench.errors import InputError
+from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_series import write_volume
+from nodulebench.formats.dicom_slices import read_slices
 from nodulebench.model.tables import CASES
-from nodulebench.model.volume import Volume
+from nodulebench.model.volume import Volume, make_volume
 from nodulebench.phantom.test_set import make_cases
 from nodulebench.workflows.curate import curate
 from nodulebench.workflows.curate_files import exclusions_table, write_curation
-from nodulebench.workflows.curate_journal import JOURNAL, open_journal
+from nodulebench.workflows.curate_journal import JOURNAL, open_journal, series_key
 from nodulebench.workflows.curate_page import curation_page
 
 LIMITS = Limits(smallest_matrix=64)
@@ -193,6 +197,58 @@ def test_what_is_no_folder_or_is_read_and_written_is_refused(tmp_path):
         curate(tmp_path, tmp_path)
 
 
+def test_links_are_followed_once_and_what_cannot_be_reached_is_told(tmp_path, monkeypatch):
+    archive, elsewhere = tmp_path / "archive", tmp_path / "elsewhere"
+    (archive / "locked").mkdir(parents=True)
+    elsewhere.mkdir()
+    (elsewhere / "note").write_text("not an image")
+    (archive / "linked").symlink_to(elsewhere)
+    (elsewhere / "circle").symlink_to(archive)
+    (archive / "lost.dcm").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(archive / "pipe")
+    scandir = os.scandir
+
+    def refuse(place):
+        if str(place).endswith("locked"):
+            raise PermissionError(13, "Permission denied", place)
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    result = curate(archive, tmp_path / "out")
+    told = exclusions_table(result).select("files", "code", "reason").rows()
+    assert told == [
+        ("linked/note", "other_file", "is not DICOM"),
+        ("locked", "unreadable", "cannot be looked into (Permission denied)"),
+        ("lost.dcm", "unreadable", told[2][2]),
+    ]
+    assert "No such file or directory" in told[2][2]
+
+
+def test_a_series_whose_file_is_gone_meanwhile_has_a_key_of_its_own(tmp_path):
+    volume = make_volume(np.zeros((2, 16, 16), dtype=np.int16), spacing_mm=(0.7, 0.7, 1.0))
+    write_volume(volume, tmp_path, SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient"))
+    (series,) = group_series(header for path in tmp_path.iterdir() for header in slices_of(path))
+    before = series_key(series, LIMITS)
+    Path(series.files[0]).unlink()
+    assert series_key(series, LIMITS) != before
+
+
+def slices_of(path):
+    found = read_slices(path)
+    assert isinstance(found, list)
+    return found
+
+
+def test_two_runs_do_not_write_into_one_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    with (
+        open_journal(tmp_path / "out"),
+        pytest.raises(InputError, match=r"out: is being written by another process\. Wait"),
+    ):
+        curate(tmp_path / "in", tmp_path / "out")
+    assert curate(tmp_path / "in", tmp_path / "out").series == ()
+
+
 def test_an_empty_folder_gives_empty_tables(tmp_path):
     (tmp_path / "in").mkdir()
     result = curate(tmp_path / "in", tmp_path / "out")
@@ -215,6 +271,7 @@ RUN = """
 import sys
 from pathlib import Path
 from nodulebench.curate.limits import Limits
+from nodulebench.curate.series import group_series
 from nodulebench.workflows.curate import curate
 from nodulebench.workflows.curate_files import write_curation
 if __name__ == "__main__":
