@@ -34,3 +34,18 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path):
         read_limits(path)
     with pytest.raises(InputError, match="cannot be read as TOML"):
         read_limits(tmp_path / "nothing.toml")
+
+
+def test_a_slip_in_the_name_of_a_table_or_of_a_waived_code_is_told(tmp_path):
+    path = tmp_path / "design.toml"
+    path.write_text('[limts]\nsmallest_matrix = 128\n[limits]\nwaived = ["gantry_tlit"]\n')
+    with pytest.raises(InputError) as caught:
+        read_limits(path)
+    assert [str(problem).partition(" Known:")[0] for problem in caught.value.problems] == [
+        "design.toml limts: is no part of a design (did you mean 'limits'?).",
+        "design.toml limits.waived: there is no code 'gantry_tlit' (did you mean 'gantry_tilt'?).",
+    ]
+
+
+def test_codes_of_duplicates_can_be_waived():
+    assert Limits(waived=("near_duplicate",)).waived == ("near_duplicate",)
