@@ -39,6 +39,8 @@ def command(test_set: Path, design: str | None, cases: Path | None, out: Path | 
             f"  thin: {one['column']} {one['value']}, {one['nodules']} nodules "
             f"(± {one['half_width']:.2f})"
         )
+    for name in document["unknown_strata"]:
+        click.echo(f"  strata: neither cases nor nodules have the column '{name}'")
     if out is not None:
         for path in write_coverage(document, out):
             click.echo(f"wrote {path}")

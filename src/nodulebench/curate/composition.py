@@ -173,7 +173,7 @@ def count_values(table: pl.DataFrame, column: str, name: str) -> Shares | None:
     """How often each value occurs, the known order first, else by count; None without a value."""
     if column not in table.columns:
         return None
-    texts = table[column].cast(pl.String).replace("", None)
+    texts = table[column].cast(pl.String).str.strip_chars().replace("", None)
     if texts.null_count() == table.height:
         return None
     pairs = [(value, count) for value, count in texts.value_counts().iter_rows() if value]

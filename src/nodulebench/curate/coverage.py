@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from nodulebench.curate.design import Bin, CoverageRule, DesignInput, Where
+from nodulebench.curate.design import CoverageRule, DesignInput, Span, Where
 from nodulebench.model.tables import Reference
 
 Answer = Literal["met", "not met", "preferred, not met"]
@@ -33,11 +33,16 @@ class Outcome:
 
 def check_coverage(design: DesignInput, reference: Reference) -> tuple[Outcome, ...]:
     """Every rule of the design on the tables of a test set."""
-    tables = {"cases": reference.cases, "nodules": _with_size(reference.nodules)}
-    return tuple(_outcome(rule, tables[rule.table]) for rule in design.rules)
+    tables = {"cases": _stated(reference.cases), "nodules": _stated(_counted(reference.nodules))}
+    return tuple(_outcome(rule, tables[rule.table]) for rule in design.all_rules)
 
 
-def _with_size(nodules: pl.DataFrame) -> pl.DataFrame:
+def _stated(table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose empty texts are no values, however many spaces they have."""
+    return table.with_columns(pl.col(pl.String).str.strip_chars().replace("", None))
+
+
+def _counted(nodules: pl.DataFrame) -> pl.DataFrame:
     """Nodules that have to be found; ignored findings are no part of the plan."""
     if "is_ignored" in nodules.columns:
         return nodules.filter(~pl.col("is_ignored").fill_null(False))
@@ -87,7 +92,8 @@ def _told(where: Where) -> str:
         return f"{where.column} {' or '.join(where.values)}"
     low = "" if where.at_least is None else f" from {where.at_least:g}"
     high = "" if where.below is None else f" below {where.below:g}"
-    return f"{where.column}{low}{high}"
+    most = "" if where.at_most is None else f" to {where.at_most:g}"
+    return f"{where.column}{low}{high}{most}"
 
 
 def _is_in(where: Where) -> pl.Expr:
@@ -97,13 +103,15 @@ def _is_in(where: Where) -> pl.Expr:
     return _is_between(where.column, where)
 
 
-def _is_between(column: str, where: Where | Bin) -> pl.Expr:
+def _is_between(column: str, span: Span) -> pl.Expr:
     number = pl.col(column).cast(pl.Float64, strict=False)
     inside = number.is_not_null()
-    if where.at_least is not None:
-        inside &= number >= where.at_least
-    if where.below is not None:
-        inside &= number < where.below
+    if span.at_least is not None:
+        inside &= number >= span.at_least
+    if span.below is not None:
+        inside &= number < span.below
+    if span.at_most is not None:
+        inside &= number <= span.at_most
     return inside.fill_null(False)
 
 

@@ -6,10 +6,11 @@ Rules look at the columns of CASES and NODULES; a design adds whatever columns i
 import tomllib
 from difflib import get_close_matches
 from importlib.resources import files
+from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from nodulebench.curate.limits import Limits
 from nodulebench.errors import InputError, Problem, UnknownNameError
@@ -17,27 +18,54 @@ from nodulebench.model.protocol import Written, field_problems
 
 NAMES = ("fg-ai4h", "nifdc-2022")
 LARGEST_HALF_WIDTH = 0.1
+SLACK = 1e-6
+"""By how much shares may exceed 1: they are written rounded."""
 
 TableName = Literal["cases", "nodules"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Where(Written):
+class Span(Written):
+    """A range of a number; ``below`` does not belong to it, the other bounds do."""
+
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether it leaves anything out."""
+        return (self.at_least, self.below, self.at_most) != (None, None, None)
+
+    @model_validator(mode="after")
+    def _is_not_empty(self) -> Self:
+        low = -inf if self.at_least is None else self.at_least
+        is_empty = (self.below is not None and self.below <= low) or (
+            self.at_most is not None and self.at_most < low
+        )
+        if is_empty:
+            raise ValueError("holds no number: its lower bound lies above its upper one")
+        return self
+
+
+class Where(Span):
     """Rows that a rule looks at: those whose column has one of these values, or lies in a range."""
 
     column: str
     values: tuple[str, ...] = ()
     """Accepted values, as text."""
-    at_least: float | None = None
-    below: float | None = None
+
+    @model_validator(mode="after")
+    def _chooses_in_one_way(self) -> Self:
+        if bool(self.values) == self.has_bounds:
+            raise ValueError("chooses rows by values or by a range: give one of the two")
+        return self
 
 
-class Bin(Written):
-    """A named range of a number; the lower bound belongs to it, the upper one does not."""
+class Bin(Span):
+    """A named range of a number."""
 
     name: str
-    at_least: float | None = None
-    below: float | None = None
 
 
 class CoverageRule(Written):
@@ -87,15 +115,67 @@ class CoverageRule(Written):
             raise ValueError("needs the column that it looks at")
         return self
 
+    @model_validator(mode="after")
+    def _does_not_contradict_itself(self) -> Self:
+        if self.values and self.bins:
+            raise ValueError("has values and bins; give one of the two")
+        if self.minimum_share is not None and not self.where:
+            raise ValueError("has a minimum_share of all rows; say in where of which")
+        named = self.values or tuple(one.name for one in self.bins)
+        strange = [name for name in self.shares if named and name not in named]
+        if strange:
+            raise ValueError(f"has a share of '{strange[0]}', which is none of {', '.join(named)}")
+        if not self.bins and sum(self.shares.values()) > 1 + SLACK:
+            raise ValueError(f"has shares that add up to {sum(self.shares.values()):g}")
+        return self
+
+
+def _rising(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] > ends[1]:
+        raise ValueError("is a range from its smaller to its larger end")
+    return ends
+
+
+Ends = Annotated[tuple[float, float], AfterValidator(_rising)]
+"""Smallest and largest value; both belong to the range."""
+
 
 class Equipment(Written):
-    """CT equipment and imaging parameters, as planned."""
+    """CT equipment and imaging parameters, as planned; coverage checks them like other rules."""
 
     vendors: tuple[str, ...] = ()
-    tube_voltage_kv: tuple[float, float] | None = None
-    slice_thickness_mm: tuple[float, float] | None = None
-    slice_spacing_mm: tuple[float, float] | None = None
+    tube_voltage_kv: Ends | None = None
+    slice_thickness_mm: Ends | None = None
+    slice_spacing_mm: Ends | None = None
     reconstruction: tuple[str, ...] = ()
+    """Classes of kernels."""
+
+    @property
+    def rules(self) -> tuple[CoverageRule, ...]:
+        """What the plan asks of the cases: all within it, and each named value among them."""
+        named = {"vendor": self.vendors, "kernel_class": self.reconstruction}
+        spans = {
+            "tube_voltage_kv": self.tube_voltage_kv,
+            "slice_thickness_mm": self.slice_thickness_mm,
+            "spacing_z_mm": self.slice_spacing_mm,
+        }
+        wheres = {column: Where(column=column, values=one) for column, one in named.items() if one}
+        wheres |= {
+            column: Where(column=column, at_least=one[0], at_most=one[1])
+            for column, one in spans.items()
+            if one is not None
+        }
+        return tuple(
+            CoverageRule(
+                name=f"planned {column}",
+                source="equipment",
+                column=column,
+                where=(where,),
+                values=where.values,
+                minimum_share=1.0,
+            )
+            for column, where in wheres.items()
+        )
 
 
 class SamplingPlan(Written):
@@ -128,6 +208,11 @@ class DesignInput(Written):
     """Columns of NODULES or CASES whose values are strata of the analysis; ``size`` is in bins."""
     limits: Limits = Limits()
     """What a series must keep to be admitted."""
+
+    @property
+    def all_rules(self) -> tuple[CoverageRule, ...]:
+        """The planned equipment and the rules."""
+        return (*self.equipment.rules, *self.rules)
 
 
 def load_design(name_or_file: str) -> DesignInput:

@@ -23,10 +23,11 @@ def render_coverage(document: CoverageDocument) -> str:
     """The composition of a test set and the rules of its design as one page."""
     design, outcomes = document["design"], document["outcomes"]
     sections = [
+        Section("design", "Design input", [_input(design)]),
         Section("rules", "Rules of the design", [_rules(outcomes)] if outcomes else []),
         Section("ranges", "Ranges", [_ranges(document)]),
         Section("shares", "Shares", [Side([_shares(one) for one in document["shares"]])]),
-        Section("thin", "Thin strata", [_thin(document)]),
+        Section("thin", "Thin strata", [_thin(document), _unknown(document)]),
         Section("commission", "For the arbitration commission", [_commission(document)]),
     ]
     shown = [
@@ -51,6 +52,24 @@ def _lead(design: dict[str, str], outcomes: list[dict[str, Any]]) -> str:
     preferred = sum(one["answer"] == "preferred, not met" for one in outcomes)
     told = f"{design['title'] or design['name']}: {met} of {len(outcomes)} rules are met"
     return told + (f"; {preferred} of the others are preferences." if preferred else ".")
+
+
+def _input(design: dict[str, str]) -> Table | None:
+    """What the design says in words."""
+    names = {
+        "purpose": "Purpose",
+        "patients": "Patients",
+        "identification": "Names of cases and series",
+    }
+    rows = [[head(told), words(design[name])] for name, told in names.items() if design.get(name)]
+    return Table("", [], rows) if rows else None
+
+
+def _unknown(document: CoverageDocument) -> Table | None:
+    """Strata of the design that the tables do not tell."""
+    rows = [[words(name)] for name in document["unknown_strata"]]
+    remark = "Strata of the design whose column neither cases nor nodules have."
+    return Table("Not told", [], rows, remark=remark) if rows else None
 
 
 def _rules(outcomes: list[dict[str, Any]]) -> Table:

@@ -35,12 +35,13 @@ def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": __version__,
         "name": reference.name,
-        "design": {} if design is None else {"name": design.name, "title": design.title},
+        "design": {} if design is None else _input(design),
         "outcomes": [_told(one) for one in outcomes],
         "totals": composition.totals,
         "shares": [asdict(one) for one in composition.shares],
         "ranges": [asdict(one) for one in composition.ranges],
         "thin": [asdict(one) for one in thin],
+        "unknown_strata": _unknown_strata(reference, design),
         "wanted": {
             "sensitivity": chosen.expected_sensitivity,
             "half_width": chosen.largest_half_width if design else LARGEST_HALF_WIDTH,
@@ -63,6 +64,19 @@ def reach_to_one_side(share: float, trials: int) -> float:
     """How far a Wilson interval reaches from the share to its wider side."""
     low, high = wilson_interval(share * trials, trials, LEVEL)
     return max(share - low, high - share)
+
+
+def _input(design: DesignInput) -> dict[str, str]:
+    """What a design says in words, and its name."""
+    names = ("name", "title", "purpose", "patients", "identification")
+    return {name: getattr(design, name) for name in names}
+
+
+def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[str]:
+    """Strata that a design names and no table has, so that nobody can say whether they are thin."""
+    known = {"size", *reference.nodules.columns, *reference.cases.columns}
+    named = () if design is None or "strata" not in design.model_fields_set else design.strata
+    return [one for one in named if one not in known]
 
 
 def _told(outcome: Outcome) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from nodulebench.curate.design import (
 )
 from nodulebench.curate.sampling import draw_cases
 from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.report.composition import render_coverage
 from nodulebench.workflows.coverage import cover, reach_to_one_side
 
 POOL = reference(
@@ -93,6 +94,15 @@ def test_every_row_must_have_a_value() -> None:
     assert (found.found, found.missing) == ("3 of 4 stated", ("vendor of 1 cases",))
 
 
+def test_spaces_are_no_value() -> None:
+    blank = POOL.cases.with_columns(pl.Series("vendor", ["GE ", " ", "", None]))
+    rule = CoverageRule(name="r", column="vendor", is_complete=True, values=("GE",))
+    (found,) = check_coverage(DesignInput(name="x", rules=(rule,)), replace(POOL, cases=blank))
+    assert found.missing == ("vendor of 3 cases",)
+    shares = {one.column: one.counts for one in compose(replace(POOL, cases=blank)).shares}
+    assert shares["vendor"] == {"GE": 1, NOT_STATED: 3}
+
+
 def test_a_column_that_is_not_there_fails_the_rule_by_name() -> None:
     found = outcome(column="country", minimum_distinct=5)
     assert (found.is_met, found.found) == (False, "the cases have no column 'country'")
@@ -112,6 +122,56 @@ def test_a_slip_in_a_design_is_told_with_its_place() -> None:
         parse_design("name = ", "x.toml")
     with pytest.raises(UnknownNameError, match="Did you mean 'fg-ai4h'"):
         load_design("fg-ai4")
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ('bins = [{name = "thin", below = 2}]\nshares = {tihn = 0.5}', "has a share of 'tihn'"),
+        ('values = ["GE"]\nshares = {Canon = 0.5}', "has a share of 'Canon', which is none of GE"),
+        ("shares = {GE = 0.8, Canon = 0.8}", "has shares that add up to 1.6"),
+        ('values = ["GE"]\nbins = [{name = "a", below = 2}]', "has values and bins"),
+        ("minimum_share = 0.5", "has a minimum_share of all rows"),
+        ('minimum_rows = 1\nwhere = [{column = "beds"}]', "by values or by a range"),
+        (
+            'minimum_rows = 1\nwhere = [{column = "beds", values = ["9"], below = 1}]',
+            "by values or by a range",
+        ),
+        ('bins = [{name = "a", at_least = 2, below = 2}]', "holds no number"),
+        ('bins = [{name = "a", at_least = 2, at_most = 1}]', "holds no number"),
+    ],
+)
+def test_a_rule_that_contradicts_itself_is_refused(rule: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_design(f'name = "x"\n[[rules]]\nname = "r"\ncolumn = "vendor"\n{rule}', "x.toml")
+
+
+def test_planned_equipment_is_checked_like_a_rule() -> None:
+    text = 'name = "x"\n[equipment]\nvendors = ["GE", "Philips"]\nslice_thickness_mm = [1, 2]\n'
+    design = parse_design(text, "x.toml")
+    thick = pl.Series("slice_thickness_mm", [1.0, 2.0, 2.5, None])
+    cases = replace(POOL, cases=POOL.cases.with_columns(thick))
+    vendors, thickness = check_coverage(design, cases)
+    assert vendors.missing == ("50.0% of the cases", "1 cases of Philips")
+    assert vendors.required == (
+        "vendor: GE, Philips; at least 100% of the cases with vendor GE or Philips"
+    )
+    assert (thickness.found, thickness.missing) == ("2 of 4 (50.0%)", ("50.0% of the cases",))
+    assert thickness.required.endswith("with slice_thickness_mm from 1 to 2")
+    with pytest.raises(InputError, match="from its smaller to its larger end"):
+        parse_design('name = "x"\n[equipment]\ntube_voltage_kv = [140, 100]', "x.toml")
+
+
+def test_the_page_shows_the_design_in_words_and_strata_that_no_table_tells() -> None:
+    design = DesignInput(
+        name="x", purpose="Screening", identification="site-number", strata=("vendor", "vendro")
+    )
+    document = cover(POOL, design)
+    assert document["unknown_strata"] == ["vendro"]
+    page = render_coverage(document)
+    assert all(word in page for word in ("Screening", "site-number", "vendro"))
+    assert cover(POOL, DesignInput(name="y", strata=("size", "type")))["unknown_strata"] == []
+    assert cover(POOL, None)["unknown_strata"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
