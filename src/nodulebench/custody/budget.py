@@ -5,6 +5,7 @@ the same answer, so asking again is no further look; that is also how an interru
 repeated. A look counts from the moment it is admitted, whether or not it came to an end.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,8 +45,14 @@ class Use:
 
 
 def same_developer(name: str) -> str:
-    """A developer's name as it is counted: case and spaces make no new developer."""
-    return " ".join(name.casefold().split())
+    """A developer's name as it is counted: what looks the same makes no new developer.
+
+    Neither case nor spaces count, nor wide and composed forms of letters (NFKC), nor characters
+    that nobody sees (categories Cc and Cf).
+    """
+    seen = (" " if one.isspace() else one for one in unicodedata.normalize("NFKC", name))
+    plain = "".join(one for one in seen if unicodedata.category(one) not in ("Cc", "Cf"))
+    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
 def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:

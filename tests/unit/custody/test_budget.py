@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.budget import (
@@ -100,3 +102,21 @@ def test_answers_are_what_rounding_leaves() -> None:
 
 def test_spaces_and_case_make_no_new_developer() -> None:
     assert same_developer("  Example\tLTD ") == "example ltd"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Exa\u200bmple", "Ｅxample", "Example\ufeff", "E\u00adxample", "\tExample\n", "\x00example"],
+)
+def test_what_looks_the_same_makes_no_new_developer(name: str) -> None:
+    assert same_developer(name) == "example"
+
+
+def test_composed_and_single_letters_are_the_same_and_words_stay_apart() -> None:
+    assert same_developer("Me\u0301dical  Lab") == same_developer("M\u00e9dical\u00a0lab")
+    assert same_developer("Medical Lab") != same_developer("MedicalLab")
+
+
+@given(st.text())
+def test_a_name_that_is_counted_counts_as_itself(name: str) -> None:
+    assert same_developer(same_developer(name)) == same_developer(name)
