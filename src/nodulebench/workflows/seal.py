@@ -87,6 +87,10 @@ def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> Se
     source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
     if is_bag(order.bundle) and (problems := manifest_problems(order.bundle)):
         raise InputError(problems)
+    if order.out.resolve().is_relative_to(order.bundle.resolve()):
+        raise InputError(
+            Problem(str(order.out), "lies in the bundle, which stays as it is.", "Choose another.")
+        )
     names = _names_in(source)
     if is_sealed(order.out):
         return _already(order, reference, source, names)
@@ -123,7 +127,8 @@ def _write_descriptions(
     """Write what describes the set: cases for a run, policy, datasheet, bag; return the gaps."""
     cases = stage / layout.RUN_CASES
     cases.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(reference.cases.select(layout.RUN_COLUMNS), cases)
+    # by name: the order of a reference may tell where nodules are
+    write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
     placed.add(stage, layout.RUN_CASES, file_digest(cases))
     stated = {}
     if order.answers is not None:

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import TEST_DATA
 from nodulebench.errors import InputError
-from nodulebench.formats.bundle import read_reference
+from nodulebench.formats.bundle import read_reference, write_reference
 from nodulebench.formats.vault import Secret
 from nodulebench.workflows.bundle_files import write_bundle
 from nodulebench.workflows.seal import SealOrder, seal_bundle
@@ -127,6 +127,21 @@ def test_a_damaged_bundle_is_not_sealed(desk: Desk) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(desk.bundle / "nodules.parquet")
     with pytest.raises(InputError, match="was changed after the bundle was written"):
         desk.seal()
+
+
+def test_a_bundle_is_not_sealed_into_itself(desk: Desk) -> None:
+    with pytest.raises(InputError, match="lies in the bundle, which stays as it is"):
+        seal_bundle(replace(desk.order(), out=desk.bundle / "sealed"))
+    assert not list(desk.bundle.glob("*seal*"))
+
+
+def test_the_order_of_cases_tells_nothing(desk: Desk) -> None:
+    reference = read_reference(desk.bundle)
+    turned = replace(reference, cases=reference.cases.reverse())
+    write_reference(turned, desk.bundle)
+    desk.seal()
+    listed = pl.read_csv(desk.sealed / "data" / "cases.csv")["case_id"].to_list()
+    assert listed == ["scan0", "scan1", "scan2", "scan3"]
 
 
 def test_another_folder_is_not_overwritten(desk: Desk) -> None:
