@@ -14,7 +14,7 @@ from nodulebench.formats.folder import staged_file
 from nodulebench.formats.manifest import MANIFEST
 from nodulebench.formats.signature import sign_bytes
 from nodulebench.formats.vault import Secret
-from nodulebench.workflows.sealed_set import read_note, stored_events
+from nodulebench.workflows.sealed_set import read_note, refuse_inside, stored_events
 from nodulebench.workflows.verify_sealed import check_log, signature_of_anchor
 
 
@@ -53,10 +53,7 @@ def write_anchor(
     Raises:
         InputError: if the log was tampered with, or no longer holds what the older anchor says.
     """
-    if path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(
-            Problem(str(path), "lies in the sealed set itself.", "Keep it with somebody else.")
-        )
+    refuse_inside(path, folder)
     events, problems = check_log(folder, None)
     bundle = file_digest(folder / MANIFEST)
     if path.exists():

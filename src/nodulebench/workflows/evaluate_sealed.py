@@ -28,10 +28,11 @@ from nodulebench.formats.vault import Secret
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import choose_protocol, write_evaluation
-from nodulebench.workflows.sealed_set import SealedSet, open_sealed
+from nodulebench.workflows.sealed_set import SealedSet, open_sealed, refuse_inside
 
 FEEDBACK = "feedback.json"
 ANCHOR = "anchor.json"
@@ -64,6 +65,8 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         InputError: if the set was changed, the person may not, the budget is spent, or the
             submission cannot be read.
     """
+    if order.out is not None:
+        refuse_inside(order.out, order.sealed)
     opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
     reuse = opened.policy.reuse
     protocol, plan = choose_protocol(
@@ -131,12 +134,22 @@ def _scored(
     opened: SealedSet, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
 ) -> tuple[dict[str, Any], Evaluation]:
     reference = opened.reference()
-    evaluation = evaluate(reference, [read_submission(order.marks, reference.cases)], protocol)
+    submission = read_submission(order.marks, reference.cases)
+    _refuse_other_cases(submission, reference)
+    evaluation = evaluate(reference, [submission], protocol)
     if plan is not None:
         from nodulebench.workflows.judge_plan import evaluated_under
 
         evaluation = evaluated_under(plan, evaluation)
     return evaluation_document(evaluation), evaluation
+
+
+def _refuse_other_cases(submission: Submission, reference: Reference) -> None:
+    """Refuse marks on another set's cases; the names of cases are no secret of a sealed set."""
+    named = submission.marks["case_id"]
+    if len(named) and not named.is_in(reference.cases["case_id"].implode()).any():
+        what = f"marks no case of this test set, but '{named[0]}' and others."
+        raise InputError(Problem(submission.name, what, "Is it for another set?"))
 
 
 def _told(document: dict[str, Any], opened: SealedSet, standing: Standing) -> dict[str, Any]:

@@ -170,6 +170,18 @@ def read_note(folder: Path) -> dict[str, Any]:
     return note
 
 
+def refuse_inside(path: Path, folder: Path) -> None:
+    """Refuse to write into a sealed set what is none of it.
+
+    Raises:
+        InputError: if the path lies in it.
+    """
+    if path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            Problem(str(path), "lies in the sealed set itself.", "Keep it somewhere else.")
+        )
+
+
 def stored_events(folder: Path) -> list[Stored]:
     """The bytes of a log's events, by number."""
     found = sorted((folder / layout.AUDIT).glob("[0-9]*.json"))

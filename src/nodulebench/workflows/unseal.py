@@ -8,7 +8,7 @@ from nodulebench.custody import layout
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.vault import Secret
-from nodulebench.workflows.sealed_set import open_sealed
+from nodulebench.workflows.sealed_set import open_sealed, refuse_inside
 
 
 def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out: Path) -> int:
@@ -19,6 +19,7 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
     """
     if not reason.strip():
         raise InputError(Problem("export", "has no reason.", "Say why in --reason; it is logged."))
+    refuse_inside(out, sealed)
     opened = open_sealed(sealed, secret, person, "export")
     names = opened.secret_names
     with staged_folder(out, is_new=True) as stage:

@@ -67,7 +67,7 @@ def verify_sealed(
     problems += found
     problems += _anchor_problems(folder, anchors, public_key)
     problems += _result_problems(folder, events)
-    problems += _stray_problems(folder)
+    problems += _stray_problems(folder, events)
     if images is not None:
         problems += image_problems(folder, images)
     vault, _ = _opened(folder, secret)
@@ -146,12 +146,14 @@ def _result_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]
             yield Problem(str(path), f"was changed: event {event.number} names another content.")
 
 
-def _stray_problems(folder: Path) -> Iterator[Problem]:
+def _stray_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]:
     """Files beside the log and the results that nobody wrote."""
-    for part, pattern in ((layout.AUDIT, "[0-9]*.json"), (layout.RESULTS, "[0-9]*.json.sealed")):
-        kept = {*(folder / part).glob(pattern), folder / layout.HEAD}
+    looks = [event.number for event in events if event.step == "look"]
+    kept = {layout.HEAD, *(layout.event_file(one.number) for one in stored_events(folder))}
+    kept |= {layout.result_file(number) for number in looks}
+    for part in (layout.AUDIT, layout.RESULTS):
         for path in sorted((folder / part).rglob("*")):
-            if path not in kept and not is_leftover(path):
+            if path.relative_to(folder).as_posix() not in kept and not is_leftover(path):
                 yield Problem(str(path), "does not belong there: it was added.")
 
 

@@ -109,6 +109,38 @@ def test_a_submission_that_cannot_be_read_costs_no_look(desk: Desk) -> None:
     assert read_audit(desk.sealed).uses == ()
 
 
+def test_marks_on_another_sets_cases_cost_no_look(desk: Desk) -> None:
+    with pytest.raises(InputError, match="other: marks no case of this test set, but 'elsewhere'"):
+        look(desk, "other.csv", "elsewhere")
+    assert steps(desk) == ["sealed", "look", "failed"]
+    assert read_audit(desk.sealed).uses == ()
+    assert look(desk, "some.csv", "elsewhere", "scan0")["looks"]["look"] == 1
+    assert look(desk, "none.csv")["looks"]["look"] == 2  # no mark at all is an answer
+
+
+def test_nothing_is_written_into_the_set_itself(desk: Desk) -> None:
+    inside = desk.sealed / "data" / "feedback"
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        look(desk, "mine.csv", "scan0", out=inside)
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        export_reference(desk.sealed, SECRET, "Ada", "new reading", inside)
+    assert steps(desk) == ["sealed"]
+
+
+def test_a_result_or_an_event_that_nobody_wrote_is_found(desk: Desk) -> None:
+    look(desk, "mine.csv", "scan0")
+    kept = desk.sealed / "results" / "00000002.json.sealed"
+    for name in ("results/00000007.json.sealed", "results/2.json.sealed", "audit/1a.json"):
+        added = desk.sealed / name
+        added.write_bytes(kept.read_bytes())
+        found = verify_sealed(desk.sealed)
+        assert [str(one) for one in found.problems] == [
+            f"{added}: does not belong there: it was added."
+        ]
+        added.unlink()
+    assert verify_sealed(desk.sealed).is_good
+
+
 def test_no_plain_reference_is_written_anywhere(desk: Desk) -> None:
     look(desk, "mine.csv", "scan0", out=desk.folder / "feedback")
     secret = (desk.bundle / "nodules.parquet").read_bytes()[4:40]
