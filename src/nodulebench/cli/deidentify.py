@@ -44,7 +44,7 @@ def command(
     from nodulebench.workflows.deidentify_files import check_folder, deidentify_folder
 
     if check:
-        problems = check_folder(folder)
+        problems = check_folder(folder, jobs=jobs)
         for problem in problems:
             click.echo(f"error: {problem}", err=True)
         click.echo(f"{folder}: {f'{len(problems)} leftover(s)' if problems else 'clean'}")

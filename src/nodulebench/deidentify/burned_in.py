@@ -6,11 +6,14 @@ several of them side by side for text. Letters with smoothed edges are known by 
 anything in the picture. Text that lies over the body is not found.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from nodulebench.deidentify.pieces import Numbers, Runs, boxes_of, pieces_of, runs_of
 
 AIR_LIMIT_HU = -300
 """What is denser is body, table or something drawn."""
@@ -55,73 +58,84 @@ def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> Burne
         slope: from stored values to HU.
         intercept: from stored values to HU.
     """
-    from scipy import ndimage
-
     air = (AIR_LIMIT_HU - intercept) / slope
-    pieces, count = ndimage.label(stored > air, structure=np.ones((3, 3)))
-    if count < 2:
+    dense = runs_of(_above(stored, air))
+    if len(dense.start) < 2:
         return None
-    boxes = ndimage.find_objects(pieces)
-    letters = [
-        box for number, box in enumerate(boxes, 1) if _is_uniform(stored, pieces, number, box)
-    ]
-    found = _line_of(letters)
+    piece = pieces_of(dense, over_corners=True)
+    boxes = boxes_of(dense, piece)
+    if len(boxes) < 2:
+        return None
+    is_letter = _are_of_letter_size(boxes)
+    is_letter &= _are_uniform(stored, dense.only(is_letter[piece]), piece[is_letter[piece]], boxes)
+    found = _line_of(boxes[is_letter])
     if found is not None:
         return found
     # smoothed letters run into each other; at half their brightness they come apart
-    body = 1 + int(np.argmax([_area(box) for box in boxes]))
-    outside = np.where(pieces == body, stored.min(), stored)
     peak = float(stored.max())
-    bright, count = ndimage.label(outside > (air + peak) / 2)
-    if count < FEWEST_LETTERS:
-        return None
-    letters = [
-        box for box in ndimage.find_objects(bright) if _is_as_bright(outside, box, air, peak)
-    ]
-    return _line_of(letters)
+    bright = runs_of(_above(stored, (air + peak) / 2))
+    height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
+    body = np.argmax(height * width)
+    bright = bright.only(piece[dense.containing(bright)] != body)
+    if len(bright.start) < FEWEST_LETTERS * LEAST_HEIGHT:
+        return None  # a letter has a run in each of its rows
+    return _line_of(_bright_letters(stored, bright, air + PEAK_SHARE * (peak - air)))
 
 
-def _is_uniform(
-    stored: npt.NDArray[Any], pieces: npt.NDArray[Any], number: int, box: tuple[slice, ...]
-) -> bool:
-    """Whether most of a small piece has the very same value."""
-    if not _is_of_letter_size(box):
-        return False
-    values = stored[box][pieces[box] == number]
-    _, counts = np.unique(values, return_counts=True)
-    return bool(len(values) >= LEAST_PIXELS and counts.max() >= UNIFORM_SHARE * len(values))
+def _above(stored: npt.NDArray[Any], limit: float) -> npt.NDArray[np.bool_]:
+    """Where a picture is above a limit; whole numbers are compared as such, which is faster."""
+    is_whole = np.issubdtype(stored.dtype, np.integer)
+    return np.asarray(stored > (math.floor(limit) if is_whole else limit))
 
 
-def _is_as_bright(
-    outside: npt.NDArray[Any], box: tuple[slice, ...], air: float, peak: float
-) -> bool:
-    """Whether a small piece is about as bright as anything in the picture."""
-    if not _is_of_letter_size(box):
-        return False
-    return bool(outside[box].max() - air >= PEAK_SHARE * (peak - air))
+def _are_uniform(
+    stored: npt.NDArray[Any], runs: Runs, piece: Numbers, boxes: Numbers
+) -> npt.NDArray[np.bool_]:
+    """For every piece, whether most of it has the very same value; those without runs have not."""
+    row, column, run = runs.pixels()
+    value, owner = stored[row, column], piece[run]
+    order = np.lexsort((value, owner))
+    value, owner = value[order], owner[order]
+    is_new = np.ones(len(value), dtype=bool)
+    is_new[1:] = (value[1:] != value[:-1]) | (owner[1:] != owner[:-1])
+    first = np.flatnonzero(is_new)
+    commonest = np.zeros(len(boxes), dtype=np.int64)
+    np.maximum.at(commonest, owner[first], np.diff(first, append=len(value)))
+    size = np.bincount(owner, minlength=len(boxes))
+    return np.asarray((size >= LEAST_PIXELS) & (commonest >= UNIFORM_SHARE * size))
 
 
-def _is_of_letter_size(box: tuple[slice, ...]) -> bool:
-    height, width = (side.stop - side.start for side in box)
-    return bool(LEAST_HEIGHT <= height <= MOST_HEIGHT and width <= 2 * MOST_HEIGHT)
+def _bright_letters(stored: npt.NDArray[Any], bright: Runs, least: float) -> Numbers:
+    """Boxes of small pieces in which something reaches a brightness."""
+    boxes = boxes_of(bright, pieces_of(bright, over_corners=False))
+    if len(boxes) < FEWEST_LETTERS:
+        return boxes[:0]
+    row, column, _ = bright.pixels()
+    outside = np.full(stored.shape, stored.min())
+    outside[row, column] = stored[row, column]
+    small = boxes[_are_of_letter_size(boxes)]
+    reached = [outside[top:bottom, left:right].max() for top, bottom, left, right in small]
+    return small[np.asarray(reached, dtype=float) >= least]
 
 
-def _area(box: tuple[slice, ...]) -> int:
-    height, width = (side.stop - side.start for side in box)
-    return int(height * width)
+def _are_of_letter_size(boxes: Numbers) -> npt.NDArray[np.bool_]:
+    height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
+    return np.asarray(
+        (height >= LEAST_HEIGHT) & (height <= MOST_HEIGHT) & (width <= 2 * MOST_HEIGHT)
+    )
 
 
-def _line_of(letters: list[tuple[slice, ...]]) -> BurnedIn | None:
+def _line_of(letters: Numbers) -> BurnedIn | None:
     """The first run of letters that stand side by side on a line."""
-    ordered = sorted(letters, key=lambda box: (box[1].start, box[0].start))
+    ordered = sorted(letters.tolist(), key=lambda box: (box[2], box[0]))
     for first in ordered:
-        height = first[0].stop - first[0].start
-        last, run = first, 1
+        top, bottom, left, last_right = first
+        run = 1
         for other in ordered:
-            gap = other[1].start - last[1].stop
-            is_level = other[0].start < first[0].stop and first[0].start < other[0].stop
-            if other is not first and is_level and -1 <= gap <= 2 * height:
-                last, run = other, run + 1
+            gap = other[2] - last_right
+            is_level = other[0] < bottom and top < other[1]
+            if other is not first and is_level and -1 <= gap <= 2 * (bottom - top):
+                last_right, run = other[3], run + 1
         if run >= FEWEST_LETTERS:
-            return BurnedIn(run, first[0].start, first[1].start)
+            return BurnedIn(run, top, left)
     return None

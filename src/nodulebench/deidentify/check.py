@@ -9,7 +9,13 @@ from contextlib import suppress
 from typing import Any
 
 from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.identity import LONG_WORD, Identity, texts_of, word_in
+from nodulebench.deidentify.identity import (
+    LONG_WORD,
+    Identity,
+    elements_within,
+    texts_of,
+    word_in,
+)
 from nodulebench.deidentify.keep import (
     CHARACTERISTICS,
     CODES,
@@ -23,32 +29,56 @@ from nodulebench.deidentify.keep import (
     TECHNICAL_TEXT,
     is_clean_description,
 )
+from nodulebench.deidentify.memory import Memory, elements_of, reading_of
 from nodulebench.deidentify.numbers import is_plain_number
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
 OWN_TEXTS = frozenset({METHOD, *(meaning for _, meaning in METHOD_CODES)})
 """What was written here says nothing of anybody, whatever the patient is called."""
+_STANDARD_UID = re.compile(r"1\.2\.840\.10008(?:\.\d+)+")
 _NEW_UID = re.compile(r"2\.25\.\d{1,39}")
 _NAMES = frozenset({"PatientName", "PatientID"})
 _METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
 _TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 _BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 _PIXELS = frozenset({"PixelData", "FloatPixelData", "DoubleFloatPixelData"})
+_ALLOWED_META = frozenset({0x00020000, 0x00020001, 0x00020002, 0x00020003}) | frozenset(
+    {0x00020010, 0x00020012, 0x00020013}
+)
+_Seen = tuple[tuple[str, ...], frozenset[str]]
+"""What is wrong with an element, and the UIDs in it that are not the standard's own."""
 
 
-def leftovers(dataset: Any, identity: Identity | None = None) -> list[str]:
+def leftovers(
+    dataset: Any, identity: Identity | None = None, memory: Memory | None = None
+) -> list[str]:
     """What could still identify, one sentence each; none: the header is clean.
 
     Args:
         dataset: a header as it was read back, with its file meta information.
         identity: what identified the patient before; its words, UIDs and dates must be gone.
+        memory: of slices before.
     """
-    found = list(_walk(dataset, "", identity))
+    memory = memory or Memory(0)
+    context = (identity.words, identity.dates) if identity else None
+    uids = identity.uids if identity else frozenset()
+    found: list[str] = []
+
+    def look(tag: int, _: Any) -> _Seen:
+        within = [one for one in elements_within(dataset, tag) if one.VR == "UI"]
+        own = {text for one in within for text in texts_of(one) if not _is_standard(text)}
+        return tuple(_look(dataset, tag, "", identity)), frozenset(own)
+
+    seen = memory.each(elements_of(dataset), look, "check", reading_of(dataset), context)
+    for tag, (sentences, own) in seen:
+        found += sentences
+        if not own.isdisjoint(uids):
+            found.append(f"{_place(tag)} holds a UID of the original")
     if str(dataset.get("PatientIdentityRemoved", "")) != "YES":
         found.append("PatientIdentityRemoved is not YES")
     meta = getattr(dataset, "file_meta", None)
     if meta is not None:
-        found += _walk_meta(meta, identity)
+        found += _look_at_meta(meta, uids, memory)
     if bytes(getattr(dataset, "preamble", None) or b"").strip(b"\0"):
         found.append("the preamble of the file is not empty")
     return found
@@ -84,29 +114,33 @@ def _encoded(word: str) -> set[bytes]:
     return found
 
 
-def _walk(dataset: Any, path: str, identity: Identity | None) -> Iterator[str]:
-    for tag in sorted(dataset.keys()):
-        where = f"{path}({int(tag) >> 16:04X},{int(tag) & 0xFFFF:04X})"
-        group = int(tag) >> 16
-        if group % 2:
-            yield f"{where} is private"
-            continue
-        if group & 0xFF00 in (0x5000, 0x6000):
-            yield f"{where} is a curve or an overlay"
-            continue
-        if int(tag) not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
-            continue
-        element = dataset[tag]
-        named = f"{where} {element.keyword}".rstrip()
-        if element.VR == "SQ":
-            if element.value and int(tag) in ACTIONS and ACTIONS[int(tag)] != "X/Z/U*":
-                yield f"{named} is a sequence that the profile removes"
-            for number, item in enumerate(element.value, start=1):
-                yield from _walk(item, f"{named} item {number} ", identity)
-        else:
-            wrong = _wrong_with(element, dataset) or _names_somebody(element, identity)
-            if wrong:
-                yield f"{named} {wrong}"
+def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Iterator[str]:
+    """What is wrong with an element, and with those of its items; UIDs of the original apart."""
+    where, group = f"{path}{_place(tag)}", tag >> 16
+    if group % 2:
+        yield f"{where} is private"
+        return
+    if group & 0xFF00 in (0x5000, 0x6000):
+        yield f"{where} is a curve or an overlay"
+        return
+    if tag not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
+        return
+    element = dataset[tag]
+    named = f"{where} {element.keyword}".rstrip()
+    if element.VR == "SQ":
+        if element.value and tag in ACTIONS and ACTIONS[tag] != "X/Z/U*":
+            yield f"{named} is a sequence that the profile removes"
+        for number, item in enumerate(element.value, start=1):
+            for inner in sorted(item.keys()):
+                yield from _look(item, int(inner), f"{named} item {number} ", identity)
+    else:
+        wrong = _wrong_with(element, dataset) or _names_somebody(element, identity)
+        if wrong:
+            yield f"{named} {wrong}"
+
+
+def _place(tag: int) -> str:
+    return f"({tag >> 16:04X},{tag & 0xFFFF:04X})"
 
 
 def _is_known(tag: Any) -> bool:
@@ -122,7 +156,7 @@ def _wrong_with(element: Any, dataset: Any) -> str:
     if not keyword:
         return "is unknown to the standard"
     if kind == "UI":
-        known = all(text.startswith("1.2.840.10008.") or _NEW_UID.fullmatch(text) for text in texts)
+        known = all(_is_standard(text) or _NEW_UID.fullmatch(text) for text in texts)
         return "" if known else "is a UID of its maker"
     if keyword in _NAMES:
         return "" if all(PSEUDONYM.fullmatch(text) for text in texts) else "is no pseudonym"
@@ -150,8 +184,6 @@ def _names_somebody(element: Any, identity: Identity | None) -> str:
     if identity is None:
         return ""
     texts = texts_of(element)
-    if element.VR == "UI":
-        return "is the UID of the original" if identity_uid(texts, identity) else ""
     if element.VR in ("DA", "DT"):
         is_same = any((element.keyword, text[:8]) in identity.dates for text in texts)
         return "holds the date of the original" if is_same else ""
@@ -161,15 +193,16 @@ def _names_somebody(element: Any, identity: Identity | None) -> str:
     return ""
 
 
-def identity_uid(texts: list[str], identity: Identity) -> bool:
-    """Whether one of these UIDs stood in the original and is not the standard's own."""
-    return any(text in identity.uids and not text.startswith("1.2.840.10008.") for text in texts)
+def _is_standard(uid: str) -> bool:
+    return _STANDARD_UID.fullmatch(uid) is not None
 
 
-def _walk_meta(meta: Any, identity: Identity | None) -> Iterator[str]:
-    allowed = {0x00020000, 0x00020001, 0x00020002, 0x00020003, 0x00020010, 0x00020012, 0x00020013}
-    for element in meta:
-        if int(element.tag) not in allowed:
-            yield f"file meta information holds {element.keyword or element.tag}"
-        elif identity is not None and identity_uid(texts_of(element), identity):
-            yield f"file meta information {element.keyword} is the UID of the original"
+def _look_at_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[str]:
+    def look(tag: int, _: Any) -> list[str]:
+        return texts_of(meta[tag])
+
+    for tag, texts in memory.each(elements_of(meta), look, "file meta information"):
+        if tag not in _ALLOWED_META:
+            yield f"file meta information holds {meta[tag].keyword or meta[tag].tag}"
+        elif any(text in uids and not _is_standard(text) for text in texts):
+            yield f"file meta information {meta[tag].keyword} is the UID of the original"

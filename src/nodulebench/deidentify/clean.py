@@ -1,8 +1,10 @@
-"""A slice's header + pseudonyms -> the same header without identities, after PS3.15 table E.1-1."""
+"""A slice's header + pseudonyms -> its elements without identities, after PS3.15 table E.1-1."""
 
+from functools import lru_cache
 from typing import Any
 
 from nodulebench.deidentify.actions import ACTIONS
+from nodulebench.deidentify.encode import encoded, encoding_of
 from nodulebench.deidentify.identity import Identity, texts_of, word_in
 from nodulebench.deidentify.keep import (
     CHARACTERISTICS,
@@ -18,6 +20,7 @@ from nodulebench.deidentify.keep import (
     capped_age,
     clean_description,
 )
+from nodulebench.deidentify.memory import Memory, reading_of
 from nodulebench.deidentify.numbers import is_plain_number
 from nodulebench.deidentify.pseudonyms import (
     Pseudonyms,
@@ -31,27 +34,67 @@ BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 PIXELS = frozenset({"PixelData", "FloatPixelData", "DoubleFloatPixelData"})
 
 
-def clean_dataset(dataset: Any, identity: Identity, pseudonyms: Pseudonyms) -> None:
-    """Remove, empty or replace everything that identifies, in place."""
-    _Cleaner(identity, pseudonyms, str(dataset.get("SOPClassUID", ""))).clean(dataset)
-    name = pseudonyms.patient(identity.patient)
-    dataset.PatientID = name
-    dataset.PatientName = name
-    dataset.PatientIdentityRemoved = "YES"
-    dataset.DeidentificationMethod = METHOD
-    dataset.LongitudinalTemporalInformationModified = "MODIFIED"
-    dataset.DeidentificationMethodCodeSequence = _method_codes()
+def cleaned_elements(
+    dataset: Any,
+    elements: list[tuple[int, Any]],
+    identity: Identity,
+    pseudonyms: Pseudonyms,
+    memory: Memory,
+) -> dict[int, bytes]:
+    """What stays of a header and what is added to it, by tag, each as it stands in a file.
+
+    Args:
+        dataset: of one slice; its elements are changed.
+        elements: of the same, as they were read, without the pixels.
+        identity: whom the header tells of.
+        pseudonyms: what stands in the place of identities.
+        memory: of slices before.
+    """
+    encoding = encoding_of(dataset)
+    characters = dataset.get("SpecificCharacterSet")
+    sop_class = str(dataset.get("SOPClassUID", ""))
+    cleaner = _Cleaner(identity, pseudonyms, sop_class)
+
+    def clean(tag: int, element: Any) -> bytes:
+        kept = cleaner.cleaned(dataset, tag, element)
+        if kept is None:
+            return b""
+        if kept.is_raw and dataset.original_encoding != encoding:
+            kept = dataset[tag]
+        return encoded(kept, encoding, characters)
+
+    whole = memory.each(
+        elements,
+        clean,
+        "clean",
+        reading_of(dataset),
+        encoding,
+        sop_class,
+        pseudonyms,
+        identity.patient,
+        identity.words,
+    )
+    kept = {tag: part for tag, part in whole if part}
+    return kept | _added(pseudonyms.patient(identity.patient), encoding)
 
 
-def _method_codes() -> list[Any]:
+@lru_cache(maxsize=16)
+def _added(name: str, encoding: tuple[bool, bool]) -> dict[int, bytes]:
+    """What a header without identities says of itself and, under a pseudonym, of the patient."""
     from pydicom.dataset import Dataset
 
+    added = Dataset()
+    added.PatientID = added.PatientName = name
+    added.PatientIdentityRemoved = "YES"
+    added.DeidentificationMethod = METHOD
+    added.LongitudinalTemporalInformationModified = "MODIFIED"
     items = []
     for value, meaning in METHOD_CODES:
         item = Dataset()
         item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "DCM", meaning
         items.append(item)
-    return items
+    added.DeidentificationMethodCodeSequence = items
+    return {int(element.tag): encoded(element, encoding) for element in added}
 
 
 class _Cleaner:
@@ -63,16 +106,20 @@ class _Cleaner:
         self.sop_class = sop_class
         self.days = pseudonyms.days(identity.patient)
 
-    def clean(self, dataset: Any) -> None:
-        for tag in list(dataset.keys()):
-            if _is_removed_group(tag):
-                del dataset[tag]
-                continue
-            if tag not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
-                continue
-            element = dataset[tag]
-            if not self._stays(dataset, element):
-                del dataset[tag]
+    def cleaned(self, dataset: Any, tag: int, read: Any) -> Any | None:
+        """An element without identities; None: it goes.
+
+        Args:
+            dataset: that it stands in.
+            tag: of the element.
+            read: the element as it was read; plain numbers are given back like that.
+        """
+        if _is_removed_group(tag):
+            return None
+        if tag not in ACTIONS and is_plain_number(read) and _is_known(tag):
+            return read
+        element = dataset[tag]
+        return element if self._stays(dataset, element) else None
 
     def _stays(self, dataset: Any, element: Any) -> bool:
         """Change an element as is right; whether it stays at all."""
@@ -151,7 +198,9 @@ class _Cleaner:
 
     def _keep_items(self, element: Any) -> bool:
         for item in element.value:
-            self.clean(item)
+            for tag in list(item.keys()):
+                if self.cleaned(item, int(tag), item.get_item(tag)) is None:
+                    del item[tag]
         kept = [item for item in element.value if len(item)]
         element.value = kept
         return bool(kept)
@@ -177,7 +226,7 @@ def _is_known(tag: Any) -> bool:
     return bool(dictionary_has_tag(tag))
 
 
-def _is_removed_group(tag: Any) -> bool:
+def _is_removed_group(tag: int) -> bool:
     """Private attributes, curves, overlays, and group lengths."""
-    group = int(tag) >> 16
-    return bool(group % 2) or group & 0xFF00 in (0x5000, 0x6000) or int(tag) & 0xFFFF == 0
+    group = tag >> 16
+    return bool(group % 2) or group & 0xFF00 in (0x5000, 0x6000) or tag & 0xFFFF == 0

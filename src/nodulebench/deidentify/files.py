@@ -7,10 +7,11 @@ from typing import Any
 
 from nodulebench.deidentify.burned_in import find_text, header_says_so
 from nodulebench.deidentify.check import leftovers, words_in
-from nodulebench.deidentify.clean import clean_dataset
+from nodulebench.deidentify.clean import cleaned_elements
+from nodulebench.deidentify.encode import PIXEL_DATA, encoding_of, file_of, picture_of
 from nodulebench.deidentify.identity import Identity, identity_of
+from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
-from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
 from nodulebench.formats.folder import staged_file
 from nodulebench.formats.optional_package import optional_package
 
@@ -43,22 +44,37 @@ class Outcome:
 
 
 def deidentify_file(
-    path: Path, out: Path, pseudonyms: Pseudonyms, *, has_pixel_check: bool = True
+    path: Path,
+    out: Path,
+    pseudonyms: Pseudonyms,
+    *,
+    has_pixel_check: bool = True,
+    memory: Memory | None = None,
 ) -> Outcome:
-    """Write a slice without identities below ``out``, if it can be shown that none are left."""
+    """Write a slice without identities below ``out``, if it can be shown that none are left.
+
+    Args:
+        path: of the original.
+        out: where the slice goes, by patient and series.
+        pseudonyms: what stands in the place of identities.
+        has_pixel_check: whether text is searched for in the picture.
+        memory: of slices before; what is written is the same without.
+    """
     pydicom = optional_package("pydicom", "images", "DICOM")
-    source = str(path)
+    source, memory = str(path), memory or Memory(0)
     try:
         dataset = pydicom.dcmread(path)
+        elements = elements_of(dataset)
         size = path.stat().st_size
         refused = _refusal(dataset) or (_text_in(dataset) if has_pixel_check else "")
         if refused:
             return Outcome(source, refused=refused, bytes_read=size)
-        identity = identity_of(dataset)
+        identity = identity_of(dataset, elements, memory)
         study = str(dataset.get("StudyInstanceUID", ""))
         series = str(dataset.get("SeriesInstanceUID", ""))
-        content = _cleaned(dataset, identity, pseudonyms)
-        problems = _problems(content, identity)
+        instance = pseudonyms.uid(str(dataset.SOPInstanceUID))
+        header, picture = _cleaned(dataset, elements, identity, pseudonyms, memory)
+        problems = _problems(header, identity, memory)
     except (pydicom.errors.InvalidDicomError, EOFError):
         return Outcome(source, refused="is no DICOM file")
     except Exception as error:  # a damaged header may break any part of the parser
@@ -68,10 +84,9 @@ def deidentify_file(
         return Outcome(source, refused="; ".join(problems), bytes_read=size)
     name = pseudonyms.patient(identity.patient)
     new_series = pseudonyms.uid(series)
-    instance = str(dataset.SOPInstanceUID)
     written = f"{name}/{new_series}/{instance}.dcm"
-    with staged_file(out / written) as stage:
-        stage.write_bytes(content)
+    with staged_file(out / written) as stage, stage.open("wb") as file:
+        file.writelines([header, *picture])
     return Outcome(
         source,
         written,
@@ -85,12 +100,12 @@ def deidentify_file(
     )
 
 
-def check_file(path: Path) -> list[str]:
+def check_file(path: Path, memory: Memory | None = None) -> list[str]:
     """What in a file could still identify, without knowing what stood there before."""
     pydicom = optional_package("pydicom", "images", "DICOM")
     try:
         dataset = pydicom.dcmread(path, stop_before_pixels=True)
-        return leftovers(dataset)
+        return leftovers(dataset, memory=memory)
     except Exception as error:  # as above
         told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
         return [f"cannot be read ({told})"]
@@ -122,26 +137,31 @@ def _text_in(dataset: Any) -> str:
     return ""
 
 
-def _cleaned(dataset: Any, identity: Identity, pseudonyms: Pseudonyms) -> bytes:
-    pydicom = optional_package("pydicom", "images", "DICOM")
-    clean_dataset(dataset, identity, pseudonyms)
+def _cleaned(
+    dataset: Any,
+    elements: list[tuple[int, Any]],
+    identity: Identity,
+    pseudonyms: Pseudonyms,
+    memory: Memory,
+) -> tuple[bytes, list[bytes]]:
+    """The bytes of a file without identities, and of its picture."""
+    sop_class, instance = str(dataset.SOPClassUID), pseudonyms.uid(str(dataset.SOPInstanceUID))
     syntax = dataset.file_meta.TransferSyntaxUID
-    meta = pydicom.dataset.FileMetaDataset()
-    meta.MediaStorageSOPClassUID = dataset.SOPClassUID
-    meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
-    meta.TransferSyntaxUID = syntax
-    meta.ImplementationClassUID = IMPLEMENTATION_UID
-    meta.ImplementationVersionName = "NODULEBENCH"
-    dataset.file_meta = meta
-    dataset.preamble = b"\0" * 128
-    target = BytesIO()
-    dataset.save_as(target, enforce_file_format=True)
-    return target.getvalue()
+    others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
+    kept = cleaned_elements(dataset, others, identity, pseudonyms, memory)
+    pixels = dict(elements).get(PIXEL_DATA)
+    picture = []
+    if pixels is not None:
+        has_own_rules = syntax.is_private and not syntax.is_transfer_syntax
+        is_encapsulated = (
+            pixels.length == UNDEFINED_LENGTH if has_own_rules else syntax.is_encapsulated
+        )
+        picture = picture_of(pixels, encoding_of(dataset), is_encapsulated=is_encapsulated)
+    return file_of(kept, picture, sop_class, instance, str(syntax))
 
 
-def _problems(content: bytes, identity: Identity) -> list[str]:
+def _problems(header: bytes, identity: Identity, memory: Memory) -> list[str]:
     """What is left in a file as it would be written, read back from its bytes."""
     pydicom = optional_package("pydicom", "images", "DICOM")
-    file = BytesIO(content)
-    header = pydicom.dcmread(file, stop_before_pixels=True)
-    return [*leftovers(header, identity), *words_in(content[: file.tell()], identity)]
+    dataset = pydicom.dcmread(BytesIO(header))
+    return [*leftovers(dataset, identity, memory), *words_in(header, identity)]

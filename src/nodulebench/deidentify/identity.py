@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from nodulebench.deidentify.memory import Memory, elements_of, reading_of
 from nodulebench.deidentify.numbers import is_plain_number
 
 NAMING = frozenset(
@@ -56,15 +57,53 @@ class Identity:
     """Attribute and date."""
 
 
-def identity_of(dataset: Any) -> Identity:
-    """What identifies somebody in a header, sequences included."""
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one element tells of somebody."""
+
+    words: frozenset[str] = frozenset()
+    uids: frozenset[str] = frozenset()
+    dates: frozenset[tuple[str, str]] = frozenset()
+
+
+_NOTHING = _Told()
+
+
+def identity_of(
+    dataset: Any, elements: list[tuple[int, Any]] | None = None, memory: Memory | None = None
+) -> Identity:
+    """What identifies somebody in a header, sequences included.
+
+    Args:
+        dataset: of one slice.
+        elements: of the same, as they were read; what has been converted since is remembered too.
+        memory: of slices before.
+    """
     number = str(dataset.get("PatientID", "") or "").strip()
     issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
     study = str(dataset.get("StudyInstanceUID", "") or "")
+
+    def look(tag: int, _: Any) -> _Told:
+        return _told_by(dataset, tag)
+
+    found = (memory or Memory(0)).each(
+        elements or elements_of(dataset), look, "told", reading_of(dataset)
+    )
+    told = [one for _, one in found if one is not _NOTHING]
+    return Identity(
+        f"{number}\n{issuer}" if number else f"study {study}",
+        frozenset().union(*[one.words for one in told]),
+        frozenset().union(*[one.uids for one in told]),
+        frozenset().union(*[one.dates for one in told]),
+    )
+
+
+def _told_by(dataset: Any, tag: int) -> _Told:
+    """What an element tells of somebody, with the items of a sequence."""
     words: set[str] = set()
     uids: set[str] = set()
     dates: set[tuple[str, str]] = set()
-    for element in all_elements(dataset):
+    for element in elements_within(dataset, tag):
         for text in texts_of(element):
             if element.VR == "PN" or element.keyword in NAMING:
                 words.update(_words(text))
@@ -72,24 +111,21 @@ def identity_of(dataset: Any) -> Identity:
                 uids.add(text)
             if element.VR in ("DA", "DT") and len(text) >= 8:
                 dates.add((element.keyword, text[:8]))
-    return Identity(
-        f"{number}\n{issuer}" if number else f"study {study}",
-        frozenset(words),
-        frozenset(uids),
-        frozenset(dates),
-    )
+    if not (words or uids or dates):
+        return _NOTHING
+    return _Told(frozenset(words), frozenset(uids), frozenset(dates))
 
 
-def all_elements(dataset: Any) -> Iterator[Any]:
-    """Every element that is no number, of a dataset and of the items of its sequences."""
-    for tag in sorted(dataset.keys()):
-        if is_plain_number(dataset.get_item(tag)):
-            continue
-        element = dataset[tag]
-        yield element
-        if element.VR == "SQ":
-            for item in element.value:
-                yield from all_elements(item)
+def elements_within(dataset: Any, tag: int) -> Iterator[Any]:
+    """An element that is no number, and those of its items if it is a sequence."""
+    if is_plain_number(dataset.get_item(tag)):
+        return
+    element = dataset[tag]
+    yield element
+    if element.VR == "SQ":
+        for item in element.value:
+            for inner in sorted(item.keys()):
+                yield from elements_within(item, inner)
 
 
 def texts_of(element: Any) -> list[str]:

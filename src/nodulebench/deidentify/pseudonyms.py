@@ -11,7 +11,7 @@ from datetime import date, timedelta
 
 MOST_DAYS = 3650
 """Dates go back by 1 to this many days, the same for everything of one patient."""
-STANDARD_ROOT = "1.2.840.10008."
+STANDARD_UID = re.compile(r"1\.2\.840\.10008(?:\.\d+)+")
 """UIDs that the standard itself gives: classes, transfer syntaxes, templates."""
 
 _DATE = re.compile(r"\d{8}")
@@ -28,7 +28,7 @@ class Pseudonyms:
 
     def uid(self, original: str) -> str:
         """The UID that stands for another; those of the standard itself stay."""
-        if original.startswith(STANDARD_ROOT) or not original:
+        if STANDARD_UID.fullmatch(original) or not original:
             return original
         number = bytearray(self._digest("uid", original)[:16])
         # DICOM PS3.5 B.2: 2.25. and a UUID as one decimal number; bits set as for a random UUID

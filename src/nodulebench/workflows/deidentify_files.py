@@ -5,22 +5,25 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
+from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.json_text import read_json
 from nodulebench.formats.once import replace_whole
 from nodulebench.formats.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.workflows.worker_pool import Lost, work
 
+Result = TypeVar("Result")
 SCHEMA = "nodulebench/key-table@1"
 _TABLE = "key table"
+_PRELOADED = ("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph")
+"""What every process needs, loaded once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +96,44 @@ def deidentify_folder(
         _write_table(key_table, header, vault, rows)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     pseudonyms = Pseudonyms(vault.key_for("pseudonyms"), prefix)
-    work = partial(deidentify_file, out=out, pseudonyms=pseudonyms, has_pixel_check=has_pixel_check)
-    outcomes = []
-    for number, outcome in enumerate(_outcomes(work, paths, jobs), start=1):
-        outcomes.append(outcome)
-        progress(number, len(paths))
+    clean = partial(
+        deidentify_file,
+        out=out,
+        pseudonyms=pseudonyms,
+        has_pixel_check=has_pixel_check,
+        memory=Memory(),
+    )
+    found = {}
+    for number, outcome in _each(clean, paths, jobs):
+        if isinstance(outcome, Lost):
+            outcome = Outcome(str(paths[number]), refused=f"cannot be read ({outcome.why})")
+        found[number] = outcome
+        progress(len(found), len(paths))
+    outcomes = [found[number] for number in range(len(paths))]
     _write_table(key_table, header, vault, _merged(rows, outcomes))
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started)
 
 
-def check_folder(folder: Path) -> list[Problem]:
-    """What below a folder could still identify somebody; every file has to be a DICOM file."""
+def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
+    """What below a folder could still identify somebody; every file has to be a DICOM file.
+
+    Args:
+        folder: looked through with its subfolders.
+        jobs: processes.
+    """
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is no folder."))
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [Problem(str(path), f"{what}.") for path in paths for what in check_file(path)]
+    check = partial(check_file, memory=Memory())
+    found = {
+        number: [f"cannot be read ({told.why})"] if isinstance(told, Lost) else told
+        for number, told in _each(check, paths, jobs)
+    }
+    return [
+        Problem(str(path), f"{what}.")
+        for number, path in enumerate(paths)
+        for what in found[number]
+    ]
 
 
 def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:
@@ -121,15 +147,13 @@ def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:
     return _open_table(path, secret)[2]
 
 
-def _outcomes(
-    work: Callable[[Path], Outcome], paths: Sequence[Path], jobs: int
-) -> Iterator[Outcome]:
-    if jobs == 1:
-        yield from map(work, paths)
-        return
-    # spawned, since a fork would inherit threads that it does not have
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, paths, chunksize=8)
+def _each(
+    function: Callable[[Path], Result], paths: Sequence[Path], jobs: int
+) -> Iterator[tuple[int, Result | Lost]]:
+    """What a function says of every file, with the file's number, as the answers come."""
+    if jobs == 1 or len(paths) < 2:
+        return enumerate(map(function, paths))
+    return work(function, paths, processes=min(jobs, len(paths)), preload=_PRELOADED)
 
 
 def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:

@@ -1,0 +1,113 @@
+"""Elements without identities -> the bytes of a DICOM file (PS3.10)."""
+
+import struct
+import zlib
+from typing import Any
+
+from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
+
+IMPLEMENTATION_NAME = "NODULEBENCH"
+_DEFLATED = "1.2.840.10008.1.2.1.99"
+PIXEL_DATA = 0x7FE00010
+_UNDEFINED = 0xFFFFFFFF
+_ITEM = b"\xfe\xff\x00\xe0"
+_END_OF_ITEMS = b"\xfe\xff\xdd\xe0\0\0\0\0"
+
+
+def encoding_of(dataset: Any) -> tuple[bool, bool]:
+    """Whether the elements of a file are written without their kinds, and little end first.
+
+    Raises:
+        ValueError: if the file names no transfer syntax.
+    """
+    syntax = dataset.file_meta.TransferSyntaxUID
+    if syntax.is_private and not syntax.is_transfer_syntax:
+        implicit, little = dataset.original_encoding
+        return bool(implicit), bool(little)
+    return syntax.is_implicit_VR, syntax.is_little_endian
+
+
+def encoded(element: Any, encoding: tuple[bool, bool], characters: Any = None) -> bytes:
+    """An element as it stands in a file.
+
+    Args:
+        element: converted, or as it was read in the same encoding.
+        encoding: as ``encoding_of`` gives it.
+        characters: the character set of the file.
+    """
+    from pydicom.filebase import DicomBytesIO
+    from pydicom.filewriter import write_data_element
+
+    target = DicomBytesIO()
+    target.is_implicit_VR, target.is_little_endian = encoding
+    write_data_element(target, element, characters)
+    return target.getvalue()
+
+
+def picture_of(element: Any, encoding: tuple[bool, bool], *, is_encapsulated: bool) -> list[bytes]:
+    """The pixels of a slice as they stand in a file, in pieces: large, and the same as before.
+
+    Args:
+        element: Pixel Data as it was read.
+        encoding: as ``encoding_of`` gives it.
+        is_encapsulated: whether the pixels are compressed, each frame in its own item.
+
+    Raises:
+        ValueError: if it is no picture.
+    """
+    from pydicom.dataelem import DataElement
+
+    kind, value = element.VR or "OW", element.value or b""
+    if kind not in ("OB", "OW"):
+        raise ValueError("the pixels are no bytes")
+    if is_encapsulated and not value.startswith(_ITEM):
+        raise ValueError("the pixels are not compressed as the transfer syntax says")
+    tail = _END_OF_ITEMS if is_encapsulated else bytes(len(value) % 2)
+    length = _UNDEFINED if is_encapsulated else len(value) + len(tail)
+    head = encoded(DataElement(PIXEL_DATA, kind, b""), encoding)[:-4]
+    return [head + struct.pack("<L" if encoding[1] else ">L", length), value, tail]
+
+
+def file_of(
+    elements: dict[int, bytes], picture: list[bytes], sop_class: str, instance: str, syntax: str
+) -> tuple[bytes, list[bytes]]:
+    """A whole file, in its order: all that is not its picture, and the picture.
+
+    Args:
+        elements: each as it stands in a file, by its tag.
+        picture: pieces of the element with the pixels, which is the last.
+        sop_class: UID of the class of the object.
+        instance: UID of the object.
+        syntax: UID of the transfer syntax that the elements are written in.
+
+    Raises:
+        ValueError: if an element is none that may stand before the picture of a file.
+    """
+    if any(not 0x00080000 <= tag < PIXEL_DATA for tag in elements):
+        raise ValueError("an element stands where none may be")
+    body = b"".join([elements[tag] for tag in sorted(elements)])
+    if syntax == _DEFLATED:
+        deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+        body = deflate.compress(b"".join([body, *picture])) + deflate.flush()
+        body, picture = body + bytes(len(body) % 2), []
+    meta = b"".join(
+        [
+            _meta_element(0x01, "OB", b"\0\1"),
+            _meta_element(0x02, "UI", sop_class.encode("ascii")),
+            _meta_element(0x03, "UI", instance.encode("ascii")),
+            _meta_element(0x10, "UI", syntax.encode("ascii")),
+            _meta_element(0x12, "UI", IMPLEMENTATION_UID.encode("ascii")),
+            _meta_element(0x13, "SH", IMPLEMENTATION_NAME.encode("ascii")),
+        ]
+    )
+    length = _meta_element(0x00, "UL", struct.pack("<L", len(meta)))
+    return b"".join([bytes(128), b"DICM", length, meta, body]), picture
+
+
+def _meta_element(number: int, kind: str, value: bytes) -> bytes:
+    """An element of group 0002: explicit, little end first, of even length (PS3.5 6.2 and 7.1)."""
+    if len(value) % 2:
+        value += b"\0" if kind == "UI" else b" "
+    head = struct.pack("<HH2s", 2, number, kind.encode("ascii"))
+    size = struct.pack("<xxL" if kind == "OB" else "<H", len(value))
+    return head + size + value

@@ -1,0 +1,59 @@
+"""Whatever slices come in whatever order, what is written is the same with memory and without."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pydicom = pytest.importorskip("pydicom")
+
+from identified_slice import identified_slice, write_slice  # noqa: E402
+from nodulebench.deidentify.files import deidentify_file  # noqa: E402
+from nodulebench.deidentify.memory import Memory  # noqa: E402
+from nodulebench.deidentify.pseudonyms import Pseudonyms  # noqa: E402
+
+WORDS = ("Siemens", "Quentin", "Long", "小明", "B30f", "Sensation", "")
+CHANGES = st.fixed_dictionaries(
+    {
+        "PatientID": st.sampled_from(["A-1234", "B-5678", ""]),
+        "PatientName": st.sampled_from(["Siemens^Ann", "Long^Bo", "Wang=小明", ""]),
+        "StudyDate": st.sampled_from(["20210317", "20210318", "", "2021"]),
+        "PatientAge": st.sampled_from(["093Y", "063Y", "3"]),
+    },
+    optional={
+        "SpecificCharacterSet": st.sampled_from(["ISO_IR 192", "GB18030"]),
+        "ConvolutionKernel": st.sampled_from(WORDS),
+        "ManufacturerModelName": st.sampled_from(WORDS),
+        "SeriesDescription": st.sampled_from(["CHEST LONG", "Lung 1.5 mm Quentin"]),
+        "CodingSchemeDesignator": st.sampled_from(["DCM", "99MERCYFIELD"]),
+        "CodeMeaning": st.just("Localizer"),
+        "PixelRepresentation": st.sampled_from([0, 1]),
+        "SmallestImagePixelValue": st.sampled_from([0, 7]),
+        "ImagePositionPatient": st.sampled_from([["0", "0", "1"], ["0", "0", "2"]]),
+    },
+)
+SYNTAXES = ("1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.1.99")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(CHANGES, st.sampled_from(SYNTAXES)), min_size=2, max_size=5))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_memory_changes_no_byte(slices: list[tuple[dict[str, object], str]]) -> None:
+    memory = Memory()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for number, (changes, syntax) in enumerate(slices):
+            data = identified_slice(number)
+            data.file_meta.TransferSyntaxUID = pydicom.uid.UID(syntax)
+            for keyword, value in changes.items():
+                setattr(data, keyword, value)
+            path = write_slice(data, folder / "in" / f"{number}.dcm")
+            told = []
+            for known in (memory, None):
+                out = folder / ("with" if known else "without")
+                outcome = deidentify_file(path, out, Pseudonyms(bytes(32)), memory=known)
+                content = (out / outcome.written).read_bytes() if outcome.written else b""
+                told.append((outcome, content))
+            assert told[0] == told[1]

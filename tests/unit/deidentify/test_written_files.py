@@ -1,0 +1,138 @@
+"""What is written without pydicom is what pydicom would write, and valid DICOM."""
+
+import subprocess
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pydicom
+import pytest
+from pydicom.dataset import Dataset
+from pydicom.encaps import encapsulate
+from pydicom.uid import UID
+
+from dicom_builder import needs
+from identified_slice import identified_slice, write_slice
+from nodulebench.deidentify.encode import file_of
+from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
+from nodulebench.deidentify.memory import Memory
+from nodulebench.deidentify.pseudonyms import Pseudonyms
+from nodulebench.formats.dicom_series import write_volume
+from nodulebench.model.volume import make_volume
+from nodulebench.phantom.scanner import Scanner
+from nodulebench.phantom.vendors import VENDORS, series_header
+
+KEYED = Pseudonyms(bytes(range(32)))
+SYNTAXES = {
+    "implicit": "1.2.840.10008.1.2",
+    "explicit": "1.2.840.10008.1.2.1",
+    "deflated": "1.2.840.10008.1.2.1.99",
+    "big end first": "1.2.840.10008.1.2.2",
+}
+
+
+def written(tmp_path: Path, data: Dataset, *, has_pixel_check: bool = True) -> Path:
+    path = write_slice(data, tmp_path / "in.dcm")
+    return place_of(
+        tmp_path, deidentify_file(path, tmp_path / "out", KEYED, has_pixel_check=has_pixel_check)
+    )
+
+
+def place_of(tmp_path: Path, outcome: Outcome) -> Path:
+    assert outcome.refused == ""
+    return tmp_path / "out" / outcome.written
+
+
+def by_pydicom(path: Path) -> bytes:
+    """What pydicom writes after it has read and converted every element of a file."""
+    data = pydicom.dcmread(path)
+    assert len(list(data.iterall())) > 20
+    target = BytesIO()
+    pydicom.dcmwrite(target, data, enforce_file_format=True)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
+def test_a_file_is_what_pydicom_would_write(tmp_path: Path, syntax: str) -> None:
+    data = identified_slice()
+    data.file_meta.TransferSyntaxUID = UID(syntax)
+    data.SmallestImagePixelValue = 7
+    path = written(tmp_path, data)
+    assert path.read_bytes() == by_pydicom(path)
+    assert check_file(path) == []
+    made = pydicom.dcmread(path)
+    assert made.file_meta.TransferSyntaxUID == syntax
+    assert made.PixelData == data.PixelData
+    assert made.SmallestImagePixelValue == 7
+
+
+def test_compressed_pictures_stay_as_they_are(tmp_path: Path) -> None:
+    data = identified_slice()
+    data.file_meta.TransferSyntaxUID = UID("1.2.840.10008.1.2.4.90")
+    data.PixelData = encapsulate([b"not decoded here"])
+    data["PixelData"].VR = "OB"
+    path = written(tmp_path, data, has_pixel_check=False)
+    assert path.read_bytes() == by_pydicom(path)
+    assert pydicom.dcmread(path).PixelData == data.PixelData
+
+
+def test_a_picture_of_odd_length_is_filled_up(tmp_path: Path) -> None:
+    data = identified_slice()
+    data.Rows = data.Columns = 3
+    data.BitsAllocated = data.BitsStored = 8
+    data.HighBit = 7
+    data.PixelData = bytes(range(10))
+    data["PixelData"].VR = "OB"
+    del data[0xFFFCFFFC]  # else the picture is not the last
+    source = write_slice(data, tmp_path / "odd.dcm")
+    content = source.read_bytes()
+    length = content.rindex(b"OB\0\0") + 4
+    source.write_bytes(content[:length] + b"\x09\0\0\0" + content[length + 4 : -1])
+    outcome = deidentify_file(source, tmp_path / "out", KEYED, has_pixel_check=False)
+    assert pydicom.dcmread(place_of(tmp_path, outcome)).PixelData == bytes(range(9)) + b"\0"
+
+
+def test_pixels_that_are_not_what_the_syntax_says_are_refused(tmp_path: Path) -> None:
+    data = identified_slice()
+    content = bytearray(write_slice(data, tmp_path / "in.dcm").read_bytes())
+    plain, other = b"1.2.840.10008.1.2.1\0", b"1.2.840.10008.1.2.4.90"
+    place = content.index(plain)
+    content[place - 2 : place + len(plain)] = b"\x16\0" + other
+    (tmp_path / "in.dcm").write_bytes(bytes(content))
+    outcome = deidentify_file(tmp_path / "in.dcm", tmp_path / "out", KEYED, has_pixel_check=False)
+    assert "the pixels are not compressed as the transfer syntax says" in outcome.refused
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("tag", [0x00000002, 0x00020010, 0x7FE00010, 0xFFFCFFFC])
+def test_nothing_is_written_where_it_would_not_be_checked(tag: int) -> None:
+    with pytest.raises(ValueError, match="an element stands where none may be"):
+        file_of({tag: b""}, [], "1.2", "1.3", "1.2.840.10008.1.2.1")
+
+
+@needs("dciodvfy")
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("is_enhanced", [False, True], ids=["classic", "enhanced"])
+def test_dciodvfy_finds_nothing_wrong(tmp_path: Path, vendor: object, is_enhanced: bool) -> None:
+    header = series_header(
+        vendor,  # type: ignore[arg-type]
+        Scanner(2.5, 2.3, 0.6, kernel="standard", exposure_mas=37.0),
+        case_id="phantom-0001",
+        patient_id="P0001",
+        seed=1,
+        is_female=True,
+        age=63,
+        study_date="20240111",
+        is_enhanced=is_enhanced,
+    )
+    hu = np.random.default_rng(3).integers(-1024, 3072, (4, 8, 6)).astype(np.int16)
+    write_volume(make_volume(hu, spacing_mm=(0.6, 0.6, 2.3)), tmp_path / "in", header)
+    memory = Memory()
+    for path in sorted((tmp_path / "in").iterdir()):
+        outcome = deidentify_file(path, tmp_path / "out", KEYED, memory=memory)
+        place = place_of(tmp_path, outcome)
+        checked = subprocess.run(
+            ["dciodvfy", "-new", str(place)], capture_output=True, text=True, check=False
+        )
+        assert "CTImage" in checked.stderr
+        assert "Error" not in checked.stderr, checked.stderr
