@@ -20,7 +20,7 @@ from nodulebench.workflows.curate import Curation
 STEPS = {
     "kind": "CT scans",
     "pixels": "readable",
-    "grid": "on one grid",
+    "grid": "of one patient, on one grid",
     "orientation": "axial, not tilted",
     "places": "without gaps or repeats",
     "resolution": "fine enough",

@@ -81,6 +81,18 @@ HEADER_DEFECTS = [
         even_series(pixels={"bits_allocated": 8}),
         "8 bits per pixel cannot hold Hounsfield units",
     ),
+    (
+        "secondary_capture",
+        even_series(image_type=("DERIVED", "SECONDARY", "AXIAL", "CT_SOM5 MIP")),
+        "it is a projection (DERIVED/SECONDARY/AXIAL/CT_SOM5 MIP)",
+    ),
+    ("inconsistent_patient", with_slice(3, patient_id="P2"), "its slices name 2 patients"),
+    ("inconsistent_patient", with_slice(3, study_uid="1.9"), "its slices name 2 studies"),
+    (
+        "inconsistent_pixels",
+        even_series(pixel_spacing_mm=(1.4, 0.7)),
+        "its pixels are not square: 1.4 x 0.7 mm",
+    ),
     ("no_geometry", with_slice(3, position_mm=None), "1 slices have no position"),
     ("no_geometry", with_slice(3, pixel_spacing_mm=None), "1 slices have no pixel size"),
     ("no_geometry", even_series(pixel_spacing_mm=(0.0, 0.7)), "its pixels have no size"),
@@ -150,6 +162,7 @@ HEADER_DEFECTS = [
     ("small_matrix", even_series(pixels={"rows": 256}), "256 x 512 pixels; the limit is 512 x 512"),
     ("thick_slices", even_series(thickness_mm=5.0), "5 mm; the limit is 3 mm"),
     ("thick_slices", even_series(thickness_mm=None), "its slices do not say how thick they are"),
+    ("thick_slices", even_series(thickness_mm=-3.0), "its slices do not say how thick they are"),
     ("wrong_rescale", even_series(slope=None), "no rescale slope and intercept: HU are unknown"),
     ("wrong_rescale", even_series(slope=-1.0), "a rescale slope of -1"),
 ]
@@ -158,6 +171,24 @@ HEADER_DEFECTS = [
 @pytest.mark.parametrize(("code", "slices", "text"), HEADER_DEFECTS)
 def test_a_defect_of_headers_is_told_in_words(code, slices, text):
     assert told(code, slices) == text
+
+
+def test_a_slice_of_another_patient_is_named():
+    reason = CHECKS["inconsistent_patient"](
+        Subject(series_of(*with_slice(3, patient_id="P2")), None, Limits())
+    )
+    assert reason is not None
+    assert reason.files == ("/archive/scan/0003.dcm",)
+
+
+def test_a_reformatted_axial_series_is_no_projection():
+    assert (
+        told("secondary_capture", even_series(image_type=("DERIVED", "SECONDARY", "MPR"))) is None
+    )
+
+
+def test_a_thickness_below_nothing_makes_no_gap():
+    assert told("missing_slice", even_series(thickness_mm=-3.0)) is None
 
 
 def test_a_slice_there_twice_is_told_by_its_object_its_place_or_its_pixels():

@@ -9,7 +9,12 @@ from nodulebench.registry import Registry
 CODES_OF_MODULE = {
     "kind": ("not_ct", "localizer", "secondary_capture"),
     "pixels": ("unreadable", "truncated_pixels"),
-    "grid": ("no_geometry", "inconsistent_orientation", "inconsistent_pixels"),
+    "grid": (
+        "inconsistent_patient",
+        "no_geometry",
+        "inconsistent_orientation",
+        "inconsistent_pixels",
+    ),
     "orientation": ("not_axial", "gantry_tilt"),
     "places": (
         "duplicate_slice",

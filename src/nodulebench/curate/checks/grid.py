@@ -1,4 +1,4 @@
-"""Series -> whether its slices have one grid: geometry said, one orientation, one pixel size."""
+"""Series -> whether its slices belong together: one patient, geometry said, one grid."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -16,6 +16,23 @@ COSINE_TOLERANCE = 1e-3
 """How far direction cosines may differ between slices: headers round them."""
 FIELD_OF_VIEW_TOLERANCE = 0.05
 """How far pixel size times columns may be from the reconstruction diameter, as a share."""
+SQUARE_TOLERANCE = 0.01
+"""By which share the sides of a pixel may differ; scanners reconstruct square ones."""
+
+
+def inconsistent_patient(subject: Subject) -> Reason | None:
+    """Slices of one series name different patients or studies."""
+    names: dict[str, Callable[[SliceHeader], str]] = {
+        "patients": lambda one: one.patient_id,
+        "studies": lambda one: one.study_uid,
+    }
+    for name, value in names.items():
+        counts = Counter(value(one) for one in subject.series.slices)
+        if len(counts) > 1:
+            usual, _ = counts.most_common(1)[0]
+            other = [one.path for one in subject.series.slices if value(one) != usual]
+            return Reason(f"its slices name {len(counts)} {name}", tuple(dict.fromkeys(other)))
+    return None
 
 
 def no_geometry(subject: Subject) -> Reason | None:
@@ -53,7 +70,7 @@ def inconsistent_orientation(subject: Subject) -> Reason | None:
 
 
 def inconsistent_pixels(subject: Subject) -> Reason | None:
-    """Slices differ in rows, columns, bits or pixel size, or contradict their field of view."""
+    """Slices differ in rows, columns, bits or pixel size; pixels not square or of another field."""
     kinds: dict[str, Callable[[SliceHeader], object]] = {
         "rows and columns": lambda one: (one.pixels.rows, one.pixels.columns),
         "bits": lambda one: (one.pixels.bits_allocated, one.pixels.is_signed),
@@ -73,7 +90,12 @@ def inconsistent_pixels(subject: Subject) -> Reason | None:
 
 def _contradiction(subject: Subject) -> Reason | None:
     for one in subject.series.slices:
-        if one.field_of_view_mm is None or one.pixel_spacing_mm is None:
+        if one.pixel_spacing_mm is None:
+            continue
+        rows, columns = one.pixel_spacing_mm
+        if abs(rows - columns) > SQUARE_TOLERANCE * max(rows, columns):
+            return Reason(f"its pixels are not square: {rows:g} x {columns:g} mm")
+        if one.field_of_view_mm is None:
             continue
         seen = one.pixel_spacing_mm[1] * one.pixels.columns
         if abs(seen - one.field_of_view_mm) > FIELD_OF_VIEW_TOLERANCE * one.field_of_view_mm:

@@ -7,6 +7,10 @@ from nodulebench.formats.dicom_slices import ENHANCED_CT
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 CT_CLASSES = (CT_IMAGE_STORAGE, *ENHANCED_CT)
+PROJECTION_WORDS = frozenset(
+    {"MIP", "MINIP", "MAX_IP", "MIN_IP", "PROJECTION", "SSD", "VRT", "VOLREN"}
+)
+"""In an image type: values are maxima, minima or surfaces of many slices."""
 
 
 def not_ct(subject: Subject) -> Reason | None:
@@ -28,13 +32,15 @@ def localizer(subject: Subject) -> Reason | None:
 
 
 def secondary_capture(subject: Subject) -> Reason | None:
-    """A picture of images, not a scan: a screen, a dose report, colours, 8 bits."""
+    """A picture of images, not a scan: a screen, a dose report, a projection, colours, 8 bits."""
     first = subject.series.slices[0]
     pixels = first.pixels
     if first.modality != "CT" or not pixels.rows:
         return None
     if first.sop_class.startswith(SECONDARY_CAPTURE) or first.has_conversion_type:
         return Reason("it is a secondary capture")
+    if not PROJECTION_WORDS.isdisjoint(" ".join(first.image_type).upper().split()):
+        return Reason(f"it is a projection ({'/'.join(first.image_type)})")
     if pixels.samples != 1 or not pixels.photometric.startswith("MONOCHROME"):
         return Reason(f"it has colours ({pixels.photometric}, {pixels.samples} samples per pixel)")
     if pixels.bits_allocated < 16:

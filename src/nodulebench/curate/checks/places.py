@@ -64,7 +64,9 @@ def missing_slice(subject: Subject) -> Reason | None:
         text = f"{what}{more}: {_named(first)} and {_named(last)} are {gaps[at[0]]:.2f} mm apart"
         files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
         return Reason(f"{text}, others {usual:.2f} mm", tuple(dict.fromkeys(files)))
-    thickness = [one.thickness_mm for one in series.slices if one.thickness_mm]
+    thickness = [
+        one.thickness_mm for one in series.slices if one.thickness_mm and one.thickness_mm > 0
+    ]
     if thickness and usual > WIDEST_GAP * max(thickness):
         return Reason(f"slices {usual:.2f} mm apart are only {max(thickness):g} mm thick")
     return None

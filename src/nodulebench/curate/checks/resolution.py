@@ -15,7 +15,11 @@ def small_matrix(subject: Subject) -> Reason | None:
 
 def thick_slices(subject: Subject) -> Reason | None:
     """Slices are thicker than the limit, or do not say how thick they are."""
-    known = [one.thickness_mm for one in subject.series.slices if one.thickness_mm]
+    known = [
+        one.thickness_mm
+        for one in subject.series.slices
+        if one.thickness_mm and one.thickness_mm > 0
+    ]
     if not known:
         return Reason("its slices do not say how thick they are")
     limit = subject.limits.largest_thickness_mm
