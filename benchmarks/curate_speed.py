@@ -26,6 +26,8 @@ PLAIN = (
     "    pydicom.dcmread(path).pixel_array\n"
 )
 LIMIT = 3.0
+ROUNDS = 3
+"""Both in turn; the least of each counts, because other programs only add."""
 
 
 def main() -> None:
@@ -35,10 +37,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "archive"
         count = unpack(archive)
-        plain = min(cpu(["-c", PLAIN, str(archive)])[0] for _ in range(2))
-        curated, wall = cpu(
-            ["-m", "nodulebench", "curate", str(archive), "--out", str(Path(folder) / "out")]
-        )
+        rounds = [(read_plainly(archive), admit(archive)) for _ in range(ROUNDS)]
+        plain = min(one for (one, _), _ in rounds)
+        curated, wall = min(one for _, one in rounds)
         print("| what | slices | CPU s | CPU ms per slice | wall s |")
         print("|---|---|---|---|---|")
         each = 1000 * plain / count
@@ -48,6 +49,17 @@ def main() -> None:
             f"{1000 * curated / count:.2f} | {wall:.1f} |"
         )
         print(f"\nratio {curated / plain:.2f} (at most {LIMIT:g})")
+
+
+def read_plainly(archive: Path) -> tuple[float, float]:
+    """Headers and pixels by pydicom."""
+    return cpu(["-c", PLAIN, str(archive)])
+
+
+def admit(archive: Path) -> tuple[float, float]:
+    """The whole command, into a fresh folder."""
+    with tempfile.TemporaryDirectory() as out:
+        return cpu(["-m", "nodulebench", "curate", str(archive), "--out", out])
 
 
 def unpack(archive: Path) -> int:

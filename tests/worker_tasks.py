@@ -21,3 +21,8 @@ def behave(word: str) -> object:
     if word == "eat":
         return len(bytearray(64 << 30))
     return word.upper()
+
+
+def threads(name):
+    """How many threads a variable allows."""
+    return os.environ.get(name)

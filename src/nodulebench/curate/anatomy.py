@@ -4,6 +4,7 @@ Everything is decided on voxels of about 3 mm; the headers' body part is never a
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,9 +41,20 @@ class Anatomy:
     cut_mm: float
     """Along how much of the body the field of view's edge runs through lung."""
     air_hu: float
-    """Median of what is darker than the best threshold between two levels."""
+    """The darker of its two levels."""
+    tissue_hu: float
+    """The brighter one."""
+
+
+class Levels(NamedTuple):
+    """The two levels of an image."""
+
+    air_hu: float
+    """Median of what is darker than the threshold."""
     tissue_hu: float
     """Median of what is brighter."""
+    threshold_hu: float
+    """What parts them best."""
 
 
 def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
@@ -50,7 +62,7 @@ def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
     image, step = thinned_out(hu, step_mm)
     lungs = find_lungs(image, AIR_THRESHOLD_HU)
     area = lungs.sum(axis=(1, 2)) * step[1] * step[2] / 100.0
-    air, tissue = two_levels(image)
+    levels = two_levels(image)
     is_cut = cut_lung_cm2(image, step) >= SMALLEST_PIECE_CM2
     return Anatomy(
         lung_ml=float(area.sum() * step[0] / 10.0),
@@ -58,8 +70,8 @@ def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
         lowest_cm2=float(area[0]),
         highest_cm2=float(area[-1]),
         cut_mm=float(is_cut.sum() * step[0]),
-        air_hu=air,
-        tissue_hu=tissue,
+        air_hu=levels.air_hu,
+        tissue_hu=levels.tissue_hu,
     )
 
 
@@ -90,9 +102,8 @@ def find_lungs(hu: CoarseArray, threshold_hu: float) -> BoolArray:
     return lungs
 
 
-def best_threshold(hu: CoarseArray) -> float:
-    """The value that parts an image best into two levels (Otsu 1979); padding does not count."""
-    values = without_padding(hu)
+def best_threshold(values: CoarseArray) -> float:
+    """The value that parts others best into two levels (Otsu 1979)."""
     counts, edges = np.histogram(values, bins=256)
     middles = (edges[1:] + edges[:-1]) / 2
     below = np.cumsum(counts)[:-1]
@@ -116,15 +127,16 @@ def without_padding(hu: CoarseArray) -> CoarseArray:
     return clipped
 
 
-def two_levels(hu: CoarseArray) -> tuple[float, float]:
-    """Medians of air and of tissue, wherever the scale puts them."""
-    threshold = best_threshold(hu)
+def two_levels(hu: CoarseArray) -> Levels:
+    """The levels of air and of tissue, wherever the scale puts them; padding does not count."""
     values = without_padding(hu)
+    threshold = best_threshold(values)
     is_low = values < threshold
     if is_low.all() or not is_low.any():
         middle = float(np.median(values))
-        return middle, middle
-    return float(np.median(values[is_low])), float(np.median(values[~is_low]))
+        return Levels(middle, middle, threshold)
+    low, high = values[is_low], values[~is_low]
+    return Levels(float(np.median(low)), float(np.median(high)), threshold)
 
 
 def cut_lung_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
@@ -148,7 +160,10 @@ def cut_lung_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
     if not len(at_edge):
         return area
     size = np.bincount(labels.ravel(), minlength=count + 1)[at_edge] * step_mm[1] * step_mm[2] / 100
-    level = np.asarray(ndimage.median(hu, labels, at_edge))
+    is_at_edge = np.zeros(count + 1, dtype=np.bool_)
+    is_at_edge[at_edge] = True
+    chosen = is_at_edge[labels]
+    level = np.asarray(ndimage.median(hu[chosen], labels[chosen], at_edge))
     is_lung = (level >= LUNG_AT_EDGE_HU[0]) & (level <= LUNG_AT_EDGE_HU[1])
     ends = np.maximum.accumulate(labels.max(axis=(1, 2)))
     np.add.at(area, np.searchsorted(ends, at_edge[is_lung]), size[is_lung])

@@ -81,12 +81,18 @@ def read_image(series: Series) -> SeriesImage:
 def hounsfield(stored: Stored, header: SliceHeader) -> npt.NDArray[np.int16]:
     """Stored values in HU, rounded and held within 16 bits."""
     slope, intercept = header.slope or 1.0, header.intercept or 0.0
-    if slope == 1.0 and intercept.is_integer():
-        scaled = stored.astype(np.int32)
-        scaled += int(intercept)
-    else:
+    if slope != 1.0 or not intercept.is_integer():
         scaled = np.rint(stored * slope + intercept)
-    return np.clip(scaled, LOWEST_HU, HIGHEST_HU, out=scaled).astype("<i2")
+        return np.clip(scaled, LOWEST_HU, HIGHEST_HU).astype("<i2")
+    if stored.itemsize == 2 and _fits(stored, int(intercept)):
+        # what fits into 16 bits may be added modulo 2**16
+        return (stored.astype("<u2") + np.uint16(int(intercept) % 2**16)).view("<i2")
+    return np.clip(stored.astype(np.int64) + int(intercept), LOWEST_HU, HIGHEST_HU).astype("<i2")
+
+
+def _fits(stored: Stored, added: int) -> bool:
+    lowest, highest = int(stored.min(initial=0)), int(stored.max(initial=0))
+    return lowest + added >= LOWEST_HU and highest + added <= HIGHEST_HU
 
 
 def coarse_factor(columns: int) -> int:

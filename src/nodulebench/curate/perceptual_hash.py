@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.curate.anatomy import best_threshold, find_lungs, thinned_out, two_levels
+from nodulebench.curate.anatomy import find_lungs, thinned_out, two_levels
 from nodulebench.curate.image import CoarseArray
 from nodulebench.model.arrays import FloatArray
 
@@ -68,12 +68,14 @@ class PerceptualHash:
 def perceptual_hash(hu: CoarseArray, step_mm: FloatArray) -> PerceptualHash | None:
     """The hash of an image; None where it shows no lung."""
     few, few_step = thinned_out(hu, step_mm)
-    lungs = find_lungs(few, best_threshold(few))
+    levels = two_levels(few)
+    lungs = find_lungs(few, levels.threshold_hu)
     if lungs.sum() * float(np.prod(few_step)) / 1000.0 < LEAST_LUNG_ML:
         return None
     _, row, column = (float(one.mean()) for one in lungs.nonzero())
-    air, tissue = two_levels(few)
-    scaled = np.clip((hu - np.float32(air)) * np.float32(1 / max(tissue - air, 1.0)), 0.0, 1.2)
+    contrast = max(levels.tissue_hu - levels.air_hu, 1.0)
+    scaled = (hu - np.float32(levels.air_hu)) * np.float32(1 / contrast)
+    np.clip(scaled, 0.0, 1.2, out=scaled)
     cells = _levels(_cells(scaled, step_mm[1:], (row, column)), step_mm)
     return PerceptualHash(_contrast(cells).reshape(len(cells), BITS))
 
@@ -104,13 +106,13 @@ def _levels(cells: CoarseArray, step_mm: FloatArray) -> CoarseArray:
 
 def _cells(image: CoarseArray, step_mm: FloatArray, middle: tuple[float, float]) -> CoarseArray:
     """Means over cells around the middle of the lungs; the edge of the image goes on outside."""
-    result = image
-    for axis, (count, step, center) in enumerate(zip(CELLS, step_mm, middle, strict=True), start=1):
-        edges: FloatArray = (np.arange(count + 1.0) - count / 2) * (CELL_MM / float(step))
-        edges += center + 0.5
-        weight = _overlap(edges[:-1], edges[1:], result.shape[axis], goes_on=True)
-        result = np.moveaxis(np.tensordot(result, weight, axes=(axis, 1)), -1, axis)
-    return result
+    down, across = (
+        _overlap(edges[:-1], edges[1:], length, goes_on=True)
+        for length, count, step, center in zip(image.shape[1:], CELLS, step_mm, middle, strict=True)
+        for edges in [(np.arange(count + 1.0) - count / 2) * (CELL_MM / float(step)) + center + 0.5]
+    )
+    cells: CoarseArray = down @ image @ across.T
+    return cells
 
 
 def _overlap(low: FloatArray, high: FloatArray, length: int, *, goes_on: bool) -> CoarseArray:

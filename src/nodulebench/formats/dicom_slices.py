@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +14,8 @@ ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
 IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
 MOST_FRAMES = 10_000
+LONGEST_REMEMBERED = 256
+"""Bytes; slices of a series share most of their short values, which are converted once."""
 _PREAMBLE = 128
 _PIXEL_TAG = b"\xe0\x7f\x10\x00"
 
@@ -203,7 +206,7 @@ def _frame(frame: Any, shared: Any) -> dict[str, Any]:
             items = holder.get(keyword) if holder is not None else None
             if items:
                 return items[0]
-        return {}
+        return None
 
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {
@@ -261,8 +264,35 @@ def _guessed_syntax(data: Any) -> str:
     return IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE
 
 
+def _value(data: Any, keyword: str) -> Any:
+    """What the header says, converted as pydicom does; None: nothing."""
+    raw = None if data is None else data.get_item(_tag(keyword))
+    if raw is None:
+        return None
+    is_short = getattr(raw, "is_raw", False) and 0 < raw.length <= LONGEST_REMEMBERED
+    if not is_short or not isinstance(raw.value, bytes):
+        return data.get(keyword)
+    encoding = data.original_character_set
+    encodings = (encoding,) if isinstance(encoding, str) else tuple(encoding)
+    return _converted(raw._replace(value_tell=0), encodings)
+
+
+@cache
+def _tag(keyword: str) -> Any:
+    from pydicom.tag import Tag
+
+    return Tag(keyword)
+
+
+@lru_cache(maxsize=4096)
+def _converted(raw: Any, encodings: tuple[str, ...]) -> Any:
+    from pydicom.dataelem import convert_raw_data_element
+
+    return convert_raw_data_element(raw, encoding=list(encodings)).value
+
+
 def _text(data: Any, keyword: str) -> str:
-    value = data.get(keyword)
+    value = _value(data, keyword)
     if value is None:
         return ""
     if not isinstance(value, str | int | float) and hasattr(value, "__iter__"):
@@ -271,7 +301,7 @@ def _text(data: Any, keyword: str) -> str:
 
 
 def _many(data: Any, keyword: str) -> list[Any]:
-    value = data.get(keyword)
+    value = _value(data, keyword)
     if value is None or value == "":
         return []
     return [value] if isinstance(value, str | int | float) else list(value)

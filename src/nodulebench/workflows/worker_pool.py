@@ -17,6 +17,8 @@ Result = TypeVar("Result")
 
 MOST_MEMORY_BYTES = 6 << 30
 """Address space of a worker: a damaged file that asks for more is refused."""
+FIRST = "nodulebench.workflows.one_thread"
+"""What workers share before anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def work(
     methods = multiprocessing.get_all_start_methods()
     context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else None)
     if "forkserver" in methods:
-        context.set_forkserver_preload(list(preload))
+        context.set_forkserver_preload([FIRST, *preload])
     waiting = deque(range(len(tasks)))
     workers: list[_Worker[Task, Result]] = []
     try:

@@ -81,7 +81,9 @@ def test_padding_outside_the_field_of_view_does_not_count():
     hu[:, :5] = 40.0
     hu[:, 8:] = -3024.0
     assert without_padding(hu).min() == -1000.0
-    assert two_levels(hu) == (-1000.0, 40.0)
+    levels = two_levels(hu)
+    assert (levels.air_hu, levels.tissue_hu) == (-1000.0, 40.0)
+    assert -1000.0 < levels.threshold_hu <= 40.0
 
 
 @given(arrays(np.float32, (3, 5, 5), elements=st.floats(-1000, 1000, width=32)))
@@ -100,6 +102,6 @@ def test_the_threshold_parts_best_of_all(values):
         means = (low @ middles[:cut] / low.sum(), high @ middles[cut:] / high.sum())
         return low.sum() * high.sum() * (means[1] - means[0]) ** 2
 
-    chosen = int(np.argmin(np.abs(edges - best_threshold(values))))
+    chosen = int(np.argmin(np.abs(edges - best_threshold(kept))))
     best = max(spread(cut) for cut in range(1, 256))
     assert spread(chosen) == pytest.approx(best, rel=1e-6)

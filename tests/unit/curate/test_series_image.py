@@ -3,6 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nodulebench.curate.image import block_means, coarse_factor, hounsfield, read_image
 from nodulebench.curate.thumbnail import thumbnails
@@ -51,6 +53,21 @@ def test_rescaling_rounds_and_keeps_within_16_bits():
     assert hounsfield(np.array([[3, 4]]), header).tolist() == [[-998, -998]]
     wide = slice_header(0, slope=1.0, intercept=-1024.0)
     assert hounsfield(np.array([[65535, 0]], np.uint16), wide).tolist() == [[32767, -1024]]
+    assert hounsfield(np.array([[-32768, 5]], np.int16), wide).tolist() == [[-32768, -1019]]
+    assert hounsfield(np.empty((0, 4), np.int16), wide).shape == (0, 4)
+
+
+@given(
+    stored=st.lists(st.integers(-32768, 65535), min_size=1, max_size=5),
+    kind=st.sampled_from(["<i2", "<u2", "<i4", "u1"]),
+    intercept=st.sampled_from([-70000.0, -8192.0, -1024.0, -1000.5, 0.0, 1024.0, 40000.0]),
+)
+def test_hu_are_the_same_in_every_width(stored, kind, intercept):
+    limits = np.iinfo(kind)
+    values = np.clip(stored, limits.min, limits.max).astype(kind)
+    exact = [max(-32768, min(32767, round(int(one) + intercept))) for one in values]
+    header = slice_header(0, slope=1.0, intercept=intercept)
+    assert hounsfield(values[None], header).tolist() == [exact]
 
 
 def test_images_are_turned_into_the_patients_axes(tmp_path):

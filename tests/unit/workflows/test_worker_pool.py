@@ -1,7 +1,7 @@
 import time
 
 from nodulebench.workflows.worker_pool import Lost, work
-from worker_tasks import behave, double
+from worker_tasks import behave, double, threads
 
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():
@@ -31,3 +31,7 @@ def test_a_task_that_takes_too_long_is_lost():
 def test_a_task_that_wants_too_much_memory_does_not_get_it():
     found = dict(work(behave, ["eat", "a"], processes=1))
     assert found == {0: Lost("its reader died (exit 1)"), 1: "A"}
+
+
+def test_a_worker_computes_on_one_core():
+    assert dict(work(threads, ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])) == {0: "1", 1: "1"}

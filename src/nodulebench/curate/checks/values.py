@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nodulebench.curate.image import SeriesImage
+from nodulebench.curate.image import CoarseArray
 from nodulebench.curate.reason import Reason, Subject
 from nodulebench.model.arrays import FloatArray
 
@@ -12,6 +12,8 @@ TISSUE_HU = (-150.0, 150.0)
 """Where the level of fat, muscle and blood lies."""
 LEAST_CONTRAST_HU = 300.0
 """Levels of air and tissue are further apart than this on any scale that may be HU."""
+SHOWN_HU = (-1024, 600)
+"""Metal and padding are cut off before slices are compared."""
 ODD_SLICE_RATIO = 1.3
 """In good scans a slice is at most 0.75 times as unlike its neighbours as these are each other."""
 ODD_SLICE_HU = 2.0
@@ -43,7 +45,8 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
     image = subject.image
     if image is None or len(image.hu) < 4 or not image.is_read.all():
         return None
-    one_apart, two_apart = _difference_hu(image, 1), _difference_hu(image, 2)
+    shown = np.clip(image.hu, *SHOWN_HU)
+    one_apart, two_apart = _difference_hu(shown, 1), _difference_hu(shown, 2)
     odd = np.flatnonzero(_is_odd(one_apart, two_apart)).tolist()
     if odd:
         files = tuple(subject.series.slices[number].path for number in odd)
@@ -55,11 +58,10 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
     return None
 
 
-def _difference_hu(image: SeriesImage, apart: int) -> FloatArray:
-    """Mean difference of slices so far apart; metal and padding are cut off."""
-    shown = np.clip(image.hu, -1024, 600)
-    mean: FloatArray = np.abs(shown[apart:] - shown[:-apart]).mean(axis=(1, 2), dtype=np.float64)
-    return mean
+def _difference_hu(hu: CoarseArray, apart: int) -> FloatArray:
+    """Mean difference of slices so far apart."""
+    pairs = zip(hu[apart:], hu[:-apart], strict=True)
+    return np.array([np.abs(one - other).mean(dtype=np.float64) for one, other in pairs])
 
 
 def _is_odd(one_apart: FloatArray, two_apart: FloatArray) -> np.ndarray:
