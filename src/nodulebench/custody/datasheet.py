@@ -193,7 +193,8 @@ def _sizes(nodules: pl.DataFrame) -> str:
 
 def _equipment(cases: pl.DataFrame) -> str:
     parts = []
-    for name in ("vendor", "manufacturer", "model", "kernel", "slice_thickness_mm", "kvp"):
+    names = ("vendor", "manufacturer", "model", "kernel", "slice_thickness_mm", "tube_voltage_kv")
+    for name in names:
         if name in cases.columns and cases[name].null_count() < cases.height:
             parts.append(f"{name.replace('_', ' ')}: {_shares(cases[name])}")
     return ". ".join(parts) + "." if parts else ""

@@ -41,6 +41,8 @@ class Curation:
     """By the path of their first file, with all that speaks against them."""
     other_files: tuple[NoSlices, ...]
     """Files that hold no slices: damaged, or of another kind."""
+    against: tuple[tuple[str, int], ...] = ()
+    """Lists of other sets that it was compared with: name, and how many scans."""
 
     @property
     def admitted(self) -> list[Examined]:
@@ -86,7 +88,9 @@ def curate(
         slices, others = _read_headers(paths, processes, progress)
         examined = _examine_all(group_series(slices), chosen, journal, processes, progress)
     others = tuple(sorted((*others, *closed), key=lambda one: one.path))
-    return Curation(folder, chosen, tuple(_without_duplicates(examined, known, chosen)), others)
+    against = tuple((one.name, len(one.scans)) for one in known)
+    kept = tuple(_without_duplicates(examined, known, chosen))
+    return Curation(folder, chosen, kept, others, against)
 
 
 def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:

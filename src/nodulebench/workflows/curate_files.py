@@ -10,6 +10,7 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.curate.admission import Examined
 from nodulebench.curate.known_sets import write_known_set
+from nodulebench.curate.vendors import vendor_of
 from nodulebench.formats.csv_text import write_csv
 from nodulebench.formats.file_names import shown
 from nodulebench.formats.folder import staged_folder
@@ -20,17 +21,22 @@ from nodulebench.workflows.curate_page import curation_page, flow_svg
 
 SCHEMA = "nodulebench/curation@1"
 SUMMARY = "curation.json"
-NUMBERS = ("kvp", "tube_current_ma", "exposure_mas")
-TEXTS = (
-    "manufacturer",
-    "model",
-    "institution",
-    "kernel",
-    "contrast_agent",
-    "body_part",
-    "sex",
-    "study_date",
-)
+NUMBERS = {
+    "tube_voltage_kv": "kvp",
+    "tube_current_ma": "tube_current_ma",
+    "exposure_mas": "exposure_mas",
+}
+TEXTS = {
+    "manufacturer": "manufacturer",
+    "model": "model",
+    "hospital": "institution",
+    "kernel": "kernel",
+    "contrast_agent": "contrast_agent",
+    "body_part": "body_part",
+    "sex": "sex",
+    "study_date": "study_date",
+}
+"""Column of the cases, as designs name it -> what a header says."""
 EXCLUSIONS = {
     "series_uid": pl.String,
     "code": pl.String,
@@ -67,6 +73,7 @@ def summary(curation: Curation) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": __version__,
         "limits": curation.limits.model_dump(mode="json"),
+        "against": [{"name": name, "scans": scans} for name, scans in curation.against],
         "series": len(curation.series),
         "admitted": len(curation.admitted),
         "excluded": dict(sorted(codes.items())),
@@ -82,7 +89,7 @@ def cases_table(curation: Curation) -> pl.DataFrame:
         return CASES.empty()
     kinds: dict[str, type[pl.DataType]] = {
         **{column.name: column.dtype for column in CASES.columns},
-        **dict.fromkeys(("study_uid", *TEXTS, "pixel_sha256"), pl.String),
+        **dict.fromkeys(("study_uid", "vendor", *TEXTS, "pixel_sha256"), pl.String),
         **dict.fromkeys(("slice_thickness_mm", *NUMBERS), pl.Float64),
         "age": pl.Int64,
     }
@@ -97,9 +104,10 @@ def _case_row(one: Examined) -> dict[str, Any]:
         "patient_id": facts.get("patient_id"),
         **one.geometry,
         "study_uid": facts.get("study_uid"),
-        **{name: facts.get(name) for name in TEXTS},
+        "vendor": vendor_of(facts["manufacturer"]) if "manufacturer" in facts else None,
+        **{name: facts.get(said) for name, said in TEXTS.items()},
         "slice_thickness_mm": facts.get("slice_thickness_mm"),
-        **{name: _number(facts.get(name)) for name in NUMBERS},
+        **{name: _number(facts.get(said)) for name, said in NUMBERS.items()},
         "age": int(age[:-1]) if age.endswith("Y") and age[:-1].isdigit() else None,
         "pixel_sha256": one.pixel_sha256,
     }

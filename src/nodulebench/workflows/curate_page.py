@@ -40,7 +40,7 @@ def curation_page(curation: Curation) -> str:
         lead=f"{admitted} of {series} series are admitted as cases.",
         facts=_facts(curation),
         sections=[
-            Section("flow", "Where series fell out", [_flow(curation), _codes(curation)]),
+            Section("flow", "Where series fell out", [_flow(curation), *_codes(curation)]),
             Section("series", "All series", [_browser(curation)]),
             *_other_files(curation),
         ],
@@ -74,6 +74,7 @@ def _facts(curation: Curation) -> list[tuple[str, str]]:
         ("Slices", f"{slices:,}"),
         ("Unreadable files", str(damaged)),
         ("Files of other kinds", str(len(curation.other_files) - damaged)),
+        *((f"Scans in the list {name}", f"{scans:,}") for name, scans in curation.against),
     ]
 
 
@@ -95,23 +96,21 @@ def _flow(curation: Curation) -> Markup:
     return flow_chart(steps, f"{len(curation.series)} series found, {left} admitted")
 
 
-def _codes(curation: Curation) -> Table:
+def _codes(curation: Curation) -> list[Table]:
     """Every code that was met: where it decided, and where it applied beside others."""
     first = Counter(one.reasons[0].code for one in curation.series if one.reasons)
     all_told = Counter(
         code for one in curation.series for code in {reason.code for reason in one.reasons}
     )
     order = [code for codes in CODES_OF_MODULE.values() for code in codes] + list(DUPLICATE_CODES)
-    return Table(
-        "Reasons",
-        [words("reason"), words("code"), words("decided"), words("applied")],
-        [
-            [words(_spoken(code)), words(code), count(first[code]), count(all_told[code])]
-            for code in order
-            if all_told[code]
-        ],
-        remark="A series falls out where its first reason lies; all that apply are kept.",
-    )
+    heads = [words("reason"), words("code"), words("decided"), words("applied")]
+    rows = [
+        [words(_spoken(code)), words(code), count(first[code]), count(all_told[code])]
+        for code in order
+        if all_told[code]
+    ]
+    remark = "A series falls out where its first reason lies; all that apply are kept."
+    return [Table("Reasons", heads, rows, remark=remark)] if rows else []
 
 
 def _browser(curation: Curation) -> Markup:

@@ -17,6 +17,7 @@ import pytest
 from nodulebench.curate.duplicates import Fingerprint, KnownSet
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import group_series
+from nodulebench.curate.vendors import vendor_of
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_series import write_volume
@@ -113,6 +114,8 @@ def test_the_files_say_the_same(curation):
     assert cases["case_id"].to_list() == [one.uid for one in result.admitted]
     assert cases["size_x"].to_list() == [96, 96]
     assert cases["sex"].is_in(["F", "M"]).all()
+    assert cases["vendor"].to_list() == [vendor_of(name) for name in cases["manufacturer"]]
+    assert cases["tube_voltage_kv"].is_between(80, 140).all()
     told = json.loads((out / "curation.json").read_text())
     assert (told["series"], told["admitted"]) == (5, 2)
     assert told["excluded"] == {"duplicate_uid": 1, "localizer": 1, "near_duplicate": 1}
@@ -254,7 +257,20 @@ def test_an_empty_folder_gives_empty_tables(tmp_path):
     result = curate(tmp_path / "in", tmp_path / "out")
     write_curation(result, tmp_path / "out")
     assert pl.read_parquet(tmp_path / "out" / "cases.parquet").height == 0
-    assert "0 of 0 series" in (tmp_path / "out" / "curation.html").read_text()
+    page = (tmp_path / "out" / "curation.html").read_text()
+    assert "0 of 0 series" in page
+    assert "Reasons" not in page
+
+
+def test_the_lists_it_was_compared_with_are_told(tmp_path):
+    (tmp_path / "in").mkdir()
+    lidc = KnownSet("lidc")
+    lidc.add(Fingerprint("1.2.3"))
+    result = curate(tmp_path / "in", tmp_path / "out", known=[lidc])
+    write_curation(result, tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "curation.json").read_text())
+    assert told["against"] == [{"name": "lidc", "scans": 1}]
+    assert "Scans in the list lidc" in (tmp_path / "out" / "curation.html").read_text()
 
 
 def test_a_journal_with_an_unfinished_or_foreign_line_goes_on(curation, archive, tmp_path):
@@ -272,6 +288,7 @@ import sys
 from pathlib import Path
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import group_series
+from nodulebench.curate.vendors import vendor_of
 from nodulebench.workflows.curate import curate
 from nodulebench.workflows.curate_files import write_curation
 if __name__ == "__main__":
