@@ -281,3 +281,29 @@ def test_a_file_that_is_gone_or_cut_off_meanwhile_is_told(file):
     file.unlink()
     with pytest.raises(InputError, match=r"any more \(No such file or directory\)"):
         stored_values(header)
+
+
+@pytest.mark.parametrize("encoding", ["ISO_IR 192", "ISO_IR 144", "GB18030"])
+def test_the_same_bytes_are_read_in_the_encoding_of_their_file(file, encoding):
+    told = []
+    for one in (encoding, "ISO_IR 100", encoding):
+        data = pydicom.dcmread(file)
+        data.SpecificCharacterSet = one
+        # bytes that every encoding reads, and each in its own way
+        data.add_new(0x00080080, "LO", bytes.fromhex("d0bfd0b0"))
+        data.save_as(file)
+        told.append(only(file).facts["institution"])
+    assert told[0] == told[2] == pydicom.dcmread(file).InstitutionName
+    assert told[1] != told[0]
+    assert told[1] == bytes.fromhex("d0bfd0b0").decode("latin-1")
+
+
+def test_a_value_that_changes_from_slice_to_slice_is_read_anew(file):
+    seen = []
+    for number in (3, 7, 3):
+        data = pydicom.dcmread(file)
+        data.InstanceNumber, data.ImagePositionPatient = number, [0, 0, number]
+        data.save_as(file)
+        header = only(file)
+        seen.append((header.instance_number, header.position_mm))
+    assert seen == [(number, (0.0, 0.0, float(number))) for number in (3, 7, 3)]
