@@ -17,6 +17,7 @@ from nodulebench.formats.bag import PAYLOAD, tag_files
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.csv_text import write_csv
 from nodulebench.formats.digest import file_digest
+from nodulebench.formats.file_names import shown
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.manifest import write_manifest
 
@@ -116,8 +117,12 @@ def _owners(images: Path, case_ids: pl.Series) -> dict[str, str]:
     known = set(case_ids)
     found: dict[str, str] = {}
     problems = []
-    for path in sorted(path for path in images.rglob("*") if path.is_file()):
+    for path in sorted(path for path in images.rglob("*") if not path.is_dir()):
         name = path.relative_to(images).as_posix()
+        if not path.is_file() or shown(name) != name:
+            what = "is no file." if shown(name) == name else "has a name that is not UTF-8."
+            problems.append(Problem(shown(str(path)), what, "A bag cannot hold it."))
+            continue
         top = name.partition("/")[0]
         # 'a.b.mhd' may be the case 'a.b' or, for 'a.nii.gz', the case 'a'
         candidates = [top, *(top.rsplit(".", parts)[0] for parts in (1, 2))]

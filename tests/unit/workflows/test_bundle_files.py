@@ -68,6 +68,20 @@ def test_an_image_of_no_case_is_refused(desk: Desk) -> None:
     assert not (desk.folder / "bag").exists()
 
 
+def test_what_a_bag_cannot_hold_is_refused_by_name(desk: Desk) -> None:
+    images = desk.folder / "images"
+    (images / "scan0").mkdir(parents=True)
+    (images / "scan0" / "im\udcff").write_bytes(b"image")
+    (images / "scan0" / "lost").symlink_to(desk.folder / "nowhere")
+    with pytest.raises(InputError) as caught:
+        write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    assert [str(problem) for problem in caught.value.problems] == [
+        f"{images}/scan0/im\\xff: has a name that is not UTF-8. A bag cannot hold it.",
+        f"{images}/scan0/lost: is no file. A bag cannot hold it.",
+    ]
+    assert not (desk.folder / "bag").exists()
+
+
 def test_image_files_belong_to_the_case_of_their_name(desk: Desk) -> None:
     images = desk.folder / "images"
     images.mkdir()
