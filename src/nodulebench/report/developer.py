@@ -122,8 +122,14 @@ def _result(result: dict[str, Any], minimum: int) -> dict[str, Any]:
 
 
 def _stratum(stratum: dict[str, Any]) -> dict[str, Any]:
-    """A stratum of a few nodules would tell of single ones, so its misses are not shown."""
-    return {**stratum, "missed": None} if stratum["too_few"] else stratum
+    """A stratum of a few nodules would tell of single ones, so nothing shows its misses."""
+    if not stratum["too_few"]:
+        return stratum
+    untold = {"value": None, "reason": "too few to be told"}
+    shown = {**stratum, "missed": None, "miss_rate": untold}
+    if "figures" in stratum:
+        shown["figures"] = dict.fromkeys(stratum["figures"], untold)
+    return shown
 
 
 def without_names(text: str) -> str:

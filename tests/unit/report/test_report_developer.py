@@ -85,12 +85,27 @@ def test_no_reading_of_the_page_has_a_threshold() -> None:
 
 def test_small_strata_keep_their_misses_to_themselves() -> None:
     strata = developers_document(group_document())["algorithms"][0]["rules"]["center_hit"]["strata"]
-    assert strata["type"]["calcified"]["missed"] is None
+    few = strata["type"]["calcified"]
+    assert few["missed"] is None
+    assert few["miss_rate"] == {"value": None, "reason": "too few to be told"}
     assert strata["type"]["solid"]["missed"] == 20
     row = csv_tables(developers_document(group_document()))["strata"]
     few = row.filter(pl.col("stratum") == "calcified")
     assert few["missed"].null_count() == few.height
     assert few["miss_rate"].null_count() == few.height
+
+
+def test_figures_of_a_small_group_of_cases_are_not_told() -> None:
+    document = group_document()
+    result = document["algorithms"][0]["rules"]["center_hit"]
+    few = {**result["strata"]["type"]["calcified"], "cases": 2, "figures": {"cpm": {"value": 0.5}}}
+    many = {**result["strata"]["type"]["solid"], "cases": 90, "figures": {"cpm": {"value": 0.7}}}
+    result["strata"]["vendor"] = {"A": few, "B": many}
+    shown = developers_document(document)["algorithms"][0]["rules"]["center_hit"]["strata"][
+        "vendor"
+    ]
+    assert shown["A"]["figures"] == {"cpm": {"value": None, "reason": "too few to be told"}}
+    assert shown["B"]["figures"] == {"cpm": {"value": 0.7}}
 
 
 def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:
