@@ -1,5 +1,7 @@
 """De-identification: CPU time beside plain reading; text found in pictures, drawn and not."""
 
+import resource
+import shutil
 import tempfile
 import time
 import zipfile
@@ -13,7 +15,8 @@ import pydicom
 
 from benchmarks.measure import DATA
 from nodulebench.deidentify.burned_in import find_text
-from nodulebench.deidentify.files import deidentify_file
+from nodulebench.deidentify.files import check_file, deidentify_file
+from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
@@ -26,6 +29,8 @@ HEIGHTS = (10, 14, 20, 28)
 SLICES_WRITTEN_ON = 10
 """Of each scan, evenly spread."""
 PHANTOM_SEEDS = (9301, 9302)
+GROWTH = (1, 2, 4, 8)
+"""Patients."""
 
 
 def main() -> None:
@@ -113,46 +118,107 @@ def draw(
 
 def print_times(folder: Path) -> None:
     """CPU time of de-identification beside that of plainly reading files with their pixels."""
-    source = folder / "plain"
-    for path in extracted(folder, REAL[0]):
-        slice_ = pydicom.dcmread(path)
-        slice_.decompress()
-        source.mkdir(exist_ok=True)
-        slice_.save_as(source / path.name)
-    paths = sorted(source.glob("*.dcm"))
+    paths = plain_slices(folder)
     if not paths:
         return
-    pseudonyms = Pseudonyms(bytes(32))
 
     def read() -> None:
         for path in paths:
             pydicom.dcmread(path).pixel_array  # noqa: B018 - decodes
 
-    def clean(has_pixel_check: bool) -> None:
-        for path in paths:
-            outcome = deidentify_file(
-                path, folder / "out", pseudonyms, has_pixel_check=has_pixel_check
-            )
-            if not outcome.written:
-                raise SystemExit(outcome.refused)
-
     plain = cpu(read)
     rows = {
         "plain reading with pixels": plain,
-        "de-identification, checked, pictures not searched": cpu(lambda: clean(False)),
-        "de-identification, checked, pictures searched for text": cpu(lambda: clean(True)),
+        "de-identification, checked, pictures not searched": cpu(
+            lambda: clean(folder, paths, has_pixel_check=False), folder
+        ),
+        "de-identification, checked, pictures searched for text": cpu(
+            lambda: clean(folder, paths), folder
+        ),
+        "the same, nothing remembered from slice to slice": cpu(
+            lambda: clean(folder, paths, memory=Memory(0)), folder
+        ),
+        "checking what was written": cpu(lambda: check(folder)),
     }
     print(f"\n{len(paths)} uncompressed slices of 512 x 512, one process, least of three runs:\n")
     print("| what | CPU ms a slice | times plain reading |")
     print("|---|---|---|")
     for what, seconds in rows.items():
         print(f"| {what} | {1000 * seconds / len(paths):.1f} | {seconds / plain:.1f} |")
+    print_growth(folder, paths)
 
 
-def cpu(work: Any) -> float:
-    """The least CPU seconds of three runs."""
+def print_growth(folder: Path, paths: list[Path]) -> None:
+    """CPU time and memory as slices and patients get more."""
+    print("\n| slices | patients | CPU ms a slice | peak memory, MB |")
+    print("|---|---|---|---|")
+    for patients in GROWTH:
+        copies = list(copied(folder / "growth", paths, patients))
+        seconds = cpu(lambda copies=copies: clean(folder, copies), folder)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+        each = 1000 * seconds / len(copies)
+        print(f"| {len(copies)} | {patients} | {each:.1f} | {peak:.0f} |")
+
+
+def plain_slices(folder: Path) -> list[Path]:
+    """The slices of a real scan, uncompressed; none where there is no such scan."""
+    source = folder / "plain"
+    for path in extracted(folder, REAL[0]):
+        slice_ = pydicom.dcmread(path)
+        slice_.decompress()
+        source.mkdir(exist_ok=True)
+        slice_.save_as(source / path.name)
+    return sorted(source.glob("*.dcm"))
+
+
+def copied(target: Path, paths: list[Path], patients: int) -> Iterator[Path]:
+    """The same slices under the numbers of several patients, which differ in nothing else."""
+    for patient in range(patients):
+        for path in paths:
+            place = target / str(patient) / path.name
+            if not place.is_file():
+                slice_ = pydicom.dcmread(path)
+                slice_.PatientID = f"{slice_.PatientID}-{patient}"
+                place.parent.mkdir(parents=True, exist_ok=True)
+                slice_.save_as(place)
+            yield place
+
+
+def clean(
+    folder: Path,
+    paths: list[Path],
+    *,
+    has_pixel_check: bool = True,
+    memory: Memory | None = None,
+) -> None:
+    """De-identify slices, by one process."""
+    memory = memory or Memory()
+    for path in paths:
+        outcome = deidentify_file(
+            path,
+            folder / "out",
+            Pseudonyms(bytes(32)),
+            has_pixel_check=has_pixel_check,
+            memory=memory,
+        )
+        if not outcome.written:
+            raise SystemExit(outcome.refused)
+
+
+def check(folder: Path) -> None:
+    """Check what was written last."""
+    memory = Memory()
+    for path in (folder / "out").rglob("*.dcm"):
+        if found := check_file(path, memory):
+            raise SystemExit(found[0])
+
+
+def cpu(work: Any, folder: Path | None = None) -> float:
+    """The least CPU seconds of three runs, each into an empty folder where one is given."""
     taken = []
     for _ in range(3):
+        if folder is not None:
+            shutil.rmtree(folder / "out", ignore_errors=True)
         started = time.process_time()
         work()
         taken.append(time.process_time() - started)

@@ -30,7 +30,7 @@ from nodulebench.deidentify.keep import (
     is_clean_description,
 )
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
-from nodulebench.deidentify.numbers import is_plain_number
+from nodulebench.deidentify.plain import is_plain_number, plain_uids
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
 OWN_TEXTS = frozenset({METHOD, *(meaning for _, meaning in METHOD_CODES)})
@@ -64,10 +64,10 @@ def leftovers(
     uids = identity.uids if identity else frozenset()
     found: list[str] = []
 
-    def look(tag: int, _: Any) -> _Seen:
-        within = [one for one in elements_within(dataset, tag) if one.VR == "UI"]
-        own = {text for one in within for text in texts_of(one) if not _is_standard(text)}
-        return tuple(_look(dataset, tag, "", identity)), frozenset(own)
+    def look(tag: int, element: Any) -> _Seen:
+        within = plain_uids(element) or _uids_within(dataset, tag)
+        own = frozenset(uid for uid in within if not _is_standard(uid))
+        return tuple(_look(dataset, tag, "", identity)), own
 
     seen = memory.each(elements_of(dataset), look, "check", reading_of(dataset), context)
     for tag, (sentences, own) in seen:
@@ -125,6 +125,9 @@ def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Itera
         return
     if tag not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
         return
+    uids = plain_uids(dataset.get_item(tag))
+    if uids and _is_known(tag) and all(_is_allowed(uid) for uid in uids):
+        return
     element = dataset[tag]
     named = f"{where} {element.keyword}".rstrip()
     if element.VR == "SQ":
@@ -156,8 +159,7 @@ def _wrong_with(element: Any, dataset: Any) -> str:
     if not keyword:
         return "is unknown to the standard"
     if kind == "UI":
-        known = all(_is_standard(text) or _NEW_UID.fullmatch(text) for text in texts)
-        return "" if known else "is a UID of its maker"
+        return "" if all(_is_allowed(text) for text in texts) else "is a UID of its maker"
     if keyword in _NAMES:
         return "" if all(PSEUDONYM.fullmatch(text) for text in texts) else "is no pseudonym"
     if keyword in DESCRIPTORS:
@@ -191,6 +193,16 @@ def _names_somebody(element: Any, identity: Identity | None) -> str:
         word = "" if set(texts) <= OWN_TEXTS else word_in(" ".join(texts), identity.words)
         return f"holds the word '{word}'" if word else ""
     return ""
+
+
+def _uids_within(dataset: Any, tag: int) -> list[str]:
+    """The UIDs in an element, with the items of a sequence."""
+    found = [one for one in elements_within(dataset, tag) if one.VR == "UI"]
+    return [text for one in found for text in texts_of(one)]
+
+
+def _is_allowed(uid: str) -> bool:
+    return _is_standard(uid) or _NEW_UID.fullmatch(uid) is not None
 
 
 def _is_standard(uid: str) -> bool:

@@ -21,7 +21,7 @@ from nodulebench.deidentify.keep import (
     clean_description,
 )
 from nodulebench.deidentify.memory import Memory, reading_of
-from nodulebench.deidentify.numbers import is_plain_number
+from nodulebench.deidentify.plain import is_plain_number, plain_uids, with_uids
 from nodulebench.deidentify.pseudonyms import (
     Pseudonyms,
     plain_time,
@@ -56,12 +56,9 @@ def cleaned_elements(
     cleaner = _Cleaner(identity, pseudonyms, sop_class)
 
     def clean(tag: int, element: Any) -> bytes:
-        kept = cleaner.cleaned(dataset, tag, element)
-        if kept is None:
-            return b""
-        if kept.is_raw and dataset.original_encoding != encoding:
-            kept = dataset[tag]
-        return encoded(kept, encoding, characters)
+        read = element if dataset.original_encoding == encoding else dataset[tag]
+        kept = cleaner.cleaned(dataset, tag, read)
+        return b"" if kept is None else encoded(kept, encoding, characters)
 
     whole = memory.each(
         elements,
@@ -112,12 +109,16 @@ class _Cleaner:
         Args:
             dataset: that it stands in.
             tag: of the element.
-            read: the element as it was read; plain numbers are given back like that.
+            read: the element as it was read; numbers and UIDs are given back like that.
         """
         if _is_removed_group(tag):
             return None
         if tag not in ACTIONS and is_plain_number(read) and _is_known(tag):
             return read
+        uids = plain_uids(read)
+        if uids and _is_known(tag):
+            new = [self.pseudonyms.uid(uid) for uid in uids]
+            return None if ACTIONS.get(tag) == "X" else with_uids(read, new)
         element = dataset[tag]
         return element if self._stays(dataset, element) else None
 
@@ -199,8 +200,11 @@ class _Cleaner:
     def _keep_items(self, element: Any) -> bool:
         for item in element.value:
             for tag in list(item.keys()):
-                if self.cleaned(item, int(tag), item.get_item(tag)) is None:
+                kept = self.cleaned(item, int(tag), item.get_item(tag))
+                if kept is None:
                     del item[tag]
+                else:
+                    item[tag] = kept
         kept = [item for item in element.value if len(item)]
         element.value = kept
         return bool(kept)

@@ -9,6 +9,8 @@ from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
 IMPLEMENTATION_NAME = "NODULEBENCH"
 _DEFLATED = "1.2.840.10008.1.2.1.99"
 PIXEL_DATA = 0x7FE00010
+_LONG = frozenset(["OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"])
+"""Kinds of element whose length takes four bytes."""
 _UNDEFINED = 0xFFFFFFFF
 _ITEM = b"\xfe\xff\x00\xe0"
 _END_OF_ITEMS = b"\xfe\xff\xdd\xe0\0\0\0\0"
@@ -38,6 +40,9 @@ def encoded(element: Any, encoding: tuple[bool, bool], characters: Any = None) -
     from pydicom.filebase import DicomBytesIO
     from pydicom.filewriter import write_data_element
 
+    if element.is_raw:
+        value = element.value or b""
+        return _head(element.tag, element.VR, len(value), encoding) + value
     target = DicomBytesIO()
     target.is_implicit_VR, target.is_little_endian = encoding
     write_data_element(target, element, characters)
@@ -55,8 +60,6 @@ def picture_of(element: Any, encoding: tuple[bool, bool], *, is_encapsulated: bo
     Raises:
         ValueError: if it is no picture.
     """
-    from pydicom.dataelem import DataElement
-
     kind, value = element.VR or "OW", element.value or b""
     if kind not in ("OB", "OW"):
         raise ValueError("the pixels are no bytes")
@@ -64,8 +67,7 @@ def picture_of(element: Any, encoding: tuple[bool, bool], *, is_encapsulated: bo
         raise ValueError("the pixels are not compressed as the transfer syntax says")
     tail = _END_OF_ITEMS if is_encapsulated else bytes(len(value) % 2)
     length = _UNDEFINED if is_encapsulated else len(value) + len(tail)
-    head = encoded(DataElement(PIXEL_DATA, kind, b""), encoding)[:-4]
-    return [head + struct.pack("<L" if encoding[1] else ">L", length), value, tail]
+    return [_head(PIXEL_DATA, kind, length, encoding), value, tail]
 
 
 def file_of(
@@ -105,9 +107,17 @@ def file_of(
 
 
 def _meta_element(number: int, kind: str, value: bytes) -> bytes:
-    """An element of group 0002: explicit, little end first, of even length (PS3.5 6.2 and 7.1)."""
+    """An element of group 0002: explicit, little end first, of even length (PS3.10 7.1)."""
     if len(value) % 2:
         value += b"\0" if kind == "UI" else b" "
-    head = struct.pack("<HH2s", 2, number, kind.encode("ascii"))
-    size = struct.pack("<xxL" if kind == "OB" else "<H", len(value))
-    return head + size + value
+    return _head(0x00020000 + number, kind, len(value), (False, True)) + value
+
+
+def _head(tag: int, kind: str, length: int, encoding: tuple[bool, bool]) -> bytes:
+    """What stands before the value of an element (PS3.5 7.1)."""
+    is_implicit, is_little = encoding
+    order = "<" if is_little else ">"
+    if is_implicit:
+        return struct.pack(f"{order}HHL", tag >> 16, tag & 0xFFFF, length)
+    form = f"{order}HH2sxxL" if kind in _LONG else f"{order}HH2sH"
+    return struct.pack(form, tag >> 16, tag & 0xFFFF, kind.encode("ascii"), length)

@@ -128,7 +128,7 @@ def _text_in(dataset: Any) -> str:
         float(dataset.get(f"Rescale{name}", default))
         for name, default in (("Slope", 1), ("Intercept", 0))
     )
-    pixels = dataset.pixel_array
+    pixels = optional_package("pydicom.pixels", "images", "DICOM").pixel_array(dataset)
     for number, picture in enumerate(pixels if pixels.ndim == 3 else [pixels], start=1):
         found = find_text(picture, slope, intercept)
         if found is not None:

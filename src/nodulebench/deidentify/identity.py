@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
-from nodulebench.deidentify.numbers import is_plain_number
+from nodulebench.deidentify.plain import is_plain_number, plain_uids
 
 NAMING = frozenset(
     {
@@ -83,8 +83,9 @@ def identity_of(
     issuer = str(dataset.get("IssuerOfPatientID", "") or "").strip()
     study = str(dataset.get("StudyInstanceUID", "") or "")
 
-    def look(tag: int, _: Any) -> _Told:
-        return _told_by(dataset, tag)
+    def look(tag: int, element: Any) -> _Told:
+        uids = plain_uids(element)
+        return _Told(uids=frozenset(uids)) if uids else _told_by(dataset, tag)
 
     found = (memory or Memory(0)).each(
         elements or elements_of(dataset), look, "told", reading_of(dataset)
