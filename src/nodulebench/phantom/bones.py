@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from nodulebench.phantom.chest import SIDES, Chest, costal_point, oval
 from nodulebench.phantom.grid import Field, fill
+from nodulebench.phantom.plane import Plane
 from nodulebench.phantom.tubes import Tubes, join_tubes, path
 
 CORTEX_HU = 780.0
@@ -21,8 +22,14 @@ RIB_FLATTENING = (1.0, 1.0, 0.6)
 RIB_RADIUS_MM = 4.3
 RIB_OUTSIDE_MM = 6.5
 RIB_STEP_MM = 24.0
+TRABECULAE_HU = 75.0
+"""How uneven marrow is, before the slice averages it."""
 VERTEBRA_MM = 24.0
 DISC_SHARE = 0.2
+PLATE_SHARE = 0.06
+PLATE_HU = 260.0
+PEDICLE_PHASE = 0.5
+"""From half of a vertebra upwards it has pedicles and transverse processes."""
 
 
 @dataclass(frozen=True)
@@ -86,77 +93,70 @@ def _parts(tube: Tubes) -> tuple[npt.NDArray[np.float64], ...]:
     return tube.start, tube.end, tube.start_radius, tube.end_radius
 
 
-def paint_spine(
-    chest: Chest,
-    hu: Field,
-    x: Field,
-    y: Field,
-    z: float,
-    pixel_mm: float,
-) -> None:
+def paint_spine(chest: Chest, plane: Plane) -> None:
     """Draw the vertebra or disc of one slice: body, arch, processes and canal."""
-    columns = np.flatnonzero(np.abs(x[0]) < 52.0)
-    rows = np.flatnonzero(np.abs(y[:, 0] - chest.spine_y - 28.0) < 64.0)
-    if not len(columns) or not len(rows):
+    middle = chest.spine_y + 28.0
+    near = plane.box((-58.0, 58.0), (middle - 70.0, middle + 70.0))
+    if near is None:
         return
-    part = hu[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    across = x[:, columns[0] : columns[-1] + 1]
-    down = y[rows[0] : rows[-1] + 1] - np.float32(chest.spine_y)
+    part, pixel_mm, trabeculae = near.hu, near.pixel_mm, TRABECULAE_HU * near.fine
+    across, down = _stiff(near)
+    down = down - np.float32(chest.spine_y)
+    z = plane.z_mm
     phase = ((z + 200.0) / VERTEBRA_MM) % 1.0
     is_disc = phase < DISC_SHARE
     waist = 1 - 0.10 * np.sin(np.pi * (phase - DISC_SHARE) / (1 - DISC_SHARE)) if not is_disc else 1
     body = oval(across, down, 17.5 * waist, 14.0 * waist)
-    edge_hu = CORTEX_HU * (0.25 if is_disc else 0.75)
-    _shell(part, body, pixel_mm, edge_hu, DISC_HU if is_disc else MARROW_HU + 20, CORTEX_MM)
-    if not is_disc:
-        arch = np.maximum(
-            oval(across, down - 22.0, 17.0, 13.0), -oval(across, down - 22.0, 11.5, 8.5)
-        )
-        _shell(part, arch, pixel_mm, CORTEX_HU * 0.8, MARROW_HU + 80, CORTEX_MM)
-        if phase > 0.45:
-            process = _segment(np.abs(across), down, (12.0, 26.0), (31.0, 34.0), 4.2)
-            _shell(part, process, pixel_mm, CORTEX_HU * 0.9, MARROW_HU + 60, CORTEX_MM)
-    spinous = _segment(across, down, (0.0, 33.0), (0.0, 42.0 + 12.0 * phase), 2.6)
-    _shell(part, spinous, pixel_mm, CORTEX_HU * 0.9, MARROW_HU + 60, CORTEX_MM)
-    fill(part, oval(across, down - 22.0, 10.0, 8.0), pixel_mm, -20.0)
-    fill(part, oval(across, down - 22.0, 7.5, 6.0), pixel_mm, CORD_HU)
+    # plates of dense bone end each body
+    is_end = phase < DISC_SHARE + PLATE_SHARE or phase > 1 - PLATE_SHARE
+    marrow = trabeculae + (MARROW_HU + (PLATE_HU if is_end else 60.0))
+    arch = _arch(np.abs(across), down, phase)
+    if is_disc:
+        _shell(part, body, pixel_mm, CORTEX_HU * 0.2, DISC_HU, CORTEX_MM)
+    else:
+        arch = np.minimum(arch, body)
+    _shell(part, arch, pixel_mm, CORTEX_HU * 0.8, marrow, CORTEX_MM)
+    canal = oval(across, down - 22.0, 9.5, 8.0)
+    fill(part, canal, pixel_mm, -20.0)
+    fill(part, canal + 2.2, pixel_mm, CORD_HU)
 
 
-def paint_sternum(
-    chest: Chest,
-    hu: Field,
-    x: Field,
-    y: Field,
-    z: float,
-    pixel_mm: float,
-) -> None:
+def _arch(beside: Field, down: Field, phase: float) -> Field:
+    """Distance to the arch of a vertebra: laminae, spinous process, and by height the others."""
+    parts = [
+        _segment(beside, down, (13.5, 20.0), (1.0, 34.0), 3.6),
+        _segment(beside, down, (0.0, 33.0), (0.0, 40.0 + 14.0 * phase), 2.8),
+    ]
+    if phase > PEDICLE_PHASE:
+        parts.append(_segment(beside, down, (12.0, 8.0), (13.5, 22.0), 4.0))
+        parts.append(_segment(beside, down, (14.0, 22.0), (32.0, 35.0), 4.4))
+    nearest: Field = np.minimum.reduce(parts)
+    return nearest
+
+
+def _stiff(plane: Plane) -> tuple[Field, Field]:
+    """Where the bone of each pixel lies in the plain body: bones bend half as much as tissue."""
+    return (plane.x + plane.surfaces.x) / 2, (plane.y + plane.surfaces.y) / 2
+
+
+def paint_sternum(chest: Chest, plane: Plane) -> None:
     """Draw the breastbone of one slice."""
+    z = plane.z_mm
     top, bottom = chest.apex_z - 34.0, -110.0
-    if not bottom < z < top:
+    center = chest.center_y - chest.half_depth - 2.0 + 0.18 * max(0.0, z)
+    near = plane.box((-48.0, 48.0), (center - 20.0, center + 20.0))
+    if near is None or not bottom < z < top:
         return
-    columns = np.flatnonzero(np.abs(x[0]) < 45.0)
-    front = chest.center_y - chest.half_depth
-    slant = 0.18 * max(0.0, z)
-    center = front - 2.0 + slant
-    rows = np.flatnonzero(np.abs(y[:, 0] - center) < 16.0)
-    if not len(columns) or not len(rows):
-        return
-    part = hu[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    across = x[:, columns[0] : columns[-1] + 1]
-    down = y[rows[0] : rows[-1] + 1] - np.float32(center)
+    across, down = _stiff(near)
     wide = 15.0 + 13.0 * np.clip((z - 25.0) / 30.0, 0, 1)
-    _shell(part, oval(across, down, wide, 6.5), pixel_mm, CORTEX_HU * 0.7, MARROW_HU - 40, 1.1)
+    bone = oval(across, down - np.float32(center), wide, 6.5)
+    marrow = MARROW_HU - 40 + TRABECULAE_HU * near.fine
+    _shell(near.hu, bone, near.pixel_mm, CORTEX_HU * 0.7, marrow, 1.1)
 
 
-def paint_scapulae(
-    chest: Chest,
-    hu: Field,
-    x: Field,
-    y: Field,
-    z: float,
-    pixel_mm: float,
-) -> None:
+def paint_scapulae(chest: Chest, plane: Plane) -> None:
     """Draw the shoulder blades of one slice: a bent plate behind the ribs with its spine."""
+    z, x, y = plane.z_mm, plane.x, plane.y
     top, bottom = chest.apex_z + 6.0, -25.0
     if not bottom < z < top:
         return
@@ -178,7 +178,8 @@ def paint_scapulae(
             ridge = _segment(across, down, tuple(line[4]), tuple(tip), 2.4)
             joint = _segment(across, down, tuple(line[-1]), tuple(line[-1]), 7.5)
             plate = np.minimum(plate, np.minimum(ridge, joint))
-        _shell(hu[rows, columns], plate, pixel_mm, CORTEX_HU, MARROW_HU + 60, 1.1)
+        marrow = MARROW_HU + 60 + TRABECULAE_HU * plane.fine[rows, columns]
+        _shell(plane.hu[rows, columns], plate, plane.pixel_mm, CORTEX_HU, marrow, 1.1)
 
 
 def _near(
@@ -219,7 +220,7 @@ def _shell(
     distance: Field,
     pixel_mm: float,
     cortex_hu: float,
-    marrow_hu: float,
+    marrow_hu: float | Field,
     cortex_mm: float,
 ) -> None:
     fill(hu, distance, pixel_mm, cortex_hu)

@@ -25,6 +25,10 @@ LUNG_CENTER_X = 46.0
 MEDIAL_HALF_WIDTH = 62.0
 SPINE_HALF_WIDTH = 27.0
 FRONT_NARROWING_MM = 16.0
+HEART_CENTER = (22.0, -26.0, -66.0)
+"""Of the ventricles of a heart of usual size."""
+HEART_AXIS = (0.661, -0.421, -0.621)
+"""From the atria to the apex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +198,9 @@ def diaphragm_surface(chest: Chest, x: Field, y: Field, z: Field, side: int) -> 
 def heart_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     """Distance to the heart in its fat: ventricles that point left and forward, right atrium."""
     scale = chest.heart_scale
-    axis = (0.661, -0.421, -0.621)
-    offset = (x - 22.0 * scale, y + 26.0 * scale, z + 66.0 * scale)
+    axis = HEART_AXIS
+    middle = HEART_CENTER
+    offset = (x - middle[0] * scale, y - middle[1] * scale, z - middle[2] * scale)
     along = offset[0] * axis[0] + offset[1] * axis[1] + offset[2] * axis[2]
     square = offset[0] ** 2 + offset[1] ** 2 + offset[2] ** 2
     long, short = 64.0 * scale, 46.0 * scale
@@ -286,18 +291,3 @@ def fissure_surfaces(chest: Chest, x: Field, y: Field, z: Field) -> tuple[Field,
     oblique = (z - tilt * y - chest.fissure_z - bend) / np.hypot(1, tilt)
     horizontal = z + 16.0 - 0.002 * (np.abs(x) - 70.0) ** 2 * 2 + 0.12 * y
     return oblique, horizontal
-
-
-def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
-    """Distance to the body's outline: wider at the shoulders, with breasts in women."""
-    shoulder = np.clip((z - 45.0) / (chest.apex_z - 30.0), 0.0, 1.3) ** 1.5
-    margin = chest.wall_mm + chest.fat_mm
-    half_width = chest.half_width + margin + 62.0 * shoulder
-    half_depth = chest.half_depth + 0.75 * margin + 4.0 - 10.0 * shoulder
-    body = oval(x, y - chest.center_y - 2.0 - 12.0 * shoulder, half_width, half_depth)
-    if not chest.is_female:
-        return body
-    swell = np.sqrt(np.maximum(0.01, 1 - ((z + 45.0) / 58.0) ** 2))
-    front = chest.center_y - half_depth + 24.0
-    breasts = [oval(x - side * 78.0, y - front, 52.0 * swell, 38.0 * swell) for side in SIDES]
-    return join([body, *breasts], 24.0)

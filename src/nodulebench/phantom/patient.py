@@ -12,7 +12,7 @@ from nodulebench.phantom.kinds import KINDS, make_nodule, random_diameter
 from nodulebench.phantom.nodule import ATTACHMENTS, Nodule
 from nodulebench.phantom.placing import NoPlaceError, Surroundings
 
-_ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH = range(6)
+_ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY = range(7)
 """Streams of random numbers, so that one thing can change while the others stay."""
 
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from nodulebench.model.geometry import Geometry
 from nodulebench.model.volume import Volume
+from nodulebench.phantom.bend import Bend, random_bend
 from nodulebench.phantom.bones import (
     CARTILAGE_HU,
     CORTEX_HU,
@@ -15,16 +16,39 @@ from nodulebench.phantom.bones import (
     RIB_FLATTENING,
     build_skeleton,
 )
-from nodulebench.phantom.great_vessels import great_vessels, oesophagus
+from nodulebench.phantom.chest import heart_surface
+from nodulebench.phantom.enhancement import Enhancement, random_enhancement
+from nodulebench.phantom.great_vessels import (
+    arm_vessels,
+    azygos,
+    great_vessels,
+    liver_vessels,
+    lymph_nodes,
+    mammary_vessels,
+    oesophagus,
+    plaques,
+    swallowed_air,
+    thyroid,
+)
 from nodulebench.phantom.grid import Canvas
 from nodulebench.phantom.nodule import Nodule, paint_nodule
-from nodulebench.phantom.patient import NOISE, TEXTURE, Patient, stream
+from nodulebench.phantom.patient import BODY, NOISE, TEXTURE, Patient, stream
+from nodulebench.phantom.plane import SliceGrid, make_plane, random_textures
 from nodulebench.phantom.scanner import Scanner, make_slices
 from nodulebench.phantom.surfaces import surfaces_along
-from nodulebench.phantom.tissue import SliceGrid, draw_slice, empty_slice, random_textures
-from nodulebench.phantom.tubes import paint_in_lung, paint_tubes
+from nodulebench.phantom.tissue import draw_slice
+from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, paint_in_lung, paint_over, paint_tubes
+from nodulebench.phantom.wall import empty_slice
 
 OESOPHAGUS_HU = 38.0
+OESOPHAGUS_FLATTENING = (0.8, 1.3, 1.0)
+"""Empty, it lies flat on the spine."""
+SWALLOWED_AIR_HU = -800.0
+LIVER_RANGE_HU = 12.0
+NODE_HU = 38.0
+VESSEL_COAT_HU, VESSEL_COAT_MM = -25.0, 1.0
+"""Thin fat and wall between vessels that touch."""
+PLAQUE_HU = 700.0
 BRONCHUS_WALL_HU = -150.0
 BRONCHUS_LUMEN_HU = -960.0
 AIRWAY_WALL_HU = 30.0
@@ -64,8 +88,13 @@ def scan_patient(
     """
     position = np.asarray(position_mm, dtype=np.float64)
     canvas = _empty_canvas(patient, scanner, slices)
-    inside = _draw_body(patient, canvas, scanner.parts_per_slice)
-    _draw_tubes(patient, canvas)
+    body = stream(patient.seed, patient.number, BODY)
+    bend = random_bend(body)
+    enhancement = random_enhancement(patient.chest, body)
+    inside = _draw_body(patient, canvas, scanner.parts_per_slice, bend, enhancement)
+    _draw_between_lungs(patient, canvas, bend, enhancement, body)
+    _draw_bones(patient, canvas, bend)
+    _draw_lung_tubes(patient, canvas)
     for nodule in patient.nodules:
         paint_nodule(canvas, nodule)
     noise = stream(patient.seed, patient.number * 1000 + repeat, NOISE)
@@ -120,32 +149,75 @@ def _empty_canvas(patient: Patient, scanner: Scanner, slices: int | None) -> Can
     )
 
 
-def _draw_body(patient: Patient, canvas: Canvas, parts: int) -> npt.NDArray[np.bool_]:
+def _draw_body(
+    patient: Patient, canvas: Canvas, parts: int, bend: Bend, enhancement: Enhancement
+) -> npt.NDArray[np.bool_]:
     """Draw all planes; return what lies within the pleura on the middle plane of each slice."""
     grid = SliceGrid(canvas.x_mm, canvas.y_mm)
     textures = random_textures(stream(patient.seed, patient.number, TEXTURE))
     inside = np.empty((len(canvas.z_mm) // parts, *canvas.hu.shape[1:]), dtype=np.bool_)
     empty = empty_slice(patient.chest, grid)
-    planes = surfaces_along(patient.chest, grid.x, grid.y, canvas.z_mm)
-    for number, surfaces in enumerate(planes):
-        z = float(canvas.z_mm[number])
+    heights = surfaces_along(patient.chest, bend, grid.x, grid.y, canvas.z_mm)
+    for number, surfaces in enumerate(heights):
         canvas.hu[number] = empty
-        draw_slice(canvas.hu[number], patient.chest, surfaces, textures, grid, z)
+        z = float(canvas.z_mm[number])
+        plane = make_plane(canvas.hu[number], surfaces, textures, grid, z)
+        draw_slice(patient.chest, plane, enhancement)
         if number % parts == parts // 2:
             inside[number // parts] = surfaces.pleura < 0
     return inside
 
 
-def _draw_tubes(patient: Patient, canvas: Canvas) -> None:
-    """Bones, great vessels, lung vessels and airways, later ones over earlier ones."""
-    chest, tubes = patient.chest, patient.tubes
-    bones = build_skeleton(chest)
-    paint_tubes(canvas, great_vessels(chest), chest.blood_hu)
-    paint_tubes(canvas, oesophagus(chest), OESOPHAGUS_HU)
+def _draw_between_lungs(
+    patient: Patient,
+    canvas: Canvas,
+    bend: Bend,
+    enhancement: Enhancement,
+    random: np.random.Generator,
+) -> None:
+    """Lymph nodes, great vessels, oesophagus and thyroid, later ones over earlier ones."""
+    chest = patient.chest
+    vessels = great_vessels(chest)
+    arteries = bend.bent(chest, vessels.arteries)
+    gullet = bend.bent(chest, oesophagus(chest))
+    paint_over(canvas, lymph_nodes(chest, random), NODE_HU, OUTSIDE_LUNG)
+    paint_over(canvas, vessels.left_atrium, enhancement.lung_vessels, IN_LUNG)
+    for tubes, hu, coat_mm in (
+        (bend.bent(chest, vessels.lower_veins), enhancement.late_veins, 0.0),
+        (bend.bent(chest, vessels.upper_veins), enhancement.upper_cava, VESSEL_COAT_MM),
+        (bend.bent(chest, vessels.pulmonary), enhancement.lung_vessels, VESSEL_COAT_MM),
+        (arteries, enhancement.left_heart, VESSEL_COAT_MM),
+    ):
+        outside_heart = tubes.only(heart_surface(chest, *tubes.end.T) > 0)
+        paint_over(canvas, outside_heart.thinner(-coat_mm), VESSEL_COAT_HU, OUTSIDE_LUNG)
+        paint_tubes(canvas, tubes, hu)
+    for tubes, hu in (
+        (azygos(chest), enhancement.late_veins),
+        (mammary_vessels(chest), enhancement.left_heart),
+        (arm_vessels(chest), enhancement.left_heart),
+        (plaques(arteries, random), PLAQUE_HU),
+        (thyroid(chest), enhancement.thyroid),
+    ):
+        paint_over(canvas, tubes, hu, OUTSIDE_LUNG)
+    liver = enhancement.liver - LIVER_RANGE_HU, enhancement.liver + LIVER_RANGE_HU
+    paint_over(canvas, liver_vessels(chest, random), enhancement.liver_vessels, liver)
+    paint_over(canvas, gullet, OESOPHAGUS_HU, OUTSIDE_LUNG, flattening=OESOPHAGUS_FLATTENING)
+    paint_over(canvas, swallowed_air(gullet, random), SWALLOWED_AIR_HU, OUTSIDE_LUNG)
+
+
+def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:
+    """Ribs with their cartilages, clavicles and arms."""
+    bones = build_skeleton(patient.chest)
     paint_tubes(canvas, bones.cartilages, CARTILAGE_HU, flattening=RIB_FLATTENING)
-    for bone, flattening in ((bones.ribs, RIB_FLATTENING), (bones.long_bones, (1.0, 1.0, 1.0))):
+    long_bones = bend.bent(patient.chest, bones.long_bones)
+    for bone, flattening in ((bones.ribs, RIB_FLATTENING), (long_bones, (1.0, 1.0, 1.0))):
         paint_tubes(canvas, bone, CORTEX_HU, flattening=flattening)
         paint_tubes(canvas, bone.thinner(CORTEX_MM), MARROW_HU, flattening=flattening)
+
+
+def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
+    """Lung vessels and airways."""
+    chest, tubes = patient.chest, patient.tubes
     paint_in_lung(canvas, tubes.vessels, chest.blood_hu, chest.parenchyma_hu)
     paint_in_lung(canvas, tubes.twigs, chest.blood_hu, chest.parenchyma_hu)
     paint_in_lung(canvas, tubes.bronchi, BRONCHUS_WALL_HU, chest.parenchyma_hu)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.phantom.bend import Bend
 from nodulebench.phantom.chest import (
     LEFT,
     RIGHT,
@@ -20,9 +21,9 @@ from nodulebench.phantom.chest import (
     heart_surface,
     lung_surface,
     mediastinum_surface,
-    skin_surface,
 )
 from nodulebench.phantom.grid import Field
+from nodulebench.phantom.outline import muscle_thickness, skin_surface
 
 KEY_MM = 6.0
 
@@ -36,25 +37,34 @@ class Surfaces(NamedTuple):
     right_dome: Field
     left_dome: Field
     pleura: Field
+    muscle_mm: Field
+    """How thick muscle is around the cavity: no distance."""
+    x: Field
+    """Where the tissue of a pixel lies in the plain body, see ``bend``."""
+    y: Field
 
 
-def surfaces_at(chest: Chest, x: Field, y: Field, z_mm: float) -> Surfaces:
-    """The exact distances at one height."""
+def surfaces_at(chest: Chest, bend: Bend, x: Field, y: Field, z_mm: float) -> Surfaces:
+    """The exact distances at one height: to the pleura as it is, to all else in bent tissue."""
     z = np.asarray(z_mm, dtype=np.float32)
     between = mediastinum_surface(chest, x, y, z)
-    lungs = [lung_surface(chest, x, y, z, side, between) for side in SIDES]
+    pleura = np.minimum(*(lung_surface(chest, x, y, z, side, between) for side in SIDES))
+    bent_x, bent_y = bend.on_slice(x, y, z_mm, pleura)
     return Surfaces(
-        skin=skin_surface(chest, x, y, z),
-        cavity=cavity_surface(chest, x, y, z),
-        heart=heart_surface(chest, x, y, z),
-        right_dome=diaphragm_surface(chest, x, y, z, RIGHT),
-        left_dome=diaphragm_surface(chest, x, y, z, LEFT),
-        pleura=np.minimum(*lungs),
+        skin=skin_surface(chest, bent_x, bent_y, z),
+        cavity=cavity_surface(chest, bent_x, bent_y, z),
+        heart=heart_surface(chest, bent_x, bent_y, z),
+        right_dome=diaphragm_surface(chest, bent_x, bent_y, z, RIGHT),
+        left_dome=diaphragm_surface(chest, bent_x, bent_y, z, LEFT),
+        pleura=pleura,
+        muscle_mm=muscle_thickness(chest, bent_x, bent_y, z),
+        x=bent_x,
+        y=bent_y,
     )
 
 
 def surfaces_along(
-    chest: Chest, x: Field, y: Field, z_mm: npt.NDArray[np.float64]
+    chest: Chest, bend: Bend, x: Field, y: Field, z_mm: npt.NDArray[np.float64]
 ) -> Iterator[Surfaces]:
     """The distances on slices at rising heights."""
     exact: dict[int, Surfaces] = {}
@@ -62,7 +72,7 @@ def surfaces_along(
         below = int(np.floor(z / KEY_MM))
         above = below + 1
         exact = {
-            key: exact[key] if key in exact else surfaces_at(chest, x, y, key * KEY_MM)
+            key: exact[key] if key in exact else surfaces_at(chest, bend, x, y, key * KEY_MM)
             for key in (below, above)
         }
         share = np.float32(z / KEY_MM - below)

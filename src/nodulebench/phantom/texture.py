@@ -1,6 +1,7 @@
 """Random fields in millimetres: a periodic block of correlated noise, sampled anywhere."""
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,17 @@ class Texture:
         plane = _blend(self.values, low, share)[0]
         rows = _blend(plane.T, *self._place(x_mm)).T
         return _blend(np.ascontiguousarray(rows), *self._place(y_mm))
+
+    def at(self, point_mm: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The field at points (n x 3; x, y, z), by linear interpolation."""
+        place = point_mm[:, ::-1] / self.step_mm
+        low = np.floor(place).astype(np.int64)
+        rest = place - low
+        total = np.zeros(len(place))
+        for corner in product((0, 1), repeat=3):
+            weight = np.prod(np.where(corner, rest, 1 - rest), axis=1)
+            total += weight * self.values[tuple(((low + corner) % BLOCK).T)]
+        return total
 
     def _place(self, at_mm: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Field]:
         """The voxel of the block below each place, and how far towards the next it lies."""

@@ -14,6 +14,7 @@ LONGEST_MM = 12.0
 THIN_SHARE = 0.6
 """A radius below this share of a voxel makes a tube thin."""
 LUNG_BELOW_HU = -250.0
+IN_LUNG, OUTSIDE_LUNG = (-np.inf, LUNG_BELOW_HU), (LUNG_BELOW_HU, np.inf)
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,21 @@ def paint_tubes(
     that a tube's section becomes an ellipse.
     """
     for part, cover in _covers(canvas, tubes, np.array(flattening)):
+        part += cover * (hu - part)
+
+
+def paint_over(
+    canvas: Canvas,
+    tubes: Tubes,
+    hu: float,
+    within_hu: tuple[float, float],
+    *,
+    flattening: tuple[float, float, float] = (1.0, 1.0, 1.0),
+) -> None:
+    """Draw tubes over what has a density in a range, such as one organ, and leave all else."""
+    low, high = within_hu
+    for part, cover in _covers(canvas, tubes, np.array(flattening)):
+        cover *= (part > low) & (part < high)
         part += cover * (hu - part)
 
 
