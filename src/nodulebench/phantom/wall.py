@@ -30,9 +30,9 @@ def empty_slice(chest: Chest, grid: SliceGrid) -> Field:
     hu = np.full((len(grid.y_mm), len(grid.x_mm)), AIR_HU, dtype=np.float32)
     back = chest.center_y + chest.half_depth + 0.75 * (chest.wall_mm + chest.fat_mm) + 20.0
     depth = grid.y - back + grid.x * grid.x / 900.0
-    fill(hu, np.abs(depth) - TABLE_MM / 2, grid.pixel_mm, TABLE_HU)
-    fill(hu, np.abs(depth - 24.0) - 0.9, grid.pixel_mm, -250.0)
     fill(hu, np.abs(depth - 12.0) - 11.0, grid.pixel_mm, -930.0)
+    fill(hu, np.abs(depth - 24.0) - 0.9, grid.pixel_mm, -250.0)
+    fill(hu, np.abs(depth) - TABLE_MM / 2, grid.pixel_mm, TABLE_HU)
     return hu
 
 
