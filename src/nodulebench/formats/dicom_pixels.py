@@ -4,8 +4,10 @@ Uncompressed pixels are read from their place in the file. Compressed ones are d
 with whatever decoder is installed, else by SimpleITK.
 """
 
+import os
 import struct
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -86,7 +88,7 @@ def _decoded(header: SliceHeader) -> Stored:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            data = pydicom.dcmread(header.path, force=True)
+            data = _whole_file(header.path, os.stat(header.path).st_mtime_ns)  # noqa: PTH116
             _refuse_other_size(header, data)
             if not _has_decoder(pydicom, header.pixels.transfer_syntax):
                 return _decoded_by_simpleitk(header)
@@ -97,6 +99,12 @@ def _decoded(header: SliceHeader) -> Stored:
             told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
             raise _damaged(header, told) from error
     return _checked(header, values)
+
+
+@lru_cache(maxsize=1)
+def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read anew
+    """A file with its pixels; kept for the next frame, so that many frames are read once."""
+    return optional_package("pydicom", "images", "DICOM").dcmread(path, force=True)
 
 
 def _has_decoder(pydicom: Any, syntax: str) -> bool:

@@ -307,3 +307,17 @@ def test_a_value_that_changes_from_slice_to_slice_is_read_anew(file):
         header = only(file)
         seen.append((header.instance_number, header.position_mm))
     assert seen == [(number, (0.0, 0.0, float(number))) for number in (3, 7, 3)]
+
+
+def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
+    enhanced(file)
+    expected = [stored_values(one) for one in read_slices(file)]
+    data = pydicom.dcmread(file)
+    data.compress(RLELossless)
+    data.save_as(file)
+    frames = read_slices(file)
+    opened = []
+    read = pydicom.dcmread
+    monkeypatch.setattr(pydicom, "dcmread", lambda *a, **k: opened.append(a) or read(*a, **k))
+    assert np.array_equal([stored_values(one) for one in frames], expected)
+    assert len(opened) == 1
