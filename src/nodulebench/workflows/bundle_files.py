@@ -20,6 +20,7 @@ from nodulebench.formats.digest import file_digest
 from nodulebench.formats.file_names import shown
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.manifest import write_manifest
+from nodulebench.formats.walk import files_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,12 @@ def _owners(images: Path, case_ids: pl.Series) -> dict[str, str]:
     known = set(case_ids)
     found: dict[str, str] = {}
     problems = []
-    for path in sorted(path for path in images.rglob("*") if not path.is_dir()):
+
+    def refuse(error: OSError) -> None:
+        told = f"cannot be looked into: {error.strerror}."
+        problems.append(Problem(shown(str(error.filename)), told))
+
+    for path in sorted(Path(file) for file in files_below(images, refuse)):
         name = path.relative_to(images).as_posix()
         if not path.is_file() or shown(name) != name:
             what = "is no file." if shown(name) == name else "has a name that is not UTF-8."

@@ -1,6 +1,5 @@
 """A folder of DICOM -> cases admitted and excluded: read, group, examine, find duplicates."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from nodulebench.curate.series import Series, group_series
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_slices import NoSlices, SliceHeader, read_slices
 from nodulebench.formats.optional_package import optional_package
+from nodulebench.formats.walk import files_below
 from nodulebench.workflows.curate_journal import JOURNAL, Journal, open_journal, series_key
 from nodulebench.workflows.worker_pool import Lost, work
 
@@ -94,35 +94,14 @@ def curate(
 
 
 def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
-    """The files below a folder, and the folders that cannot be looked into.
-
-    Links are followed, each folder once, so that links in a circle come to an end. A link that
-    leads nowhere is a file that cannot be read.
-    """
-    seen = {os.path.realpath(out)}
-    found: list[str] = []
+    """The files below a folder, and the folders that cannot be looked into."""
     closed: list[NoSlices] = []
 
     def tell(error: OSError) -> None:
         what = f"cannot be looked into ({error.strerror})"
         closed.append(NoSlices(str(error.filename), what, is_damaged=True))
 
-    for place, folders, names in os.walk(folder.resolve(), followlinks=True, onerror=tell):
-        seen.add(os.path.realpath(place))
-        fresh = []
-        for name in sorted(folders):
-            real = os.path.realpath(f"{place}/{name}")
-            if real not in seen:
-                seen.add(real)
-                fresh.append(name)
-        folders[:] = fresh
-        found += [path for name in sorted(names) if _is_file(path := f"{place}/{name}")]
-    return found, closed
-
-
-def _is_file(path: str) -> bool:
-    """Whether something is to be read: a file, or what cannot be reached; pipes and devices not."""
-    return os.path.isfile(path) or not os.path.exists(path)  # noqa: PTH110, PTH113 - never raise
+    return list(files_below(folder.resolve(), tell, without=out)), closed
 
 
 def _read_headers(

@@ -82,6 +82,21 @@ def test_what_a_bag_cannot_hold_is_refused_by_name(desk: Desk) -> None:
     assert not (desk.folder / "bag").exists()
 
 
+def test_folders_of_images_may_be_links_and_must_be_readable(desk: Desk) -> None:
+    images, archive = desk.folder / "linked", desk.folder / "archive"
+    (archive / "deep").mkdir(parents=True)
+    (archive / "deep" / "0001.dcm").write_bytes(b"image")
+    (archive / "circle").symlink_to(archive)
+    images.mkdir()
+    (images / "scan1").symlink_to(archive)
+    made = write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    assert made.images == 1
+    kept = desk.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
+    assert kept.read_bytes() == b"image"
+    with pytest.raises(InputError, match="nowhere: cannot be looked into: No such file or direct"):
+        write_bundle(desk.bundle, desk.folder / "other", images=desk.folder / "nowhere")
+
+
 def test_image_files_belong_to_the_case_of_their_name(desk: Desk) -> None:
     images = desk.folder / "images"
     images.mkdir()
