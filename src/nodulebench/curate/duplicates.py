@@ -1,6 +1,6 @@
 """Fingerprints of series -> which are already there, or in a list of another set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nodulebench.curate.admission import CodedReason
@@ -73,12 +73,18 @@ class KnownSet:
 
 
 def find_duplicates(
-    scans: Sequence[Fingerprint], known: Sequence[KnownSet], least_similarity: float
+    scans: Sequence[Fingerprint],
+    known: Sequence[KnownSet],
+    least_similarity: float,
+    progress: Callable[[int, int], object] = lambda *_: None,
 ) -> list[tuple[CodedReason, ...]]:
-    """For every scan in turn how it is known already; the first of several stays."""
+    """For every scan in turn how it is known already; the first of several stays.
+
+    Every scan is compared with all before, so that the time grows with the square of their number.
+    """
     kept = KnownSet("this set")
     found = []
-    for scan in scans:
+    for number, scan in enumerate(scans, start=1):
         reasons = [
             CodedReason(_own_code(how), f"this set already holds {told}")
             for how, told in kept.find(scan, least_similarity)
@@ -91,6 +97,7 @@ def find_duplicates(
         if not reasons:
             kept.add(scan)
         found.append(tuple(reasons))
+        progress(number, len(scans))
     return found
 
 

@@ -89,7 +89,7 @@ def curate(
         examined = _examine_all(group_series(slices), chosen, journal, processes, progress)
     others = tuple(sorted((*others, *closed), key=lambda one: one.path))
     against = tuple((one.name, len(one.scans)) for one in known)
-    kept = tuple(_without_duplicates(examined, known, chosen))
+    kept = tuple(_without_duplicates(examined, known, chosen, progress))
     return Curation(folder, chosen, kept, others, against)
 
 
@@ -209,13 +209,21 @@ def _lost(series: Series, why: str) -> Examined:
 
 
 def _without_duplicates(
-    examined: Sequence[Examined], known: Sequence[KnownSet], limits: Limits
+    examined: Sequence[Examined],
+    known: Sequence[KnownSet],
+    limits: Limits,
+    progress: Progress,
 ) -> list[Examined]:
     """Admitted series that are there already, or in a list, are excluded too."""
     numbers = [number for number, one in enumerate(examined) if one.is_admitted]
     scans = [_fingerprint(examined[number]) for number in numbers]
     result = list(examined)
-    found = find_duplicates(scans, known, limits.near_duplicate_similarity)
+    found = find_duplicates(
+        scans,
+        known,
+        limits.near_duplicate_similarity,
+        lambda done, of: progress("comparing scans", done, of),
+    )
     for number, reasons in zip(numbers, found, strict=True):
         for reason in reasons:
             is_waived = reason.code in limits.waived

@@ -106,3 +106,11 @@ def test_damaged_hashes_are_told_by_line(tmp_path):
 
 def test_a_known_set_finds_nothing_when_empty():
     assert list(KnownSet("none").find(Fingerprint("1", "a", hashed(1)), 0.84)) == []
+
+
+def test_comparing_many_scans_tells_how_far_it_is():
+    told = []
+    find_duplicates(
+        [Fingerprint("1.2"), Fingerprint("1.3")], [], 0.9, lambda *so_far: told.append(so_far)
+    )
+    assert told == [(1, 2), (2, 2)]
