@@ -27,7 +27,8 @@ class GreatVessels:
     pulmonary: Tubes
     left_atrium: Tubes
     """From one lung's veins to the other's."""
-    arteries: Tubes
+    aorta: Tubes
+    neck_arteries: Tubes
 
 
 def great_vessels(chest: Chest) -> GreatVessels:
@@ -52,7 +53,8 @@ def great_vessels(chest: Chest) -> GreatVessels:
         lower_veins=lower_cava,
         pulmonary=join_tubes(trunk, right, left),
         left_atrium=atrium,
-        arteries=join_tubes(_aorta(chest), *_neck_arteries(back)),
+        aorta=_aorta(chest),
+        neck_arteries=join_tubes(*_neck_arteries(back)),
     )
 
 
@@ -64,8 +66,8 @@ def _aorta(chest: Chest) -> Tubes:
             (4.0, back - 72.0 * scale, -48.0),
             (-10.0, back - 78.0 * scale, -12.0),
             (-8.0, back - 70.0 * scale, 24.0),
-            (8.0, back - 48.0 * scale, 42.0),
-            (20.0, back - 22.0 * scale, 34.0),
+            (15.0, back - 47.0 * scale, 42.0),  # left of the trachea
+            (21.0, back - 22.0 * scale, 34.0),
             (21.0, back - 20.0, 0.0),
             (19.0, back - 20.0, -90.0),
             (8.0, back - 22.0, -220.0),
@@ -194,13 +196,13 @@ def lymph_nodes(chest: Chest, random: np.random.Generator) -> Tubes:
     return Tubes(start, start + heading, radius, 0.8 * radius)
 
 
-def plaques(arteries: Tubes, random: np.random.Generator) -> Tubes:
+def plaques(aorta: Tubes, random: np.random.Generator) -> Tubes:
     """Calcified spots on the wall of the aorta, as most people above fifty have them."""
-    which = random.integers(len(arteries), size=PLAQUES)
-    along = arteries.end[which] - arteries.start[which]
+    which = random.integers(len(aorta), size=PLAQUES)
+    along = aorta.end[which] - aorta.start[which]
     aside = np.cross(along, random.standard_normal((PLAQUES, 3)))
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
-    start = arteries.start[which] + aside * arteries.start_radius[which][:, None]
+    start = aorta.start[which] + aside * aorta.start_radius[which][:, None]
     length = random.uniform(2.0, 6.0, (PLAQUES, 1))
     heading = along / np.linalg.norm(along, axis=1, keepdims=True)
     radius = random.uniform(*PLAQUE_RADIUS_MM, PLAQUES)

@@ -37,7 +37,14 @@ from nodulebench.phantom.plane import SliceGrid, make_plane, random_textures
 from nodulebench.phantom.scanner import Scanner, make_slices
 from nodulebench.phantom.surfaces import surfaces_along
 from nodulebench.phantom.tissue import draw_slice
-from nodulebench.phantom.tubes import IN_LUNG, OUTSIDE_LUNG, paint_in_lung, paint_over, paint_tubes
+from nodulebench.phantom.tubes import (
+    IN_LUNG,
+    OUTSIDE_LUNG,
+    Tubes,
+    paint_in_lung,
+    paint_over,
+    paint_tubes,
+)
 from nodulebench.phantom.wall import empty_slice
 
 OESOPHAGUS_HU = 38.0
@@ -178,24 +185,25 @@ def _draw_between_lungs(
     """Lymph nodes, great vessels, oesophagus and thyroid, later ones over earlier ones."""
     chest = patient.chest
     vessels = great_vessels(chest)
-    arteries = bend.bent(chest, vessels.arteries)
+    aorta = bend.bent(chest, vessels.aorta)
     gullet = bend.bent(chest, oesophagus(chest))
     paint_over(canvas, lymph_nodes(chest, random), NODE_HU, OUTSIDE_LUNG)
     paint_over(canvas, vessels.left_atrium, enhancement.lung_vessels, IN_LUNG)
-    for tubes, hu, coat_mm in (
-        (bend.bent(chest, vessels.lower_veins), enhancement.late_veins, 0.0),
-        (bend.bent(chest, vessels.upper_veins), enhancement.upper_cava, VESSEL_COAT_MM),
-        (bend.bent(chest, vessels.pulmonary), enhancement.lung_vessels, VESSEL_COAT_MM),
-        (arteries, enhancement.left_heart, VESSEL_COAT_MM),
-    ):
-        outside_heart = tubes.only(heart_surface(chest, *tubes.end.T) > 0)
-        paint_over(canvas, outside_heart.thinner(-coat_mm), VESSEL_COAT_HU, OUTSIDE_LUNG)
-        paint_tubes(canvas, tubes, hu)
+    paint_tubes(canvas, bend.bent(chest, vessels.lower_veins), enhancement.late_veins)
     for tubes, hu in (
+        (bend.bent(chest, vessels.upper_veins), enhancement.upper_cava),
+        (bend.bent(chest, vessels.pulmonary), enhancement.lung_vessels),
+        (bend.bent(chest, vessels.neck_arteries), enhancement.left_heart),
+    ):
+        _paint_coat(patient, canvas, tubes)
+        paint_tubes(canvas, tubes, hu)
+    _paint_coat(patient, canvas, aorta)
+    for tubes, hu in (
+        (aorta, enhancement.left_heart),
         (azygos(chest), enhancement.late_veins),
         (mammary_vessels(chest), enhancement.left_heart),
         (arm_vessels(chest), enhancement.left_heart),
-        (plaques(arteries, random), PLAQUE_HU),
+        (plaques(aorta, random), PLAQUE_HU),
         (thyroid(chest), enhancement.thyroid),
     ):
         paint_over(canvas, tubes, hu, OUTSIDE_LUNG)
@@ -203,6 +211,12 @@ def _draw_between_lungs(
     paint_over(canvas, liver_vessels(chest, random), enhancement.liver_vessels, liver)
     paint_over(canvas, gullet, OESOPHAGUS_HU, OUTSIDE_LUNG, flattening=OESOPHAGUS_FLATTENING)
     paint_over(canvas, swallowed_air(gullet, random), SWALLOWED_AIR_HU, OUTSIDE_LUNG)
+
+
+def _paint_coat(patient: Patient, canvas: Canvas, tubes: Tubes) -> None:
+    """Draw the thin layer that parts a vessel from its neighbours; in the heart there is none."""
+    outside_heart = tubes.only(heart_surface(patient.chest, *tubes.end.T) > 0)
+    paint_over(canvas, outside_heart.thinner(-VESSEL_COAT_MM), VESSEL_COAT_HU, OUTSIDE_LUNG)
 
 
 def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:

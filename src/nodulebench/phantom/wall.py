@@ -19,6 +19,8 @@ GLAND_EDGE_MM = 3.0
 TABLE_HU = 480.0
 """Of the carbon shell on which the patient lies."""
 TABLE_MM = 2.0
+TABLE_HALF_WIDTH_MM = 205.0
+MATTRESS_MM = 11.0
 BUNDLES_APART = 1.4
 """In standard deviations of their field: fat lies where it passes multiples of this."""
 BUNDLE_MM = 18.0
@@ -32,7 +34,9 @@ def empty_slice(chest: Chest, grid: SliceGrid) -> Field:
     depth = grid.y - back + grid.x * grid.x / 900.0
     fill(hu, np.abs(depth - 12.0) - 11.0, grid.pixel_mm, -930.0)
     fill(hu, np.abs(depth - 24.0) - 0.9, grid.pixel_mm, -250.0)
-    fill(hu, np.abs(depth) - TABLE_MM / 2, grid.pixel_mm, TABLE_HU)
+    shell = np.maximum(np.abs(depth) - TABLE_MM / 2, np.abs(grid.x) - TABLE_HALF_WIDTH_MM)
+    fill(hu, shell, grid.pixel_mm, TABLE_HU)
+    fill(hu, np.abs(depth + MATTRESS_MM) - 0.5, grid.pixel_mm, -780.0)  # its cover
     return hu
 
 
@@ -57,7 +61,8 @@ def _fat_planes(plane: Plane) -> Field:
     cavity, patches = plane.surfaces.cavity, plane.patches
     around = np.abs(cavity - RIB_CAGE_MM - 2.0 * plane.waves) - (0.7 + 0.9 * patches)
     among = np.abs(cavity - 7.0) - (plane.bundles - 0.2)
-    folded = np.abs(np.mod(plane.bundles + 0.35, BUNDLES_APART) - BUNDLES_APART / 2)
+    shares = (plane.bundles - 0.35) * np.float32(1 / BUNDLES_APART)
+    folded = np.abs(shares - np.rint(shares)) * BUNDLES_APART
     bundles = folded * BUNDLE_MM - (0.8 + 1.3 * patches)
     bundles = np.maximum(bundles, RIB_CAGE_MM - cavity)
     planes: Field = np.minimum(np.minimum(around, among), bundles)

@@ -138,9 +138,9 @@ def test_lymph_nodes_are_too_small_to_be_called_enlarged():
     assert 2 * nodes.start_radius.max() < 10.0
 
 
-def test_plaques_lie_on_the_wall_of_arteries():
-    arteries = great_vessels(CHEST).arteries
-    spots = plaques(arteries, np.random.default_rng(2))
+def test_plaques_lie_on_the_wall_of_the_aorta():
+    aorta = great_vessels(CHEST).aorta
+    spots = plaques(aorta, np.random.default_rng(2))
     for spot in spots.start:
-        gap = np.linalg.norm(arteries.start - spot, axis=1) - arteries.start_radius
+        gap = np.linalg.norm(aorta.start - spot, axis=1) - aorta.start_radius
         assert np.abs(gap).min() == pytest.approx(0, abs=1e-6)
