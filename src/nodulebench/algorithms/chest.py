@@ -97,11 +97,7 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
         direction=chest.volume.geometry.direction,
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
-    nearest = [
-        np.clip(np.rint(axis).astype(np.int64), 0, length - 1)
-        for axis, length in zip(places, chest.hu.shape, strict=True)
-    ]
-    label = chest.lungs.label[np.ix_(*nearest)]
+    label = chest.lungs.label[np.ix_(*(np.rint(axis).astype(np.int64) for axis in places))]
     return Chest(Volume(hu, geometry), Lungs(label, geometry))
 
 
@@ -109,17 +105,17 @@ def centered_places(count: int, spacing_mm: float, step_mm: float) -> FloatArray
     """Indices along an axis of ``count`` voxels where the new voxels of ``step_mm`` lie.
 
     They lie around the same middle and are even in number, so that pairs of them do too: a mirror
-    image is resampled to the mirror image. The first and the last may lie half a step outside.
+    image is resampled to the mirror image. What is left over at the ends is cut off.
     """
     length_mm = (count - 1) * spacing_mm
     fitting = int(np.floor(length_mm / step_mm + 1e-6)) + 1
-    steps = np.arange(fitting + fitting % 2)
+    steps = np.arange(max(1, fitting - fitting % 2))
     places: FloatArray = (length_mm / 2 + (steps - steps.mean()) * step_mm) / spacing_mm
     return places
 
 
 def resample(values: FloatVolume, spacing_mm: FloatArray, step_mm: float) -> FloatVolume:
-    """Values on cubic voxels around the same middle; outside, the border's go on.
+    """Values on cubic voxels around the same middle.
 
     Each axis is weighed by a triangle as wide as the larger of both voxel sizes: linear
     interpolation where voxels become smaller, an average where they grow.
@@ -136,7 +132,7 @@ def resample(values: FloatVolume, spacing_mm: FloatArray, step_mm: float) -> Flo
 def _weights(count: int, spacing_mm: float, step_mm: float) -> sparse.csr_array:
     """Row: a new voxel; column: an old one. Every row sums to one."""
     reach = max(spacing_mm, step_mm)
-    place = np.clip(centered_places(count, spacing_mm, step_mm), 0.0, count - 1.0)
+    place = centered_places(count, spacing_mm, step_mm)
     offsets = np.arange(-int(np.ceil(reach / spacing_mm)) - 1, int(np.ceil(reach / spacing_mm)) + 2)
     column = np.rint(place).astype(np.int64)[:, None] + offsets
     height = 1.0 - np.abs(column - place[:, None]) * spacing_mm / reach
