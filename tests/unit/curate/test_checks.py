@@ -96,6 +96,19 @@ HEADER_DEFECTS = [
     ("no_geometry", with_slice(3, position_mm=None), "1 slices have no position"),
     ("no_geometry", with_slice(3, pixel_spacing_mm=None), "1 slices have no pixel size"),
     ("no_geometry", even_series(pixel_spacing_mm=(0.0, 0.7)), "its pixels have no size"),
+    *(
+        (
+            "no_geometry",
+            even_series(orientation=orientation),
+            "rows and columns of 24 slices are not at right angles",
+        )
+        for orientation in (
+            (0.0,) * 6,
+            (2.0, 0.0, 0.0, 0.0, 2.0, 0.0),
+            (1.0, 0.0, 0.0, 1.0, 0.0, 0.0),
+            (1.0, 0.0, 0.0, 0.5, 0.866, 0.0),
+        )
+    ),
     (
         "inconsistent_orientation",
         with_slice(3, orientation=(1.0, 0.0, 0.0, 0.0, 0.0, -1.0)),
@@ -154,6 +167,11 @@ HEADER_DEFECTS = [
         "0003.dcm and 0004.dcm are 3.30 mm apart, others 2.50 mm",
     ),
     (
+        "uneven_spacing",
+        with_slice(4, position_mm=(-175.0, -180.0, 10.0)),
+        "0004.dcm lies 5.0 mm beside the others",
+    ),
+    (
         "contradicting_spacing",
         even_series(slice_spacing_mm=5.0),
         "its header says 5 mm between slices, their positions 2.50 mm",
@@ -185,6 +203,14 @@ def test_a_reformatted_axial_series_is_no_projection():
     assert (
         told("secondary_capture", even_series(image_type=("DERIVED", "SECONDARY", "MPR"))) is None
     )
+
+
+def test_positions_and_cosines_may_be_rounded():
+    assert told("uneven_spacing", with_slice(4, position_mm=(-179.9, -180.0, 10.0))) is None
+    assert (
+        told("no_geometry", even_series(orientation=(0.999, 0.04, 0.0, -0.04, 0.999, 0.0))) is None
+    )
+    assert told("thick_slices", even_series(thickness_mm=3.0000001)) is None
 
 
 def test_a_thickness_below_nothing_makes_no_gap():

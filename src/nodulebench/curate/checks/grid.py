@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 COSINE_TOLERANCE = 1e-3
 """How far direction cosines may differ between slices: headers round them."""
+SKEW_TOLERANCE = 0.01
+"""How far squared lengths and the product of direction cosines may be from 1 and 0."""
 FIELD_OF_VIEW_TOLERANCE = 0.05
 """How far pixel size times columns may be from the reconstruction diameter, as a share."""
 SQUARE_TOLERANCE = 0.01
@@ -36,7 +38,7 @@ def inconsistent_patient(subject: Subject) -> Reason | None:
 
 
 def no_geometry(subject: Subject) -> Reason | None:
-    """A slice does not say where it lies: no position, orientation or pixel size."""
+    """A slice does not say where it lies: position, orientation or pixel size lack or are none."""
     names: dict[str, Callable[[SliceHeader], object]] = {
         "position": lambda one: one.position_mm,
         "orientation": lambda one: one.orientation,
@@ -49,7 +51,18 @@ def no_geometry(subject: Subject) -> Reason | None:
     sizes = [one.pixel_spacing_mm or (0.0,) for one in subject.series.slices]
     if min(map(min, sizes)) <= 0:
         return Reason("its pixels have no size")
+    skew = [one.path for one in subject.series.slices if _is_skew(one.orientation)]
+    if skew:
+        return Reason(
+            f"rows and columns of {len(skew)} slices are not at right angles", tuple(skew)
+        )
     return None
+
+
+def _is_skew(orientation: tuple[float, ...] | None) -> bool:
+    """Whether direction cosines are not of length 1, or not at right angles."""
+    axes = np.array(orientation or (0.0,) * 6).reshape(2, 3)
+    return bool(np.abs(axes @ axes.T - np.eye(2)).max() > SKEW_TOLERANCE)
 
 
 def inconsistent_orientation(subject: Subject) -> Reason | None:

@@ -73,7 +73,7 @@ def missing_slice(subject: Subject) -> Reason | None:
 
 
 def uneven_spacing(subject: Subject) -> Reason | None:
-    """Slices are not the same distance apart, and no number of missing slices explains it."""
+    """Slices are not the same distance apart, with none missing, or do not lie in one line."""
     series = subject.series
     gaps, usual = _gaps(subject), series.spacing_mm
     if gaps is None or usual is None:
@@ -83,10 +83,28 @@ def uneven_spacing(subject: Subject) -> Reason | None:
     is_odd = (np.abs(gaps - room * usual) > tolerance * room) & (gaps > tolerance)
     at = np.flatnonzero(is_odd).tolist()
     if not at:
-        return None
+        return _beside(subject)
     files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
     text = f"{_named(files[0])} and {_named(files[1])} are {gaps[at[0]]:.2f} mm apart"
     return Reason(f"{text}, others {usual:.2f} mm", tuple(dict.fromkeys(files)))
+
+
+def _beside(subject: Subject) -> Reason | None:
+    """A slice that lies beside the line from the first to the last, by half a pixel or more."""
+    series = subject.series
+    positions, places = series.positions_mm, series.places_mm
+    if positions is None or places is None or places[-1] == places[0]:
+        return None
+    share = (places - places[0]) / (places[-1] - places[0])
+    line = positions[0] + share[:, None] * (positions[-1] - positions[0])
+    off = np.linalg.norm(positions - line, axis=1)
+    pixel = min(min(one.pixel_spacing_mm or (0.0,)) for one in series.slices)
+    limit = max(subject.limits.spacing_tolerance_mm, pixel / 2)
+    at = np.flatnonzero(off > limit).tolist()
+    if not at:
+        return None
+    files = tuple(series.slices[number].path for number in at)
+    return Reason(f"{_named(files[0])} lies {off[at[0]]:.1f} mm beside the others", files)
 
 
 def contradicting_spacing(subject: Subject) -> Reason | None:

@@ -15,11 +15,9 @@ def small_matrix(subject: Subject) -> Reason | None:
 
 def thick_slices(subject: Subject) -> Reason | None:
     """Slices are thicker than the limit, or do not say how thick they are."""
-    known = [
-        one.thickness_mm
-        for one in subject.series.slices
-        if one.thickness_mm and one.thickness_mm > 0
-    ]
+    # rounded, because scanners write 3.0000001
+    said = [round(one.thickness_mm or 0.0, 3) for one in subject.series.slices]
+    known = [one for one in said if one > 0]
     if not known:
         return Reason("its slices do not say how thick they are")
     limit = subject.limits.largest_thickness_mm
