@@ -20,10 +20,12 @@ def muscle_thickness(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     lateral = 12.0 * _bump(depth, 0.2, 0.45) * np.clip(beside / 60.0, 0, 1)
     blade = 20.0 * above * _bump(depth, 0.72, 0.32) * np.clip(beside / 50.0 - 0.4, 0, 1)
     erector = 24.0 * _bump(beside, 25.0, 20.0) * np.clip(2 * depth - 0.8, 0, 1)
+    neck = 52.0 * np.clip((z - chest.apex_z + 30.0) / 40.0, 0, 1) * _bump(beside, 0.0, 55.0)
     bulk = chest.wall_mm / USUAL_WALL_MM
     thickness: Field = (
         RIB_CAGE_MM
         + 2.0
+        + neck
         + bulk * (pectoral + lateral + blade + erector)
         + shoulder * (8.0 + 56.0 * np.clip((beside - 50.0) / 60.0, 0, 1))
     )
@@ -40,7 +42,7 @@ def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     shoulder = np.clip((z - 10.0) / (chest.apex_z + 16.0), 0.0, 1.3) ** 1.5
     margin = chest.wall_mm + chest.fat_mm
     half_width = chest.half_width + margin + 62.0 * shoulder
-    half_depth = chest.half_depth + 0.75 * margin + 4.0 - 10.0 * shoulder
+    half_depth = chest.half_depth + 0.75 * margin + 4.0 - 26.0 * shoulder
     body = oval(x, y - chest.center_y - 2.0 - 12.0 * shoulder, half_width, half_depth)
     if not chest.is_female:
         return body

@@ -63,7 +63,8 @@ def _fat_planes(plane: Plane) -> Field:
     among = np.abs(cavity - 7.0) - (plane.bundles - 0.2)
     shares = (plane.bundles - 0.35) * np.float32(1 / BUNDLES_APART)
     folded = np.abs(shares - np.rint(shares)) * BUNDLES_APART
-    bundles = folded * BUNDLE_MM - (0.8 + 1.3 * patches)
+    high = float(np.clip((plane.z_mm - 20.0) / 80.0, 0, 1))  # muscles lie looser at the shoulders
+    bundles = folded * BUNDLE_MM - (0.8 + 1.4 * high + 1.3 * patches)
     bundles = np.maximum(bundles, RIB_CAGE_MM - cavity)
     planes: Field = np.minimum(np.minimum(around, among), bundles)
     return planes
