@@ -51,25 +51,61 @@ def draw_cases(cases: pl.DataFrame, plan: SamplingPlan, count: int, seed: int) -
     """
     _check(cases, plan, count)
     pool = _shuffled(cases, seed)
-    if plan.is_one_per_patient and "patient_id" in pool.columns:
-        patients = pool["patient_id"].fill_null("case:" + pool["case_id"])
-        pool = pool.filter(patients.is_first_distinct())
     cells = list(product(*(list(shares.items()) for shares in plan.shares.values())))
     planned = _whole_numbers([prod(share for _, share in cell) for cell in cells], count)
-    chosen: list[pl.Series] = []
-    strata = []
-    for cell, wanted in zip(cells, planned, strict=True):
-        values = dict(zip(plan.shares, (name for name, _ in cell), strict=True))
-        rows = (
-            pool.filter(pl.col(column).cast(pl.String) == value for column, value in values.items())
-            if values
-            else pool
-        )
-        drawn = rows["case_id"].head(wanted)
-        chosen.append(drawn)
-        strata.append(DrawnStratum(values, wanted, rows.height, len(drawn)))
-    kept = cases["case_id"].filter(cases["case_id"].is_in(pl.concat(chosen).to_list()))
-    return Sample(kept, tuple(strata))
+    values = [dict(zip(plan.shares, (name for name, _ in cell), strict=True)) for cell in cells]
+    choices = [_choices(pool, one, plan.is_one_per_patient) for one in values]
+    drawn = _assigned(choices, planned)
+    chosen = [choices[at][patient] for at, patients in enumerate(drawn) for patient in patients]
+    strata = tuple(
+        DrawnStratum(cell, wanted, len(choice), len(patients))
+        for cell, wanted, choice, patients in zip(values, planned, choices, drawn, strict=True)
+    )
+    return Sample(cases["case_id"].filter(cases["case_id"].is_in(chosen)), strata)
+
+
+def _choices(
+    pool: pl.DataFrame, values: dict[str, str], is_one_per_patient: bool
+) -> dict[str, str]:
+    """The patients of a stratum, in the order of the pool, each with the case that would be drawn.
+
+    A case whose patient is not told, or does not matter, is a patient of its own.
+    """
+    rows = pool.filter(
+        pl.lit(True),
+        *(pl.col(column).cast(pl.String) == value for column, value in values.items()),
+    )
+    own = "case:" + rows["case_id"]
+    has_patients = is_one_per_patient and "patient_id" in rows.columns
+    patients = rows["patient_id"].fill_null(own) if has_patients else own
+    found: dict[str, str] = {}
+    for patient, case_id in zip(patients, rows["case_id"], strict=True):
+        found.setdefault(patient, case_id)
+    return found
+
+
+def _assigned(choices: list[dict[str, str]], planned: list[int]) -> list[list[str]]:
+    """For every stratum the patients that are drawn; nobody is drawn for two.
+
+    A patient who is in several strata goes where a place would stay empty otherwise (augmenting
+    paths), so that a stratum is short only if the pool cannot fill the plan.
+    """
+    place_of: dict[str, int] = {}
+
+    def fill(stratum: int, tried: set[int]) -> bool:
+        tried.add(stratum)
+        for patient in choices[stratum]:
+            holder = place_of.get(patient)
+            if holder is None or (holder not in tried and fill(holder, tried)):
+                place_of[patient] = stratum
+                return True
+        return False
+
+    for stratum, wanted in enumerate(planned):
+        for _ in range(wanted):
+            if not fill(stratum, set()):
+                break
+    return [[one for one, at in place_of.items() if at == number] for number in range(len(choices))]
 
 
 def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:
