@@ -76,14 +76,15 @@ def _rules(outcomes: list[dict[str, Any]]) -> Table:
     rows = [
         [
             head(one["name"]),
-            words(one["required"], one["source"]),
+            words(one["source"]),
+            words(one["required"]),
             words(one["found"]),
-            words(one["answer"]),
+            words(one["answer"].replace(" ", "\N{NO-BREAK SPACE}", 1)),
             words("; ".join(one["missing"])),
         ]
         for one in outcomes
     ]
-    heads = [words(text) for text in ("Rule", "Required", "Found", "Answer", "Missing")]
+    heads = [words(text) for text in ("Rule", "Asked by", "Required", "Found", "Answer", "Missing")]
     return Table("", heads, rows)
 
 
