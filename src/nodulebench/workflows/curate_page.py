@@ -10,6 +10,7 @@ from nodulebench import __version__
 from nodulebench.curate.admission import CodedReason, Examined
 from nodulebench.curate.checks import CODES_OF_MODULE
 from nodulebench.curate.duplicates import DUPLICATE_CODES
+from nodulebench.curate.limits import Limits
 from nodulebench.report.cells import count, words
 from nodulebench.report.content import Section
 from nodulebench.report.pictures.flow_chart import Step, flow_chart
@@ -43,9 +44,9 @@ def curation_page(curation: Curation) -> str:
             Section("flow", "Where series fell out", [_flow(curation), *_codes(curation)]),
             Section("series", "All series", [_browser(curation)]),
             *_other_files(curation),
+            Section("limits", "Limits", [_limits(curation)]),
         ],
-        footer=f"NoduleBench {__version__}. Every limit is in curation.json, every reason with "
-        "its files in exclusions.csv.",
+        footer=f"NoduleBench {__version__}. Every reason stands with its files in exclusions.csv.",
         version=__version__,
         style="curation.css",
         script="curation.js",
@@ -201,6 +202,21 @@ def _other_files(curation: Curation) -> list[Section]:
     remark = f"{more} more are in exclusions.csv." if more else ""
     table = Table("", [words(""), words("file"), words("what it is")], rows, remark=remark)
     return [Section("files", "Files without slices", [table])]
+
+
+def _limits(curation: Curation) -> Table:
+    """What a series had to keep; those that the design changed are marked."""
+    usual = Limits().model_dump()
+    rows = [
+        [
+            words(name.replace("_", " ")),
+            words(", ".join(value) if isinstance(value, tuple) else f"{value:g}"),
+            words("" if value == usual[name] else "set by the design"),
+        ]
+        for name, value in curation.limits.model_dump().items()
+        if value != ()
+    ]
+    return Table("", [words("limit"), words("value"), words("")], rows)
 
 
 def _spoken(code: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -260,6 +261,18 @@ def test_an_empty_folder_gives_empty_tables(tmp_path):
     page = (tmp_path / "out" / "curation.html").read_text()
     assert "0 of 0 series" in page
     assert "Reasons" not in page
+
+
+def test_the_page_shows_every_limit_and_who_set_it(tmp_path):
+    (tmp_path / "in").mkdir()
+    limits = Limits(smallest_matrix=256, waived=("gantry_tilt",))
+    page = curation_page(curate(tmp_path / "in", tmp_path / "out", limits=limits))
+    rows = re.findall(r'<td class="words">(.*?)</td>', page)
+    told = dict(zip(rows[::3], zip(rows[1::3], rows[2::3], strict=True), strict=True))
+    assert set(told) == {name.replace("_", " ") for name in Limits.model_fields}
+    assert told["smallest matrix"] == ("256", "set by the design")
+    assert told["largest thickness mm"] == ("3", "")
+    assert told["waived"] == ("gantry_tilt", "set by the design")
 
 
 def test_the_lists_it_was_compared_with_are_told(tmp_path):
