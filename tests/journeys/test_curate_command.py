@@ -58,4 +58,7 @@ def test_a_wrong_folder_or_limit_is_one_clear_line(tmp_path, capsys):
     design = tmp_path / "design.toml"
     design.write_text("[limits]\nsmallest_matrx = 96\n")
     assert run("curate", tmp_path, "--design", design, "--out", tmp_path / "out") == 1
-    assert "design.toml limits.smallest_matrx: Extra inputs" in capsys.readouterr().err
+    assert (
+        "design.toml field 'limits.smallest_matrx': is unknown (did you mean 'smallest_matrix'?)."
+        in capsys.readouterr().err
+    )

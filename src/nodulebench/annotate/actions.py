@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from nodulebench.annotate.consistency import CaseCheck
-from nodulebench.annotate.people import Name, Written
+from nodulebench.annotate.people import Name
 from nodulebench.annotate.reading import DrawnFinding, Reading
 from nodulebench.model.tables import NODULE_TYPES
+from nodulebench.model.written import Written
 
 NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
 

@@ -27,8 +27,8 @@ from nodulebench.annotate.consistency import (
     lone_candidate,
 )
 from nodulebench.annotate.events import Event
-from nodulebench.annotate.people import Written
 from nodulebench.annotate.reading import Reading
+from nodulebench.model.written import Written
 
 State = Literal["reading", "checking", "typing", "review", "arbitration", "released"]
 STATES: tuple[State, ...] = (

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import Field
 
-from nodulebench.annotate.people import Written
 from nodulebench.annotate.reading import Reading
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.written import Written
 
 
 class ConsistencyRule(Written):

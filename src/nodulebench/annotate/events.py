@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic import AwareDatetime
 
-from nodulebench.annotate.people import Name, Written
+from nodulebench.annotate.people import Name
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.written import Written
 
 
 class Event(Written):

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.written import Written
 
 Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
 Role = Literal["candidate", "junior", "leader", "arbitrator", "panel", "scientist", "organiser"]
@@ -29,12 +30,6 @@ READING_ROLES: tuple[Role, ...] = ("junior", "leader", "arbitrator", "panel")
 """Who can be a reader in a team."""
 PROGRAM = "program"
 """The actor of steps that nobody takes by hand; no person has this name."""
-
-
-class Written(BaseModel):
-    """What people write: a wrong or unknown field is an error, and nothing changes afterwards."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Person(Written):

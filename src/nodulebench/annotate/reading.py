@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from nodulebench.annotate.people import Name, Written
+from nodulebench.annotate.people import Name
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.contour import box_contour, parse_contour
 from nodulebench.model.geometry import Geometry, geometries
 from nodulebench.model.tables import NODULE_TYPES, Submission
+from nodulebench.model.written import Written
 
 
 class DrawnSlice(Written):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from nodulebench.annotate.people import Written
 from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.model.arrays import BoolArray, FloatArray
@@ -17,6 +16,7 @@ from nodulebench.model.diameters import long_and_short_mm
 from nodulebench.model.geometry import Geometry
 from nodulebench.model.tables import PULMONARY_TYPES
 from nodulebench.model.volume import VoxelArray
+from nodulebench.model.written import Written
 
 
 class WarningLimits(Written):

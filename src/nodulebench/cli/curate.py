@@ -10,7 +10,7 @@ FILE = click.Path(path_type=Path)
 
 @click.command("curate")
 @click.argument("dicom_dir", type=FILE)
-@click.option("--design", type=FILE, help="TOML file whose [limits] replace the defaults.")
+@click.option("--design", help="A published design, or a TOML file; its [limits] hold.")
 @click.option("--out", required=True, type=FILE, help="Folder for cases, exclusions and the page.")
 @click.option(
     "--against",
@@ -20,7 +20,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True)
 def command(
-    dicom_dir: Path, design: Path | None, out: Path, against: tuple[Path, ...], processes: int
+    dicom_dir: Path, design: str | None, out: Path, against: tuple[Path, ...], processes: int
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
 
@@ -30,12 +30,13 @@ def command(
     nodulebench curate archive/ --out curated/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
+    from nodulebench.curate.design import load_design
     from nodulebench.curate.known_sets import read_known_set
-    from nodulebench.curate.limits import read_limits
+    from nodulebench.curate.limits import Limits
     from nodulebench.workflows.curate import curate
     from nodulebench.workflows.curate_files import summary, write_curation
 
-    limits = read_limits(design)
+    limits = Limits() if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]
     with _ProgressLine() as line:
         curation = curate(

@@ -3,18 +3,16 @@
 Rules look at the columns of CASES and NODULES; a design adds whatever columns its rules name.
 """
 
-import tomllib
-from difflib import get_close_matches
 from importlib.resources import files
 from math import inf
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from nodulebench.curate.limits import Limits
 from nodulebench.errors import InputError, Problem, UnknownNameError
-from nodulebench.model.protocol import Written, field_problems
+from nodulebench.model.written import Written, near, parse_written
 
 NAMES = ("fg-ai4h", "nifdc-2022")
 LARGEST_HALF_WIDTH = 0.1
@@ -190,7 +188,7 @@ class SamplingPlan(Written):
 class DesignInput(Written):
     """The record that a test set is collected to."""
 
-    name: str
+    name: str = "unnamed"
     title: str = ""
     purpose: str = ""
     identification: str = ""
@@ -231,19 +229,12 @@ def load_design(name_or_file: str) -> DesignInput:
             return parse_design(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(Problem(str(path), f"cannot be read: {error}.")) from error
-    near = get_close_matches(name_or_file, NAMES, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
     raise UnknownNameError(
-        f"there is no design '{name_or_file}'.{hint} Published designs: {', '.join(NAMES)}; "
-        "or name a TOML file."
+        f"there is no design '{name_or_file}'{near(name_or_file, NAMES)}. Published designs: "
+        f"{', '.join(NAMES)}; or name a TOML file."
     )
 
 
 def parse_design(text: str, source: str) -> DesignInput:
     """A design from the text of a TOML file."""
-    try:
-        return DesignInput.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(source, f"is not TOML: {error}.")) from error
-    except ValidationError as error:
-        raise InputError(field_problems(error, source)) from error
+    return parse_written(DesignInput, text, source)

@@ -1,19 +1,12 @@
 """What a series must keep to be admitted: the ``[limits]`` of a design file, with defaults."""
 
-import tomllib
-from collections.abc import Iterable
-from difflib import get_close_matches
-from pathlib import Path
+from pydantic import Field, field_validator
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from nodulebench.errors import InputError, Problem
+from nodulebench.model.written import Written, near
 
 
-class Limits(BaseModel):
+class Limits(Written):
     """The limits of admission; lengths in mm, areas and volumes of lung in the image."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     smallest_matrix: int = Field(512, ge=1)
     """Rows and columns that a slice must have at least (ITU FG-AI4H)."""
@@ -46,49 +39,7 @@ class Limits(BaseModel):
 
         known = [*CHECKS, *DUPLICATE_CODES]
         strange = [one for one in waived if one not in known]
-        wrong = [f"there is no code '{one}'{_near(one, known)}" for one in strange]
+        wrong = [f"there is no code '{one}'{near(one, known)}" for one in strange]
         if wrong:
             raise ValueError("; ".join(wrong))
         return waived
-
-
-def read_limits(path: Path | None) -> Limits:
-    """The limits of a design file; what it does not say keeps its default.
-
-    Raises:
-        InputError: if the file is no TOML, a part of it is unknown to designs, or a limit is
-            unknown or out of range.
-    """
-    if path is None:
-        return Limits()
-    try:
-        design = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(Problem(str(path), f"cannot be read as TOML ({error}).")) from error
-    from nodulebench.curate.design import DesignInput  # here: a design has limits
-
-    known = list(DesignInput.model_fields)
-    problems = [
-        Problem(f"{path.name} {one}", f"is no part of a design{_near(one, known)}.")
-        for one in design
-        if one not in known
-    ]
-    try:
-        limits = Limits.model_validate(design.get("limits", {}))
-    except ValidationError as error:
-        problems += [
-            Problem(
-                f"{path.name} {'.'.join(map(str, ('limits', *one['loc'])))}",
-                f"{one['msg'].removeprefix('Value error, ')}.",
-                f"Known: {', '.join(Limits.model_fields)}.",
-            )
-            for one in error.errors()
-        ]
-    if problems:
-        raise InputError(problems)
-    return limits
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""

@@ -111,8 +111,7 @@ def _cells(image: CoarseArray, step_mm: FloatArray, middle: tuple[float, float])
         for length, count, step, center in zip(image.shape[1:], CELLS, step_mm, middle, strict=True)
         for edges in [(np.arange(count + 1.0) - count / 2) * (CELL_MM / float(step)) + center + 0.5]
     )
-    cells: CoarseArray = down @ image @ across.T
-    return cells
+    return (down @ image @ across.T).astype(np.float32, copy=False)
 
 
 def _overlap(low: FloatArray, high: FloatArray, length: int, *, goes_on: bool) -> CoarseArray:

@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 from nodulebench.custody.roles import Role
 from nodulebench.errors import Problem
 from nodulebench.formats.digest import bytes_digest
-from nodulebench.model.protocol import Written
+from nodulebench.model.written import Written
 
 Step = Literal["sealed", "look", "evaluated", "failed", "refused", "exported", "inspected"]
 STEPS: dict[Step, str] = {

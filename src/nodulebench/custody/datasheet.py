@@ -4,18 +4,16 @@ The sections are those of Gebru et al. 2021 (Datasheets for Datasets). Each ques
 stage in the life cycle that IEEE 2801-2022 wants records of.
 """
 
-import tomllib
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError, create_model
+from pydantic import create_model
 
 from nodulebench.custody.policy import FEEDBACK, CustodyPolicy
-from nodulebench.errors import InputError, Problem
-from nodulebench.model.protocol import Written
 from nodulebench.model.tables import Reference
+from nodulebench.model.written import Written, parse_written
 
 SCHEMA = "nodulebench/datasheet@1"
 SIZE_LIMITS_MM = (3.0, 6.0, 10.0, 20.0, 30.0)
@@ -125,20 +123,7 @@ def parse_answers(text: str, source: str) -> dict[str, str]:
     Raises:
         InputError: with one problem per field that no question has.
     """
-    try:
-        found = WrittenAnswers.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
-    except ValidationError as error:
-        known = ", ".join(one.name for one in QUESTIONS)
-        raise InputError(
-            Problem(
-                f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
-                f"{item['msg']}.",
-                f"The questions are: {known}.",
-            )
-            for item in error.errors(include_url=False)
-        ) from error
+    found = parse_written(WrittenAnswers, text, source)
     return {name: answer for name, answer in dict(found).items() if answer}
 
 

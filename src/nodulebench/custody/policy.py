@@ -1,14 +1,13 @@
 """policy.toml -> CustodyPolicy: who has which role, how often a set may be used, what is told."""
 
-import tomllib
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from nodulebench.custody.roles import APART, Action, Role, role_for, roles_that_may
 from nodulebench.errors import InputError, Problem
-from nodulebench.model.protocol import Written
+from nodulebench.model.written import Written, parse_written
 
 FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
 FEEDBACK: dict[FeedbackLevel, str] = {
@@ -96,18 +95,7 @@ def parse_policy(text: str, source: str) -> CustodyPolicy:
     Raises:
         InputError: with one problem per wrong field.
     """
-    try:
-        return CustodyPolicy.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
-    except ValidationError as error:
-        raise InputError(
-            Problem(
-                f"{source} {'.'.join(str(part) for part in item['loc'])}".rstrip(),
-                f"{item['msg'].removeprefix('Value error, ')}.",
-            )
-            for item in error.errors(include_url=False)
-        ) from error
+    return parse_written(CustodyPolicy, text, source)
 
 
 def _repeated(people: tuple[Person, ...]) -> Iterator[str]:

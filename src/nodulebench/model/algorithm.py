@@ -1,22 +1,19 @@
 """AlgorithmManifest: what a developer declares about an algorithm, as written in algorithm.toml."""
 
 import json
-import tomllib
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.model.written import Written, parse_written
 
 NoduleType = Literal[
     "solid", "part_solid", "pure_ground_glass", "calcified", "pleural", "pleural_calcified"
 ]
 
 
-class AlgorithmManifest(BaseModel):
+class AlgorithmManifest(Written):
     """What is declared before the test; a field nobody knows is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, Field(min_length=1)]
     version: str = ""
@@ -53,15 +50,4 @@ def parse_manifest(text: str, source: str) -> AlgorithmManifest:
     Raises:
         InputError: with one problem per wrong field.
     """
-    try:
-        return AlgorithmManifest.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
-    except ValidationError as error:
-        raise InputError(
-            Problem(
-                f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
-                f"{item['msg']}, got {item['input']!r}.",
-            )
-            for item in error.errors(include_url=False)
-        ) from error
+    return parse_written(AlgorithmManifest, text, source)

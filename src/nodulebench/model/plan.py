@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from nodulebench.model.protocol import TestProtocol, Written
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.written import Written
 
 Verdict = Literal["passed", "failed", "undecided"]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]

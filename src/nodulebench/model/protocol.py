@@ -2,21 +2,17 @@
 
 import hashlib
 import json
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    ValidationError,
     model_validator,
 )
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.written import Written, parse_written
 
 
 def _from_word(value: Any) -> Any:
@@ -24,16 +20,7 @@ def _from_word(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
 
 
-_MOST_SHOWN = 80
-"""Characters of a wrong value that a message repeats."""
-
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
-
-
-class Written(BaseModel):
-    """What people write: frozen, and a field nobody knows is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class RuleChoice(Written):
@@ -41,7 +28,7 @@ class RuleChoice(Written):
 
     name: str
     """Name of a registered mark rule."""
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
     """Parameters of the rule by name; what is left out has the rule's default."""
 
 
@@ -165,23 +152,7 @@ def parse_protocol(text: str, source: str) -> TestProtocol:
     Raises:
         InputError: with one problem per wrong field.
     """
-    try:
-        return TestProtocol.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
-    except ValidationError as error:
-        raise InputError(field_problems(error, source)) from error
-
-
-def field_problems(error: ValidationError, source: str) -> Iterator[Problem]:
-    """One problem for each field that is not as it should be."""
-    for item in error.errors(include_url=False):
-        found = repr(item["input"])
-        shown = found if len(found) <= _MOST_SHOWN else f"{found[:_MOST_SHOWN]}..."
-        yield Problem(
-            f"{source} field '{'.'.join(str(part) for part in item['loc'])}'",
-            f"{item['msg']}." if item["type"] == "missing" else f"{item['msg']}, got {shown}.",
-        )
+    return parse_written(TestProtocol, text, source)
 
 
 def read_protocol(path: Path) -> TestProtocol:

@@ -21,7 +21,7 @@ from nodulebench.annotate.actions import (
 )
 from nodulebench.annotate.batch import WORKFLOWS, Batch, WorkflowRules
 from nodulebench.annotate.events import Event
-from nodulebench.annotate.people import PROGRAM, Roster, Written
+from nodulebench.annotate.people import PROGRAM, Roster
 from nodulebench.annotate.permissions import known_batch
 from nodulebench.annotate.reading import readings_of
 from nodulebench.annotate.repeats import draw_repeats, with_repeats
@@ -33,6 +33,7 @@ from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.json_text import read_json, write_json
 from nodulebench.formats.table_file import write_table
+from nodulebench.model.written import Written, checked
 from nodulebench.workflows.exam import who_passed
 
 PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"
@@ -107,14 +108,9 @@ def start_project(
         raise InputError(
             Problem(f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}.")
         )
-    try:
-        people = Roster.model_validate(written)
-        rules = WorkflowRules.model_validate({**WORKFLOWS[workflow].model_dump(), **changes})
-    except ValidationError as error:
-        raise InputError(
-            Problem(f"{roster.name} {'.'.join(str(part) for part in one['loc'])}", f"{one['msg']}.")
-            for one in error.errors(include_url=False)
-        ) from error
+    people = checked(Roster, written, roster.name)
+    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
+    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
     passed = None if exam is None else who_passed(exam)
     if seed is not None:
         people = _with_drawn_teams(people, rules, seed, passed)
@@ -201,16 +197,13 @@ def open_batch(
     if reviewer_id is None and desk.workflow.rules.has_review:
         seed = sum(batch_id.encode())
         reviewer_id = random_reviewer(desk.workflow.roster.teams, team_id, seed=seed)
-    try:
-        order = OpenBatch(
-            batch_id=batch_id, team_id=team_id, case_ids=tuple(case_ids), reviewer_id=reviewer_id
-        )
-    except ValidationError as error:
-        raise InputError(
-            Problem(f"batch '{batch_id}' {one['loc'][0]}", f"{one['msg']}.")
-            for one in error.errors(include_url=False)
-        ) from error
-    return desk.does(actor_id, order)
+    fields = {
+        "batch_id": batch_id,
+        "team_id": team_id,
+        "case_ids": tuple(case_ids),
+        "reviewer_id": reviewer_id,
+    }
+    return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
 
 
 def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> list[Event]:

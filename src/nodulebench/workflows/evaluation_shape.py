@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from nodulebench.errors import InputError
-from nodulebench.model.protocol import field_problems
+from nodulebench.model.written import checked
 
 MOST_RESAMPLES = 1_000_000
 """A document that asks for more is refused: recomputing it would take for ever."""
@@ -67,7 +66,4 @@ def check_shape(document: dict[str, Any], source: str) -> None:
     Raises:
         InputError: with one problem per wrong field.
     """
-    try:
-        _Document.model_validate(document)
-    except ValidationError as error:
-        raise InputError(field_problems(error, source)) from error
+    checked(_Document, document, source)

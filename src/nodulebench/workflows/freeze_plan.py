@@ -1,13 +1,10 @@
 """Protocol + test set + acceptance criteria -> a frozen TestPlan, and its file."""
 
-import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
@@ -15,9 +12,10 @@ from nodulebench.formats.digest import table_digest
 from nodulebench.formats.json_text import read_json, write_json
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
-from nodulebench.model.protocol import TestProtocol, field_problems
+from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import RuleResult
 from nodulebench.model.tables import MARK_SLICES, MARKS, Reference, Submission
+from nodulebench.model.written import checked, parse_written
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import plain
 from nodulebench.workflows.evaluate import evaluate
@@ -101,18 +99,12 @@ def freeze_plan(
 def read_criteria(path: Path) -> AcceptanceCriteria:
     """Acceptance criteria from a TOML or JSON file."""
     if path.suffix == ".json":
-        content = read_json(path)
-    else:
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(Problem(str(path), f"is not valid TOML: {error}.")) from error
+        return checked(AcceptanceCriteria, read_json(path), str(path))
     try:
-        return AcceptanceCriteria.model_validate(content)
-    except ValidationError as error:
-        raise InputError(field_problems(error, str(path))) from error
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
+    return parse_written(AcceptanceCriteria, text, str(path))
 
 
 def plan_document(plan: TestPlan) -> dict[str, Any]:
@@ -143,10 +135,7 @@ def read_plan(path: Path) -> TestPlan:
             )
         )
     digest = content.pop("digest", None)
-    try:
-        plan = TestPlan.model_validate(content)
-    except ValidationError as error:
-        raise InputError(field_problems(error, str(path))) from error
+    plan = checked(TestPlan, content, str(path))
     if plan.digest != digest:
         raise InputError(
             Problem(

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.digest import table_digest
@@ -21,7 +20,7 @@ from nodulebench.formats.table_file import read_parquet, read_table
 from nodulebench.match import targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
-from nodulebench.model.protocol import TestProtocol, field_problems
+from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -35,6 +34,7 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
+from nodulebench.model.written import checked
 
 INPUTS = "inputs"
 EVALUATION, LABEL_FILE = "evaluation.json", "labels.parquet"
@@ -282,7 +282,4 @@ def _read_submissions(document: dict[str, Any], files: _Files) -> dict[str, Subm
 
 
 def _protocol(document: dict[str, Any], source: Path) -> TestProtocol:
-    try:
-        return TestProtocol.model_validate(document["protocol"])
-    except ValidationError as error:
-        raise InputError(field_problems(error, f"{source} protocol")) from error
+    return checked(TestProtocol, document["protocol"], f"{source} protocol")

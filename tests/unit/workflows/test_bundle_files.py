@@ -135,7 +135,8 @@ def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> Non
 def test_an_answer_to_no_question_is_refused(desk: Desk) -> None:
     answers = desk.folder / "datasheet.toml"
     answers.write_text('porpose = "x"\n')
-    with pytest.raises(InputError, match=r"field 'porpose': Extra inputs are not permitted\."):
+    told = r"field 'porpose': is unknown \(did you mean 'purpose'\?\)\."
+    with pytest.raises(InputError, match=told):
         write_bundle(desk.bundle, desk.folder / "bag", answers=answers)
 
 

@@ -1,0 +1,87 @@
+"""What people write in TOML -> a checked record, or a problem for every wrong field."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from nodulebench.errors import InputError, Problem
+
+MOST_SHOWN = 80
+"""Characters of a wrong value that a message repeats."""
+
+
+class Written(BaseModel):
+    """What people write: frozen, and a field nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Record = TypeVar("Record", bound=BaseModel)
+
+
+def parse_written(kind: type[Record], text: str, source: str) -> Record:
+    """The record that a TOML text describes.
+
+    Raises:
+        InputError: if it is not TOML, or with one problem per wrong field.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
+    return checked(kind, content, source)
+
+
+def checked(kind: type[Record], content: Any, source: str) -> Record:
+    """The record that plain values describe.
+
+    Raises:
+        InputError: with one problem per wrong field.
+    """
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise InputError(_problems(kind, error, source)) from error
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """What was perhaps meant, in brackets; nothing where no name is like it."""
+    found = get_close_matches(name, known, n=1)
+    return f" (did you mean '{found[0]}'?)" if found else ""
+
+
+def _problems(kind: type[BaseModel], error: ValidationError, source: str) -> Iterator[Problem]:
+    for item in error.errors(include_url=False):
+        place = ".".join(str(part) for part in item["loc"])
+        where = f"{source} field '{place}'" if place else source
+        if item["type"] == "extra_forbidden":
+            known = _fields_beside(kind, item["loc"])
+            meant = near(str(item["loc"][-1]), known)
+            remedy = "" if meant else f"Known: {', '.join(known)}."
+            yield Problem(where, f"is unknown{meant}.", remedy)
+        elif item["type"] in ("missing", "value_error"):
+            yield Problem(where, f"{item['msg'].removeprefix('Value error, ')}.")
+        else:
+            found = repr(item["input"])
+            shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
+            yield Problem(where, f"{item['msg']}, got {shown}.")
+
+
+def _fields_beside(kind: type[BaseModel], place: Sequence[int | str]) -> list[str]:
+    """The fields that a record has where a field stands."""
+    for part in place[:-1]:
+        field = kind.model_fields.get(str(part))
+        if field is not None:
+            kind = _record_in(field.annotation) or kind
+    return list(kind.model_fields)
+
+
+def _record_in(annotation: Any) -> type[BaseModel] | None:
+    """The record that a field holds, itself or in a list."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_record_in(part) for part in get_args(annotation))
+    return next((one for one in found if one is not None), None)

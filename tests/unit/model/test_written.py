@@ -1,0 +1,62 @@
+import pytest
+from pydantic import Field
+
+from nodulebench.errors import InputError
+from nodulebench.model.written import Written, checked, near, parse_written
+
+
+class Wheel(Written):
+    inches: int = Field(ge=1)
+
+
+class Car(Written):
+    name: str = "car"
+    wheels: tuple[Wheel, ...] = ()
+    spare: Wheel | None = None
+    by_side: dict[str, Wheel] = Field(default_factory=dict)
+
+
+def told(text):
+    with pytest.raises(InputError) as caught:
+        parse_written(Car, text, "car.toml")
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_text_becomes_a_record():
+    car = parse_written(Car, 'name = "A"\n[[wheels]]\ninches = 15\n', "car.toml")
+    assert car == Car(name="A", wheels=(Wheel(inches=15),))
+    assert checked(Car, {"name": "A"}, "car") == Car(name="A")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("nam = 1", "field 'nam': is unknown (did you mean 'name'?)."),
+        ("colour = 1", "field 'colour': is unknown. Known: name, wheels, spare, by_side."),
+        ("[[wheels]]\ninch = 3", "field 'wheels.0.inch': is unknown (did you mean 'inches'?)."),
+        ("[spare]\ninch = 3", "field 'spare.inch': is unknown (did you mean 'inches'?)."),
+        (
+            "[by_side.left]\ninch = 3",
+            "field 'by_side.left.inch': is unknown (did you mean 'inches'?).",
+        ),
+        ("[spare]\ninches = 0", "field 'spare.inches': Input should be greater than or equal to 1"),
+        ("name = 3", "field 'name': Input should be a valid string, got 3."),
+    ],
+)
+def test_a_wrong_field_is_told_with_its_place_and_what_there_is(text, problem):
+    assert any(one.startswith(f"car.toml {problem}") for one in told(text)), told(text)
+
+
+def test_all_problems_are_told_at_once_and_long_values_are_cut():
+    found = told(f'colour = 1\n[spare]\ninches = "{"x" * 200}"\n')
+    assert len(found) == 2
+    assert max(len(one) for one in found) < 250
+
+
+def test_what_is_no_toml_is_told_with_the_line():
+    assert told("name = ")[0].startswith("car.toml: is not valid TOML: Invalid value (at ")
+
+
+def test_names_that_are_unlike_are_not_proposed():
+    assert near("mark_kap", ["mark_cap", "rule"]) == " (did you mean 'mark_cap'?)"
+    assert near("zzz", ["mark_cap", "rule"]) == ""
