@@ -151,6 +151,7 @@ def read_columns(
     try:
         table = pl.read_csv(
             path,
+            glob=False,
             columns=[*strings, *floats],
             schema_overrides={
                 **dict.fromkeys(strings, pl.String),
@@ -213,7 +214,11 @@ def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.Da
     """The table with null where a number cannot be read, for rows that do not count."""
     try:
         raw = pl.read_csv(
-            path, columns=[*strings, *floats], infer_schema=False, truncate_ragged_lines=True
+            path,
+            glob=False,
+            columns=[*strings, *floats],
+            infer_schema=False,
+            truncate_ragged_lines=True,
         )
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]

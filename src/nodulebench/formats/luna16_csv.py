@@ -62,7 +62,9 @@ def read_series(path: Path) -> pl.Series:
         )
     refuse_flood(path)
     try:
-        table = pl.read_csv(path, has_header=False, infer_schema=False, truncate_ragged_lines=True)
+        table = pl.read_csv(
+            path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
+        )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(Problem(str(path), "is not a list of series, one a line.")) from error
     listed = table.to_series(0).rename("case_id")

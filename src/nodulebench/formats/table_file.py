@@ -27,7 +27,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
     )
     refuse_flood(path)
     try:
-        raw = pl.read_csv(path, infer_schema=False)
+        raw = pl.read_csv(path, glob=False, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(Problem(str(path), f"is not comma-separated text: {reason}.")) from error

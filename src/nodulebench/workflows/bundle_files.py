@@ -104,7 +104,7 @@ def image_problems(bundle: Path, images: Path) -> list[Problem]:
     if not listed.is_file():
         return [Problem(str(listed), "is not there: the set does not list its images.")]
     problems = []
-    for row in pl.read_csv(listed, infer_schema=False).iter_rows(named=True):
+    for row in pl.read_csv(listed, glob=False, infer_schema=False).iter_rows(named=True):
         path = images / row["path"]
         if not path.is_file():
             problems.append(Problem(str(path), f"is listed in {IMAGE_LIST}, but is not there."))

@@ -169,7 +169,7 @@ def _beside(
         flips=flips,
         causes=None if choice.causes is None else read_causes(choice.causes),
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
-        combinations=tuple(pl.read_csv(path) for path in choice.combinations),
+        combinations=tuple(pl.read_csv(path, glob=False) for path in choice.combinations),
         agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
         spreads=tuple(read_spread(path) for path in choice.spreads),
     )
@@ -182,7 +182,7 @@ def read_causes(path: Path) -> pl.DataFrame:
         InputError: if the columns are not there.
     """
     require_columns(path, read_header(path), list(CAUSE_COLUMNS))
-    table = pl.read_csv(path, infer_schema=False)
+    table = pl.read_csv(path, glob=False, infer_schema=False)
     return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
 
 
@@ -193,7 +193,7 @@ def read_spread(path: Path) -> pl.DataFrame:
         InputError: if it is another file.
     """
     require_columns(path, read_header(path), list(SPREAD_COLUMNS))
-    return pl.read_csv(path, schema_overrides=dict.fromkeys(("value",), pl.Float64))
+    return pl.read_csv(path, glob=False, schema_overrides={"value": pl.Float64})
 
 
 def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[Any]:
