@@ -64,6 +64,22 @@ def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str
     assert run("audit", "sealed") == 1
 
 
+def test_no_name_passes_for_an_event_of_the_log(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = ["--vault-key", "vault.key"]
+    assert run("seal", "--new-vault-key", "vault.key") == 0
+    assert run(*SEAL, *key) == 0
+    marks = desk.marks("mine\n   9  forged\x1b[2K.csv", "scan0")
+    score = ["evaluate", str(marks), "--reference", "sealed", "--as", "Bo", "--bootstraps", "20"]
+    assert run(*score, "--developer", "Example", *key) == 0
+    capsys.readouterr()
+    assert run("audit", "sealed") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["1", "2", "3", "developer"]
+    assert r"algorithm mine\n   9  forged\x1b[2K" in lines[1]
+
+
 def test_a_passphrase_comes_from_a_file(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*SEAL, "--passphrase-file", "passphrase") == 0
     desk.marks("mine.csv", "scan0")

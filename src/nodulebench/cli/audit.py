@@ -34,13 +34,16 @@ def command(
     nodulebench audit sealed/
     nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key auditor.pem
     """
+    from nodulebench.formats.file_names import in_a_line
     from nodulebench.workflows.audit_log import read_audit, write_anchor
 
     found = read_audit(sealed, secret_from(vault_key, passphrase_file))
+    # who submits names files and developers: no name may pass for an event
     for event in found.events:
-        click.echo(_line(event))
+        click.echo(in_a_line(_line(event)))
     for use in found.uses:
-        click.echo(f"developer {use.developer}: {len(use.looks)} of {use.allowed} looks")
+        told = f"developer {use.developer}: {len(use.looks)} of {use.allowed} looks"
+        click.echo(in_a_line(told))
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
     if found.problems:
