@@ -16,6 +16,7 @@ from nodulebench.model.tables import Reference
 from nodulebench.model.written import Written, parse_written
 
 SCHEMA = "nodulebench/datasheet@1"
+MOST_VALUES = 12
 SIZE_LIMITS_MM = (3.0, 6.0, 10.0, 20.0, 30.0)
 
 
@@ -141,6 +142,11 @@ def make_datasheet(
         "nodules": _nodules(reference.nodules),
         "sizes": _sizes(reference.nodules),
         "equipment": _equipment(reference.cases),
+        "public_share": _stated(reference.cases, "is_public", "cases"),
+        "sources": _sources(reference.cases),
+        "period": _period(reference.cases),
+        "ethics": _stated(reference.cases, "ethics_approval", "cases"),
+        "pathology": _stated(_kept(reference.nodules), "truth", "nodules"),
         "images": images,
         "storage": storage,
         **({} if policy is None else _policy_answers(policy)),
@@ -155,8 +161,12 @@ def _cases(reference: Reference) -> str:
     return f"{reference.cases.height} cases of {patients} patients."
 
 
+def _kept(nodules: pl.DataFrame) -> pl.DataFrame:
+    return nodules.filter(~pl.col("is_ignored"))
+
+
 def _nodules(nodules: pl.DataFrame) -> str:
-    kept = nodules.filter(~pl.col("is_ignored"))
+    kept = _kept(nodules)
     text = f"{kept.height} nodules, and {nodules.height - kept.height} findings to be ignored."
     types = _shares(kept["type"])
     return f"{text} Types: {types}." if types else text
@@ -185,10 +195,37 @@ def _equipment(cases: pl.DataFrame) -> str:
     return ". ".join(parts) + "." if parts else ""
 
 
+def _values(table: pl.DataFrame, column: str) -> pl.Series:
+    """What a column says, as text; nothing where there is no such column."""
+    if column not in table.columns:
+        return pl.Series(column, [], dtype=pl.String)
+    return table[column].cast(pl.String).str.strip_chars().replace("", None).drop_nulls()
+
+
+def _stated(table: pl.DataFrame, column: str, rows: str) -> str:
+    known = _values(table, column)
+    return f"{len(known)} of {table.height} {rows}: {_shares(known)}." if len(known) else ""
+
+
+def _sources(cases: pl.DataFrame) -> str:
+    """How many places, by kind; their names are in the table of cases."""
+    kinds = {"hospital": "hospitals", "province": "provinces", "country": "countries"}
+    counts = {named: _values(cases, column).n_unique() for column, named in kinds.items()}
+    told = ", ".join(f"{count} {named}" for named, count in counts.items() if count)
+    return f"{told}." if told else ""
+
+
+def _period(cases: pl.DataFrame) -> str:
+    """The years of the scans."""
+    years = _values(cases, "study_date").str.extract(r"^(\d{4})").drop_nulls().sort()
+    return f"{years[0]} to {years[-1]}." if len(years) else ""
+
+
 def _shares(column: pl.Series) -> str:
     counts = column.drop_nulls().value_counts(sort=True, name="count")
     rows = sorted(counts.iter_rows(), key=lambda row: (-row[1], str(row[0])))
-    return ", ".join(f"{value} {count}" for value, count in rows[:12])
+    more = [f"and {len(rows) - MOST_VALUES} more"] if len(rows) > MOST_VALUES else []
+    return ", ".join([*(f"{value} {count}" for value, count in rows[:MOST_VALUES]), *more])
 
 
 def _policy_answers(policy: CustodyPolicy) -> dict[str, str]:
