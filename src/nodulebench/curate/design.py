@@ -165,7 +165,7 @@ class Equipment(Written):
         }
         return tuple(
             CoverageRule(
-                name=f"planned {column}",
+                name=f"planned {column.replace('_', ' ')}",
                 source="equipment",
                 column=column,
                 where=(where,),

@@ -158,6 +158,7 @@ def test_planned_equipment_is_checked_like_a_rule() -> None:
     )
     assert (thickness.found, thickness.missing) == ("2 of 4 (50.0%)", ("50.0% of the cases",))
     assert thickness.required.endswith("with slice_thickness_mm from 1 to 2")
+    assert thickness.rule.name == "planned slice thickness mm"
     with pytest.raises(InputError, match="from its smaller to its larger end"):
         parse_design('name = "x"\n[equipment]\ntube_voltage_kv = [140, 100]', "x.toml")
 
