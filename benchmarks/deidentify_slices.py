@@ -5,7 +5,8 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import pydicom
 
 from benchmarks.measure import DATA
 from nodulebench.deidentify.burned_in import find_text
-from nodulebench.deidentify.files import check_file, deidentify_file
-from nodulebench.deidentify.memory import Memory
+from nodulebench.deidentify.files import deidentify_file
+from nodulebench.deidentify.memory import MOST_CONTEXTS, Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
@@ -31,6 +32,7 @@ SLICES_WRITTEN_ON = 10
 PHANTOM_SEEDS = (9301, 9302)
 GROWTH = (1, 2, 4, 8)
 """Patients."""
+RUNS = 5
 
 
 def main() -> None:
@@ -121,30 +123,21 @@ def print_times(folder: Path) -> None:
     paths = plain_slices(folder)
     if not paths:
         return
-
-    def read() -> None:
-        for path in paths:
-            pydicom.dcmread(path).pixel_array  # noqa: B018 - decodes
-
-    plain = cpu(read)
-    rows = {
-        "plain reading with pixels": plain,
-        "de-identification, checked, pictures not searched": cpu(
-            lambda: clean(folder, paths, has_pixel_check=False), folder
+    works = {
+        "plain reading with pixels": reader,
+        "de-identification, checked, pictures not searched": partial(
+            cleaner, folder, has_pixel_check=False
         ),
-        "de-identification, checked, pictures searched for text": cpu(
-            lambda: clean(folder, paths), folder
-        ),
-        "the same, nothing remembered from slice to slice": cpu(
-            lambda: clean(folder, paths, memory=Memory(0)), folder
-        ),
-        "checking what was written": cpu(lambda: check(folder)),
+        "de-identification, checked, pictures searched for text": partial(cleaner, folder),
+        "the same, nothing remembered from slice to slice": partial(cleaner, folder, contexts=0),
     }
-    print(f"\n{len(paths)} uncompressed slices of 512 x 512, one process, least of three runs:\n")
+    seconds = cpu(works, paths)
+    plain = seconds["plain reading with pixels"]
+    print(f"\n{len(paths)} uncompressed slices of 512 x 512, one process, least of {RUNS} runs:\n")
     print("| what | CPU ms a slice | times plain reading |")
     print("|---|---|---|")
-    for what, seconds in rows.items():
-        print(f"| {what} | {1000 * seconds / len(paths):.1f} | {seconds / plain:.1f} |")
+    for what, taken in seconds.items():
+        print(f"| {what} | {1000 * taken / len(paths):.1f} | {taken / plain:.1f} |")
     print_growth(folder, paths)
 
 
@@ -153,11 +146,10 @@ def print_growth(folder: Path, paths: list[Path]) -> None:
     print("\n| slices | patients | CPU ms a slice | peak memory, MB |")
     print("|---|---|---|---|")
     for patients in GROWTH:
-        copies = list(copied(folder / "growth", paths, patients))
-        seconds = cpu(lambda copies=copies: clean(folder, copies), folder)
+        slices = list(copied(folder / "growth", paths, patients))
+        taken = cpu({"clean": partial(cleaner, folder)}, slices)["clean"]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-        each = 1000 * seconds / len(copies)
-        print(f"| {len(copies)} | {patients} | {each:.1f} | {peak:.0f} |")
+        print(f"| {len(slices)} | {patients} | {1000 * taken / len(slices):.1f} | {peak:.0f} |")
 
 
 def plain_slices(folder: Path) -> list[Path]:
@@ -184,16 +176,19 @@ def copied(target: Path, paths: list[Path], patients: int) -> Iterator[Path]:
             yield place
 
 
-def clean(
-    folder: Path,
-    paths: list[Path],
-    *,
-    has_pixel_check: bool = True,
-    memory: Memory | None = None,
-) -> None:
-    """De-identify slices, by one process."""
-    memory = memory or Memory()
-    for path in paths:
+def reader() -> Callable[[Path], object]:
+    """Reads a slice with its pixels."""
+    return lambda path: pydicom.dcmread(path).pixel_array
+
+
+def cleaner(
+    folder: Path, *, has_pixel_check: bool = True, contexts: int = MOST_CONTEXTS
+) -> Callable[[Path], object]:
+    """De-identifies a slice into a folder that was emptied."""
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    memory = Memory(contexts)
+
+    def clean(path: Path) -> None:
         outcome = deidentify_file(
             path,
             folder / "out",
@@ -204,22 +199,24 @@ def clean(
         if not outcome.written:
             raise SystemExit(outcome.refused)
 
-
-def check(folder: Path) -> None:
-    """Check what was written last."""
-    memory = Memory()
-    for path in (folder / "out").rglob("*.dcm"):
-        if found := check_file(path, memory):
-            raise SystemExit(found[0])
+    return clean
 
 
-def cpu(work: Any, folder: Path | None = None) -> float:
-    """The least CPU seconds of three runs, each into an empty folder where one is given."""
-    taken = []
-    for _ in range(3):
-        if folder is not None:
-            shutil.rmtree(folder / "out", ignore_errors=True)
-        started = time.process_time()
-        work()
-        taken.append(time.process_time() - started)
-    return min(taken)
+def cpu(
+    works: Mapping[str, Callable[[], Callable[[Path], object]]], paths: list[Path]
+) -> dict[str, float]:
+    """CPU seconds of each work on some slices: of every slice the least of some runs, in turn.
+
+    A run begins with a new work that knows no slice. Slice by slice, since other processes disturb
+    some slices of every run.
+    """
+    least = {name: np.full(len(paths), np.inf) for name in works}
+    for _ in range(RUNS):
+        for name, begin in works.items():
+            work = begin()
+            for number, path in enumerate(paths):
+                started = time.process_time()
+                work(path)
+                taken = time.process_time() - started
+                least[name][number] = min(least[name][number], taken)
+    return {name: float(taken.sum()) for name, taken in least.items()}

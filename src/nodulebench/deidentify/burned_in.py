@@ -73,13 +73,9 @@ def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> Burne
         return found
     # smoothed letters run into each other; at half their brightness they come apart
     peak = float(stored.max())
-    bright = runs_of(_above(stored, (air + peak) / 2))
     height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
-    body = np.argmax(height * width)
-    bright = bright.only(piece[dense.containing(bright)] != body)
-    if len(bright.start) < FEWEST_LETTERS * LEAST_HEIGHT:
-        return None  # a letter has a run in each of its rows
-    return _line_of(_bright_letters(stored, bright, air + PEAK_SHARE * (peak - air)))
+    outside = dense.only(piece != np.argmax(height * width))
+    return _line_of(_bright_letters(stored, outside, air, peak))
 
 
 def _above(stored: npt.NDArray[Any], limit: float) -> npt.NDArray[np.bool_]:
@@ -105,17 +101,22 @@ def _are_uniform(
     return np.asarray((size >= LEAST_PIXELS) & (commonest >= UNIFORM_SHARE * size))
 
 
-def _bright_letters(stored: npt.NDArray[Any], bright: Runs, least: float) -> Numbers:
-    """Boxes of small pieces in which something reaches a brightness."""
+def _bright_letters(stored: npt.NDArray[Any], outside: Runs, air: float, peak: float) -> Numbers:
+    """Boxes of small pieces outside of the body that are about as bright as anything there is."""
+    row, column, _ = outside.pixels()
+    values = stored[row, column]
+    half = (air + peak) / 2
+    if np.count_nonzero(_above(values, half)) < FEWEST_LETTERS * LEAST_HEIGHT:
+        return np.empty((0, 4), dtype=np.int64)
+    alone = np.full(stored.shape, stored.min())
+    alone[row, column] = values
+    bright = runs_of(_above(alone, half))
     boxes = boxes_of(bright, pieces_of(bright, over_corners=False))
     if len(boxes) < FEWEST_LETTERS:
         return boxes[:0]
-    row, column, _ = bright.pixels()
-    outside = np.full(stored.shape, stored.min())
-    outside[row, column] = stored[row, column]
     small = boxes[_are_of_letter_size(boxes)]
-    reached = [outside[top:bottom, left:right].max() for top, bottom, left, right in small]
-    return small[np.asarray(reached, dtype=float) >= least]
+    reached = [alone[top:bottom, left:right].max() for top, bottom, left, right in small]
+    return small[np.asarray(reached, dtype=float) - air >= PEAK_SHARE * (peak - air)]
 
 
 def _are_of_letter_size(boxes: Numbers) -> npt.NDArray[np.bool_]:

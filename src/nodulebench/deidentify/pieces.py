@@ -24,10 +24,6 @@ class Runs:
         """Some of the runs."""
         return Runs(self.width, self.start[chosen], self.stop[chosen])
 
-    def containing(self, others: "Runs") -> Numbers:
-        """For each of some runs that lie within these, the number of the one that holds it."""
-        return np.searchsorted(self.start, others.start, side="right") - 1
-
     def pixels(self) -> tuple[Numbers, Numbers, Numbers]:
         """Row and column of every pixel, and the number of its run."""
         length = self.stop - self.start

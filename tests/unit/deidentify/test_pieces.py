@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import ndimage
 
@@ -53,14 +52,3 @@ def test_pieces_are_those_of_scipy(mask: npt.NDArray[np.bool_], over_corners: bo
 
 def pairs(box: npt.NDArray[np.int64]) -> Any:
     return box.reshape(2, 2).tolist()
-
-
-@given(mask=MASKS, thinned=st.integers(0, 2**32 - 1))
-def test_runs_within_runs_are_known_by_their_holder(
-    mask: npt.NDArray[np.bool_], thinned: int
-) -> None:
-    inner = mask & (np.random.default_rng(thinned).random(mask.shape) < 0.6)
-    outer, runs = runs_of(mask), runs_of(inner)
-    holder = outer.containing(runs)
-    assert np.all(outer.start[holder] <= runs.start)
-    assert np.all(runs.stop <= outer.stop[holder])
