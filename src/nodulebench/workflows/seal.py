@@ -22,6 +22,7 @@ from nodulebench.formats.alone import alone
 from nodulebench.formats.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.formats.csv_text import write_csv
 from nodulebench.formats.digest import bytes_digest, file_digest
+from nodulebench.formats.file_names import shown
 from nodulebench.formats.json_text import read_json
 from nodulebench.formats.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
 from nodulebench.formats.once import create_once, replace_whole, settle, write_through
@@ -242,9 +243,15 @@ def _source_code(vault: Vault, digests: dict[str, str]) -> str:
 
 
 def _names_in(folder: Path) -> list[str]:
-    return sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    strange = [name for name in names if shown(name) != name]
+    if strange:
+        raise InputError(
+            Problem(str(folder / shown(name)), "has a name that is not UTF-8.", "Rename it.")
+            for name in strange
+        )
+    return names
 
 
 def _json_bytes(value: Any) -> bytes:

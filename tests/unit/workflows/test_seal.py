@@ -135,6 +135,15 @@ def test_a_bundle_is_not_sealed_into_itself(desk: Desk) -> None:
     assert not list(desk.bundle.glob("*seal*"))
 
 
+def test_a_name_that_no_bag_can_list_is_refused(desk: Desk) -> None:
+    (desk.bundle / "images" / "scan0" / "im\udcff").write_bytes(b"image")
+    with pytest.raises(
+        InputError, match=r"scan0/im\\xff: has a name that is not UTF-8\. Rename it"
+    ):
+        desk.seal()
+    assert not list(desk.folder.glob(".*sealing"))
+
+
 def test_the_order_of_cases_tells_nothing(desk: Desk) -> None:
     reference = read_reference(desk.bundle)
     turned = replace(reference, cases=reference.cases.reverse())
