@@ -172,10 +172,17 @@ def _content_problems(folder: Path, vault: Vault) -> Iterator[Problem]:
 
 
 def _notices(folder: Path, events: Sequence[Event]) -> Iterator[str]:
-    ended = {event.facts.get("look") for event in events if event.step in ("evaluated", "failed")}
+    failed = {event.facts.get("look") for event in events if event.step == "failed"}
+    answered = {_asked(event) for event in events if event.step == "evaluated"}
     for event in events:
-        if event.step == "look" and event.number not in ended:
+        is_open = event.number not in failed and _asked(event) not in answered
+        if event.step == "look" and is_open:
             yield f"the look of event {event.number} was interrupted; asking again costs no look"
     for path in sorted(folder.rglob("*.part")):
         if is_leftover(path):
             yield f"{path} was left by a killed process and can be removed"
+
+
+def _asked(event: Event) -> tuple[audit.Fact, ...]:
+    """What was asked for: the same again is the same look."""
+    return tuple(event.facts.get(name) for name in ("developer", "submission", "protocol"))

@@ -100,6 +100,7 @@ def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
     assert len(read_audit(desk.sealed).uses[0].looks) == 1
     assert look(desk, "one.csv", "scan0")["looks"]["look"] == 1
     assert len(read_audit(desk.sealed).uses[0].looks) == 1
+    assert verify_sealed(desk.sealed).notices == ()
 
 
 def test_a_submission_that_cannot_be_read_costs_no_look(desk: Desk) -> None:
