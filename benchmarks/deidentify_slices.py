@@ -153,11 +153,17 @@ def print_growth(folder: Path, paths: list[Path]) -> None:
 
 
 def plain_slices(folder: Path) -> list[Path]:
-    """The slices of a real scan, uncompressed; none where there is no such scan."""
+    """The slices of a real scan, uncompressed; none where there is no such scan.
+
+    Each gets its own times of day, as scanners write them; those of the public scan are empty.
+    """
     source = folder / "plain"
-    for path in extracted(folder, REAL[0]):
+    for number, path in enumerate(extracted(folder, REAL[0])):
         slice_ = pydicom.dcmread(path)
         slice_.decompress()
+        moment = f"1015{number // 10 % 60:02d}.{number % 10}00000"
+        slice_.AcquisitionTime = slice_.ContentTime = moment
+        slice_.AcquisitionDateTime = f"20000101{moment}"
         source.mkdir(exist_ok=True)
         slice_.save_as(source / path.name)
     return sorted(source.glob("*.dcm"))

@@ -42,7 +42,7 @@ _METHOD = frozenset({"DeidentificationMethod", "PatientIdentityRemoved"})
 _TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 _BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 _PIXELS = frozenset({"PixelData", "FloatPixelData", "DoubleFloatPixelData"})
-_ALLOWED_META = frozenset({0x00020000, 0x00020001, 0x00020002, 0x00020003}) | frozenset(
+ALLOWED_META = frozenset({0x00020000, 0x00020001, 0x00020002, 0x00020003}) | frozenset(
     {0x00020010, 0x00020012, 0x00020013}
 )
 _Seen = tuple[tuple[str, ...], frozenset[str]]
@@ -65,8 +65,8 @@ def leftovers(
     found: list[str] = []
 
     def look(tag: int, element: Any) -> _Seen:
-        within = plain_uids(element) or _uids_within(dataset, tag)
-        own = frozenset(uid for uid in within if not _is_standard(uid))
+        within = plain_uids(element) or uids_within(dataset, tag)
+        own = frozenset(uid for uid in within if not is_standard_uid(uid))
         return tuple(_look(dataset, tag, "", identity)), own
 
     seen = memory.each(elements_of(dataset), look, "check", reading_of(dataset), context)
@@ -123,10 +123,10 @@ def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Itera
     if group & 0xFF00 in (0x5000, 0x6000):
         yield f"{where} is a curve or an overlay"
         return
-    if tag not in ACTIONS and is_plain_number(dataset.get_item(tag)) and _is_known(tag):
+    if tag not in ACTIONS and is_plain_number(dataset.get_item(tag)) and is_known_tag(tag):
         return
     uids = plain_uids(dataset.get_item(tag))
-    if uids and _is_known(tag) and all(_is_allowed(uid) for uid in uids):
+    if uids and is_known_tag(tag) and all(is_allowed_uid(uid) for uid in uids):
         return
     element = dataset[tag]
     named = f"{where} {element.keyword}".rstrip()
@@ -146,7 +146,8 @@ def _place(tag: int) -> str:
     return f"({tag >> 16:04X},{tag & 0xFFFF:04X})"
 
 
-def _is_known(tag: Any) -> bool:
+def is_known_tag(tag: Any) -> bool:
+    """Whether an element is one of the standard."""
     from pydicom.datadict import dictionary_has_tag
 
     return bool(dictionary_has_tag(tag))
@@ -159,7 +160,7 @@ def _wrong_with(element: Any, dataset: Any) -> str:
     if not keyword:
         return "is unknown to the standard"
     if kind == "UI":
-        return "" if all(_is_allowed(text) for text in texts) else "is a UID of its maker"
+        return "" if all(is_allowed_uid(text) for text in texts) else "is a UID of its maker"
     if keyword in _NAMES:
         return "" if all(PSEUDONYM.fullmatch(text) for text in texts) else "is no pseudonym"
     if keyword in DESCRIPTORS:
@@ -195,17 +196,19 @@ def _names_somebody(element: Any, identity: Identity | None) -> str:
     return ""
 
 
-def _uids_within(dataset: Any, tag: int) -> list[str]:
+def uids_within(dataset: Any, tag: int) -> list[str]:
     """The UIDs in an element, with the items of a sequence."""
     found = [one for one in elements_within(dataset, tag) if one.VR == "UI"]
     return [text for one in found for text in texts_of(one)]
 
 
-def _is_allowed(uid: str) -> bool:
-    return _is_standard(uid) or _NEW_UID.fullmatch(uid) is not None
+def is_allowed_uid(uid: str) -> bool:
+    """Whether a UID is one of the standard, or made here."""
+    return is_standard_uid(uid) or _NEW_UID.fullmatch(uid) is not None
 
 
-def _is_standard(uid: str) -> bool:
+def is_standard_uid(uid: str) -> bool:
+    """Whether the standard itself gives a UID."""
     return _STANDARD_UID.fullmatch(uid) is not None
 
 
@@ -214,7 +217,7 @@ def _look_at_meta(meta: Any, uids: frozenset[str], memory: Memory) -> Iterator[s
         return texts_of(meta[tag])
 
     for tag, texts in memory.each(elements_of(meta), look, "file meta information"):
-        if tag not in _ALLOWED_META:
+        if tag not in ALLOWED_META:
             yield f"file meta information holds {meta[tag].keyword or meta[tag].tag}"
-        elif any(text in uids and not _is_standard(text) for text in texts):
+        elif any(text in uids and not is_standard_uid(text) for text in texts):
             yield f"file meta information {meta[tag].keyword} is the UID of the original"

@@ -9,7 +9,9 @@ from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
 IMPLEMENTATION_NAME = "NODULEBENCH"
 _DEFLATED = "1.2.840.10008.1.2.1.99"
 PIXEL_DATA = 0x7FE00010
-_LONG = frozenset(["OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"])
+LONG_KINDS = frozenset(
+    {"OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"}
+)
 """Kinds of element whose length takes four bytes."""
 _UNDEFINED = 0xFFFFFFFF
 _ITEM = b"\xfe\xff\x00\xe0"
@@ -119,5 +121,5 @@ def _head(tag: int, kind: str, length: int, encoding: tuple[bool, bool]) -> byte
     order = "<" if is_little else ">"
     if is_implicit:
         return struct.pack(f"{order}HHL", tag >> 16, tag & 0xFFFF, length)
-    form = f"{order}HH2sxxL" if kind in _LONG else f"{order}HH2sH"
+    form = f"{order}HH2sxxL" if kind in LONG_KINDS else f"{order}HH2sH"
     return struct.pack(form, tag >> 16, tag & 0xFFFF, kind.encode("ascii"), length)

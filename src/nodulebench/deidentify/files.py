@@ -12,6 +12,7 @@ from nodulebench.deidentify.encode import PIXEL_DATA, encoding_of, file_of, pict
 from nodulebench.deidentify.identity import Identity, identity_of
 from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
+from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
 from nodulebench.formats.folder import staged_file
 from nodulebench.formats.optional_package import optional_package
 
@@ -163,5 +164,11 @@ def _cleaned(
 def _problems(header: bytes, identity: Identity, memory: Memory) -> list[str]:
     """What is left in a file as it would be written, read back from its bytes."""
     pydicom = optional_package("pydicom", "images", "DICOM")
-    dataset = pydicom.dcmread(BytesIO(header))
-    return [*leftovers(dataset, identity, memory), *words_in(header, identity)]
+    elements = elements_in(header)
+    found: list[str] = []
+    if not is_known_clean(elements, identity, memory):
+        dataset = pydicom.dcmread(BytesIO(header))
+        found = leftovers(dataset, identity, memory)
+        if not found:
+            remember_clean(elements, dataset, identity, memory)
+    return [*found, *words_in(header, identity)]

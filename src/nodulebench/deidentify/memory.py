@@ -16,7 +16,7 @@ LARGEST_BYTES = 4096
 """Larger elements are looked at every time."""
 UNDEFINED_LENGTH = 0xFFFFFFFF
 
-_READ_BY = (0x00080005, 0x00080102, 0x00280103, 0x00283002)
+READ_BY = (0x00080005, 0x00080102, 0x00280103, 0x00283002)
 """Elements that the reading of others hangs on."""
 
 
@@ -44,7 +44,7 @@ class Memory:
             look: finds out about one; its finding follows from the element and the context alone.
             context: everything else that the finding follows from.
         """
-        known = self._about(context)
+        known = self.about(*context)
         for tag, element in elements:
             key = key_of(tag, element)
             if key is None:
@@ -54,7 +54,8 @@ class Memory:
                 known[key] = look(tag, element)
             yield tag, known[key]
 
-    def _about(self, context: Hashable) -> dict[Hashable, Any]:
+    def about(self, *context: Hashable) -> dict[Hashable, Any]:
+        """What is known in a context, by element; what is added is known from then on."""
         known = self._known.pop(context, {})
         if len(known) > MOST_ELEMENTS:
             known = {}
@@ -80,7 +81,7 @@ def elements_of(dataset: Any) -> list[tuple[int, Any]]:
 def reading_of(dataset: Any) -> Hashable:
     """How the elements of a dataset are read: their encoding, and the elements others hang on."""
     read_by = []
-    for tag in _READ_BY:
+    for tag in READ_BY:
         element = dataset.get_item(tag)
         value = None if element is None else element.value
         read_by.append((type(value).__name__, str(value)))
