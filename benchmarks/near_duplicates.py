@@ -19,9 +19,11 @@ import numpy.typing as npt
 from scipy import ndimage, stats
 
 from benchmarks.measure import DATA
+from nodulebench.curate.duplicates import Fingerprint, find_duplicates
+from nodulebench.curate.hash_comparison import similarity
 from nodulebench.curate.image import block_means, coarse_factor
 from nodulebench.curate.limits import Limits
-from nodulebench.curate.perceptual_hash import PerceptualHash, perceptual_hash, similarity
+from nodulebench.curate.perceptual_hash import BITS, PerceptualHash, perceptual_hash
 from nodulebench.formats.dicom_series import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient
@@ -59,6 +61,11 @@ TUNING = Changes(0.06, (0.12, 0.08), -80, 1.1, 1.2, 1.5, 40, 0.94, 15)
 REPORT = Changes(0.05, (0.07, 0.11), 120, 0.93, 0.9, 1.0, 60, 1.08, 25)
 
 
+GROWTH, GROWTH_SEED = (250, 500, 1000), 5
+LEVELS = (60, 66, 72)
+"""Of 5 mm, as chests have."""
+
+
 def main() -> None:
     """Print the table of the documentation."""
     start = time.monotonic()
@@ -85,7 +92,24 @@ def main() -> None:
     )
     real = [similarity(one, other) for one, other in combinations(base[-len(REPORT_SCANS) :], 2)]
     print(f"\nreal scans of different patients: at most {max(real):.3f} ({len(real)} pairs)")
-    print(f"{time.monotonic() - start:.0f} s")
+    print(f"{time.monotonic() - start:.0f} s\n")
+    print_growth()
+
+
+def print_growth() -> None:
+    """Print what it costs to compare all series of a set with each other."""
+    random = np.random.default_rng(GROWTH_SEED)
+    print("| series | CPU s |")
+    print("|---|---|")
+    for count in GROWTH:
+        hashes = [
+            PerceptualHash(random.integers(0, 2, (LEVELS[number % 3], BITS), np.uint8))
+            for number in range(count)
+        ]
+        scans = [Fingerprint(str(at), str(at), one) for at, one in enumerate(hashes)]
+        start = time.process_time()
+        find_duplicates(scans, [], Limits().near_duplicate_similarity)
+        print(f"| {count} | {time.process_time() - start:.1f} |")
 
 
 @dataclass(frozen=True)

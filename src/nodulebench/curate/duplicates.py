@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nodulebench.curate.admission import CodedReason
-from nodulebench.curate.perceptual_hash import PerceptualHash, similarity
+from nodulebench.curate.hash_comparison import HashList
+from nodulebench.curate.perceptual_hash import PerceptualHash
 
 DUPLICATE_CODES = {
     "duplicate_uid": "The series is there already: the same series UID.",
@@ -36,6 +37,8 @@ class KnownSet:
     scans: list[Fingerprint] = field(default_factory=list)
     _uids: dict[str, Fingerprint] = field(default_factory=dict)
     _pixels: dict[str, Fingerprint] = field(default_factory=dict)
+    _hashed: list[Fingerprint] = field(default_factory=list)
+    _hashes: HashList = field(default_factory=HashList)
 
     def add(self, scan: Fingerprint) -> None:
         """Take a scan in."""
@@ -44,6 +47,9 @@ class KnownSet:
             self._uids.setdefault(scan.uid, scan)
         if scan.pixel_sha256:
             self._pixels.setdefault(scan.pixel_sha256, scan)
+        if scan.perceptual_hash is not None:
+            self._hashed.append(scan)
+            self._hashes.add(scan.perceptual_hash)
 
     def find(self, scan: Fingerprint, least_similarity: float) -> Iterator[tuple[str, str]]:
         """How a scan is known: ``uid``, ``pixels`` or ``near_duplicate``, and in words."""
@@ -61,15 +67,11 @@ class KnownSet:
         return table[scan.pixel_sha256].uid or "without UID"
 
     def _nearest(self, scan: Fingerprint) -> tuple[float, Fingerprint] | None:
-        own = scan.perceptual_hash
-        if own is None:
+        if scan.perceptual_hash is None or not self._hashed:
             return None
-        near = [
-            (similarity(own, other.perceptual_hash), other)
-            for other in self.scans
-            if other.perceptual_hash is not None
-        ]
-        return max(near, key=lambda pair: pair[0]) if near else None
+        alike = self._hashes.similarities(scan.perceptual_hash)
+        nearest = int(alike.argmax())
+        return float(alike[nearest]), self._hashed[nearest]
 
 
 def find_duplicates(

@@ -2,8 +2,7 @@
 
 The chest is cut into levels of 5 mm and each level into cells of 10 mm around the middle of the
 lungs. A bit says whether a cell is darker than the mean of its neighbourhood: absolute HU, the
-scale of HU, the field of view and where the scan begins do not matter. Two hashes are compared at
-every shift along the body.
+scale of HU, the field of view and where the scan begins do not matter.
 """
 
 import base64
@@ -22,10 +21,6 @@ LEVEL_MM = 5.0
 CELL_MM = 10.0
 CELLS = (20, 30)
 """Cells from front to back and across: 200 x 300 mm."""
-FEWEST_LEVELS = 24
-"""Two scans are compared where they share at least this much of the body (12 cm)."""
-SHARED_PART = 0.6
-"""... and at least this part of the shorter one."""
 LEAST_LUNG_ML = 100.0
 
 BITS = CELLS[0] * CELLS[1]
@@ -78,20 +73,6 @@ def perceptual_hash(hu: CoarseArray, step_mm: FloatArray) -> PerceptualHash | No
     np.clip(scaled, 0.0, 1.2, out=scaled)
     cells = _levels(_cells(scaled, step_mm[1:], (row, column)), step_mm)
     return PerceptualHash(_contrast(cells).reshape(len(cells), BITS))
-
-
-def similarity(one: PerceptualHash, other: PerceptualHash) -> float:
-    """The share of equal bits at the shift along the body that fits best; 0: nothing to compare."""
-    signs = [hash_.bits.astype(np.float32) * 2 - 1 for hash_ in (one, other)]
-    table = signs[0] @ signs[1].T / BITS
-    fewest = max(FEWEST_LEVELS, SHARED_PART * min(table.shape))
-    best = -1.0
-    rows, columns = table.shape
-    for shift in range(-rows + 1, columns):
-        line = np.diagonal(table, shift)
-        if len(line) >= fewest:
-            best = max(best, float(line.mean()))
-    return (best + 1) / 2
 
 
 def _levels(cells: CoarseArray, step_mm: FloatArray) -> CoarseArray:

@@ -1,13 +1,9 @@
 import numpy as np
 import pytest
 
+from nodulebench.curate.hash_comparison import similarity
 from nodulebench.curate.limits import Limits
-from nodulebench.curate.perceptual_hash import (
-    BITS,
-    PerceptualHash,
-    perceptual_hash,
-    similarity,
-)
+from nodulebench.curate.perceptual_hash import BITS, PerceptualHash, perceptual_hash
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
