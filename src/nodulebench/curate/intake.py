@@ -3,15 +3,14 @@
 Nothing that was sent decides where a file goes but its UIDs, and these must be UIDs.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom_slices import UID
 from nodulebench.formats.folder import staged_file
 from nodulebench.formats.optional_package import optional_package
 
-UID = re.compile(r"[0-9]+(\.[0-9]+)*")
 LONGEST_UID = 64
 PURPOSE = "receiving from a PACS"
 

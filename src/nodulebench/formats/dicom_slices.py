@@ -1,5 +1,6 @@
 """Any file -> the CT slices its DICOM header describes, or why it has none; pixels stay unread."""
 
+import re
 import warnings
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -16,6 +17,9 @@ DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
 MOST_FRAMES = 10_000
 LONGEST_REMEMBERED = 256
 """Bytes; slices of a series share most of their short values, which are converted once."""
+UID = re.compile(r"[0-9]+(\.[0-9]+)*")
+"""Names of series become names of cases and folders, so that nothing else is taken for one."""
+_ZIP = b"PK\x03\x04"
 _PREAMBLE = 128
 _PIXEL_TAG = b"\xe0\x7f\x10\x00"
 
@@ -139,7 +143,8 @@ def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
     if path.suffix.lower() in DICOM_SUFFIXES:
         what = "is empty" if not head else "is not DICOM, though its name says so"
         return NoSlices(str(path), what, is_damaged=True)
-    return NoSlices(str(path), "is not DICOM", is_damaged=False)
+    what = "is a zip archive; unpack it to have it read" if head[:4] == _ZIP else "is not DICOM"
+    return NoSlices(str(path), what, is_damaged=False)
 
 
 def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
@@ -147,8 +152,12 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
     meta_class = str(data.file_meta.get("MediaStorageSOPClassUID", ""))
     if DICOMDIR_STORAGE in (sop_class, meta_class):
         return NoSlices(str(path), "is a DICOMDIR", is_damaged=False)
-    if not _text(data, "SeriesInstanceUID"):
-        return NoSlices(str(path), "names no series (SeriesInstanceUID)", is_damaged=True)
+    series = _text(data, "SeriesInstanceUID")
+    if not UID.fullmatch(series):
+        named = (
+            f"names its series '{series[:64]}', which is no UID" if series else "names no series"
+        )
+        return NoSlices(str(path), f"{named} (SeriesInstanceUID)", is_damaged=True)
     pixels = _pixel_place(data, path, file)
     common = _common(data, path, sop_class, pixels)
     if "PerFrameFunctionalGroupsSequence" in data and pixels.frames > 1:

@@ -169,7 +169,12 @@ def test_a_frame_that_is_not_described_makes_the_file_unreadable(file):
     ("name", "content", "what", "is_damaged"),
     [
         ("README", b"just text", "is not DICOM", False),
-        ("scan.zip", b"PK\x03\x04" + b"x" * 300, "is not DICOM", False),
+        (
+            "scan.zip",
+            b"PK\x03\x04" + b"x" * 300,
+            "is a zip archive; unpack it to have it read",
+            False,
+        ),
         ("empty", b"", "is not DICOM", False),
         ("empty.dcm", b"", "is empty", True),
         ("noise.dcm", b"\x99" * 500, "is not DICOM, though its name says so", True),
@@ -321,3 +326,21 @@ def test_a_compressed_file_of_many_frames_is_read_once(file, monkeypatch):
     monkeypatch.setattr(pydicom, "dcmread", lambda *a, **k: opened.append(a) or read(*a, **k))
     assert np.array_equal([stored_values(one) for one in frames], expected)
     assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
+    ("uid", "what"),
+    [
+        ("", "names no series (SeriesInstanceUID)"),
+        ("a/../../b", "names its series 'a/../../b', which is no UID (SeriesInstanceUID)"),
+        ("1.2..3", "names its series '1.2..3', which is no UID (SeriesInstanceUID)"),
+    ],
+)
+def test_a_series_whose_name_is_no_uid_is_not_read(file, uid, what):
+    data = pydicom.dcmread(file)
+    with pydicom.config.disable_value_validation():
+        data.SeriesInstanceUID = uid
+        data.save_as(file)
+    found = read_slices(file)
+    assert isinstance(found, NoSlices)
+    assert (found.what, found.is_damaged) == (what, True)
