@@ -1,4 +1,8 @@
-"""``python -m benchmarks [NAME ...]``: run all or some of the benchmarks and print their tables."""
+"""``python -m benchmarks [NAME ...]``: run some of the benchmarks, or all, and print their tables.
+
+Those of ``LONG`` take the better part of an hour and run only when they are named; their options are
+told by ``python -m benchmarks.NAME --help``.
+"""
 
 import sys
 from importlib import import_module
@@ -12,13 +16,21 @@ NAMES = (
     "interval_coverage",
     "command_line",
     "phantom_likeness",
+    "candidate_speed",
+    "candidate_scans",
     "curate_speed",
     "near_duplicates",
     "fuzz_dicom",
     "deidentify_slices",
     "lidc_readers",
 )
+LONG = ("candidate_blocks", "candidate_phantoms", "classifier_folds")
 
-for name in sys.argv[1:] or NAMES:
+chosen = sys.argv[1:] or NAMES
+unknown = [name for name in chosen if name not in (*NAMES, *LONG)]
+if unknown:
+    sys.exit(f"there is no benchmark '{unknown[0]}'; there are {', '.join((*NAMES, *LONG))}")
+for name in chosen:
     print(f"\n## {name}\n")
+    sys.argv = [f"benchmarks.{name}"]
     import_module(f"benchmarks.{name}").main()

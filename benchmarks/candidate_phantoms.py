@@ -41,7 +41,8 @@ SEED = 516
 """Not that of any phantom on which a detector's parameters were chosen."""
 MATRIX = 256
 SLICE_MM = 2.0
-DOSES_MAS = (160.0, 40.0, 10.0, 2.5)
+DOSES_MAS = (160.0, 40.0, 10.0, 2.5, 0.625)
+"""From twice the usual dose to far below any that is used; noise doubles from step to step."""
 SIZES_MM = (0.0, 4.0, 6.0, 10.0, 20.0, 40.0)
 PLANS = tuple(NodulePlan(kind) for kind in NODULE_TYPES)
 """Every phantom has a nodule of each type, of any size, surface and attachment."""
@@ -115,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
     parser.add_argument("--phantoms", type=int, default=100)
-    parser.add_argument("--dose-phantoms", type=int, default=12, help="of these, at four doses")
+    parser.add_argument("--dose-phantoms", type=int, default=12, help="of these, at falling dose")
     parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
     options = parser.parse_args()
     names = options.detectors.split(",")
@@ -132,7 +133,7 @@ def main() -> None:
         print()
         print_exchange(judged, nodules)
     if options.dose_phantoms:
-        print(f"\nThe same {options.dose_phantoms} phantoms at four doses\n")
+        print(f"\nThe same {options.dose_phantoms} phantoms at {len(DOSES_MAS)} doses\n")
         print_dose_table(options.dose_phantoms, names, options.keep)
     print()
     print_cpu(findings)

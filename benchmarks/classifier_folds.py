@@ -6,6 +6,7 @@
 import argparse
 import pickle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -49,10 +50,15 @@ def areas(name: str, examples: Examples, folder: Path) -> list[float]:
 
 
 def main() -> None:
-    """Print a row for each detector."""
+    """Print the table of the documentation."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, required=True, help="of candidates and weights")
-    folder = parser.parse_args().keep
+    parser.add_argument("--keep", type=Path, help="folder where candidates and weights are kept")
+    with TemporaryDirectory() as temporary:
+        print_areas(parser.parse_args().keep or Path(temporary))
+
+
+def print_areas(folder: Path) -> None:
+    """Print a row for each detector."""
     print(f"| detector | candidates | of nodules | {' | '.join(map(str, FOLDS))} | mean |")
     print("|---" * (len(FOLDS) + 4) + "|")
     for name in TRAINED:
