@@ -10,12 +10,14 @@ from conftest import TEST_DATA
 from identified_slice import PATIENT, ROOT, identified_slice, write_slice
 from nodulebench.errors import InputError
 from nodulebench.formats.vault import Secret
+from nodulebench.workflows import deidentify_files
 from nodulebench.workflows.deidentify_files import (
     DeidentifyReport,
     check_folder,
     deidentify_folder,
     read_key_table,
 )
+from nodulebench.workflows.worker_pool import Lost
 
 pytest.importorskip("cryptography")
 SECRET = Secret("key file", bytes(range(32)))
@@ -154,3 +156,31 @@ def test_real_slices_lose_what_identifies_and_keep_their_pictures(
         header = path.read_bytes()[: -len(data.PixelData)]
         for word in (original.PatientID, original.SeriesInstanceUID, b"149872", b"LSS", b"CTP"):
             assert (word if isinstance(word, bytes) else word.encode()) not in header
+
+
+def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
+    incoming: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lossy(function: object, paths: list[Path], **_: object) -> object:
+        for number, path in reversed(list(enumerate(paths))):
+            is_bad = path.name == "1.dcm"
+            yield number, Lost("its reader died (exit -9)") if is_bad else function(path)  # type: ignore[operator]
+
+    monkeypatch.setattr(deidentify_files, "work", lossy)
+    made = run(incoming, jobs=2)
+    assert [Path(one.source).name for one in made.outcomes] == [
+        "0.dcm",
+        "1.dcm",
+        "2.dcm",
+        "letter.txt",
+    ]
+    assert made.written == 2
+    assert made.refused[0].refused == "cannot be read (its reader died (exit -9))"
+    (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
+    found = [str(one) for one in check_folder(incoming.parent / "out", jobs=2)]
+    assert len(found) == 1
+    assert "cannot be read (its reader died (exit -9))" in found[0]
+
+
+def test_two_processes_check_what_one_checks(incoming: Path) -> None:
+    assert check_folder(incoming, jobs=2) == check_folder(incoming) != []
