@@ -1,7 +1,7 @@
 """``python -m benchmarks [NAME ...]``: run some of the benchmarks, or all, and print their tables.
 
-Those of ``LONG`` take the better part of an hour and run only when they are named; their options are
-told by ``python -m benchmarks.NAME --help``.
+Those of ``LONG`` take the better part of an hour and run only when they are named; their options
+are told by ``python -m benchmarks.NAME --help``.
 """
 
 import sys
