@@ -22,6 +22,8 @@ from nodulebench.workflows.worker_pool import Lost, work
 Result = TypeVar("Result")
 SCHEMA = "nodulebench/key-table@1"
 _TABLE = "key table"
+BATCH = 16
+"""Files that a process gets at once."""
 _PRELOADED = ("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph")
 """What every process needs, loaded once."""
 
@@ -152,8 +154,25 @@ def _each(
 ) -> Iterator[tuple[int, Result | Lost]]:
     """What a function says of every file, with the file's number, as the answers come."""
     if jobs == 1 or len(paths) < 2:
-        return enumerate(map(function, paths))
-    return work(function, paths, processes=min(jobs, len(paths)), preload=_PRELOADED)
+        yield from enumerate(map(function, paths))
+        return
+    batches = [paths[first : first + BATCH] for first in range(0, len(paths), BATCH)]
+    lost: list[int] = []
+    answer = partial(_answers, function)
+    for number, answers in work(answer, batches, processes=jobs, preload=_PRELOADED):
+        first = number * BATCH
+        if isinstance(answers, Lost):
+            lost += range(first, first + len(batches[number]))
+        else:
+            yield from enumerate(answers, first)
+    # one of them was the cause; the others are done now
+    alone = work(function, [paths[number] for number in lost], processes=jobs, preload=_PRELOADED)
+    for place, one in alone:
+        yield lost[place], one
+
+
+def _answers(function: Callable[[Path], Result], batch: Sequence[Path]) -> list[Result]:
+    return [function(path) for path in batch]
 
 
 def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:

@@ -1,7 +1,9 @@
 """Folders are de-identified file by file, completed after an interruption, their keys sealed."""
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pydicom
 import pytest
@@ -18,6 +20,7 @@ from nodulebench.workflows.deidentify_files import (
     read_key_table,
 )
 from nodulebench.workflows.worker_pool import Lost
+from worker_tasks import behave
 
 pytest.importorskip("cryptography")
 SECRET = Secret("key file", bytes(range(32)))
@@ -161,25 +164,28 @@ def test_real_slices_lose_what_identifies_and_keep_their_pictures(
 def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     incoming: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lossy(function: object, paths: list[Path], **_: object) -> object:
-        for number, path in reversed(list(enumerate(paths))):
-            is_bad = path.name == "1.dcm"
-            yield number, Lost("its reader died (exit -9)") if is_bad else function(path)  # type: ignore[operator]
+    def lossy(function: Any, batches: list[Any], **_: object) -> Iterator[tuple[int, Any]]:
+        for number, batch in reversed(list(enumerate(batches))):
+            is_bad = "/1.dcm" in str(batch)
+            yield number, Lost("its reader died (exit -9)") if is_bad else function(batch)
 
     monkeypatch.setattr(deidentify_files, "work", lossy)
     made = run(incoming, jobs=2)
-    assert [Path(one.source).name for one in made.outcomes] == [
-        "0.dcm",
-        "1.dcm",
-        "2.dcm",
-        "letter.txt",
-    ]
+    names = [Path(one.source).name for one in made.outcomes]
+    assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
     assert made.refused[0].refused == "cannot be read (its reader died (exit -9))"
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
     found = [str(one) for one in check_folder(incoming.parent / "out", jobs=2)]
     assert len(found) == 1
     assert "cannot be read (its reader died (exit -9))" in found[0]
+
+
+def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
+    words: list[Any] = ["a", "die", *"b" * deidentify_files.BATCH, "c"]
+    found = dict(deidentify_files._each(behave, words, 2))
+    assert found.pop(1) == Lost("its reader died (exit -9)")
+    assert found == {number: word.upper() for number, word in enumerate(words) if number != 1}
 
 
 def test_two_processes_check_what_one_checks(incoming: Path) -> None:
