@@ -3,10 +3,16 @@
 import re
 import warnings
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from nodulebench.formats.dicom_values import (
+    many_of,
+    number_of,
+    numbers_of,
+    text_of,
+    whole_of,
+)
 from nodulebench.formats.optional_package import optional_package
 
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
@@ -15,8 +21,6 @@ ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
 IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
 MOST_FRAMES = 10_000
-LONGEST_REMEMBERED = 256
-"""Bytes; slices of a series share most of their short values, which are converted once."""
 UID = re.compile(r"[0-9]+(\.[0-9]+)*")
 """Names of series become names of cases and folders, so that nothing else is taken for one."""
 _ZIP = b"PK\x03\x04"
@@ -148,11 +152,11 @@ def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
 
 
 def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
-    sop_class = _text(data, "SOPClassUID")
+    sop_class = text_of(data, "SOPClassUID")
     meta_class = str(data.file_meta.get("MediaStorageSOPClassUID", ""))
     if DICOMDIR_STORAGE in (sop_class, meta_class):
         return NoSlices(str(path), "is a DICOMDIR", is_damaged=False)
-    series = _text(data, "SeriesInstanceUID")
+    series = text_of(data, "SeriesInstanceUID")
     if not UID.fullmatch(series):
         named = (
             f"names its series '{series[:64]}', which is no UID" if series else "names no series"
@@ -174,20 +178,20 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
 
 
 def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[str, Any]:
-    facts = {name: _text(data, keyword) for name, keyword in FACTS.items()}
+    facts = {name: text_of(data, keyword) for name, keyword in FACTS.items()}
     return {
         "path": str(path),
         "size_bytes": path.stat().st_size,
-        "series_uid": _text(data, "SeriesInstanceUID"),
-        "sop_uid": _text(data, "SOPInstanceUID"),
+        "series_uid": text_of(data, "SeriesInstanceUID"),
+        "sop_uid": text_of(data, "SOPInstanceUID"),
         "sop_class": sop_class,
-        "modality": _text(data, "Modality"),
-        "study_uid": _text(data, "StudyInstanceUID"),
-        "patient_id": _text(data, "PatientID"),
-        "image_type": tuple(str(one) for one in _many(data, "ImageType")),
+        "modality": text_of(data, "Modality"),
+        "study_uid": text_of(data, "StudyInstanceUID"),
+        "patient_id": text_of(data, "PatientID"),
+        "image_type": tuple(str(one) for one in many_of(data, "ImageType")),
         "pixels": pixels,
-        "instance_number": _whole(data, "InstanceNumber"),
-        "field_of_view_mm": _number(data, "ReconstructionDiameter"),
+        "instance_number": whole_of(data, "InstanceNumber"),
+        "field_of_view_mm": number_of(data, "ReconstructionDiameter"),
         "has_conversion_type": "ConversionType" in data,
         "facts": {name: told for name, told in facts.items() if told},
     }
@@ -196,14 +200,14 @@ def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[s
 def _plane(data: Any) -> dict[str, Any]:
     """Geometry and rescaling of a file with one slice."""
     return {
-        "position_mm": _numbers(data, "ImagePositionPatient", 3),
-        "orientation": _numbers(data, "ImageOrientationPatient", 6),
-        "pixel_spacing_mm": _numbers(data, "PixelSpacing", 2),
-        "thickness_mm": _number(data, "SliceThickness"),
-        "slice_spacing_mm": _number(data, "SpacingBetweenSlices"),
-        "tilt_degrees": _number(data, "GantryDetectorTilt"),
-        "slope": _number(data, "RescaleSlope"),
-        "intercept": _number(data, "RescaleIntercept"),
+        "position_mm": numbers_of(data, "ImagePositionPatient", 3),
+        "orientation": numbers_of(data, "ImageOrientationPatient", 6),
+        "pixel_spacing_mm": numbers_of(data, "PixelSpacing", 2),
+        "thickness_mm": number_of(data, "SliceThickness"),
+        "slice_spacing_mm": number_of(data, "SpacingBetweenSlices"),
+        "tilt_degrees": number_of(data, "GantryDetectorTilt"),
+        "slope": number_of(data, "RescaleSlope"),
+        "intercept": number_of(data, "RescaleIntercept"),
     }
 
 
@@ -219,14 +223,14 @@ def _frame(frame: Any, shared: Any) -> dict[str, Any]:
 
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {
-        "position_mm": _numbers(group("PlanePositionSequence"), "ImagePositionPatient", 3),
-        "orientation": _numbers(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6),
-        "pixel_spacing_mm": _numbers(measures, "PixelSpacing", 2),
-        "thickness_mm": _number(measures, "SliceThickness"),
-        "slice_spacing_mm": _number(measures, "SpacingBetweenSlices"),
-        "tilt_degrees": _number(group("CTAcquisitionDetailsSequence"), "GantryDetectorTilt"),
-        "slope": _number(values, "RescaleSlope"),
-        "intercept": _number(values, "RescaleIntercept"),
+        "position_mm": numbers_of(group("PlanePositionSequence"), "ImagePositionPatient", 3),
+        "orientation": numbers_of(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6),
+        "pixel_spacing_mm": numbers_of(measures, "PixelSpacing", 2),
+        "thickness_mm": number_of(measures, "SliceThickness"),
+        "slice_spacing_mm": number_of(measures, "SpacingBetweenSlices"),
+        "tilt_degrees": number_of(group("CTAcquisitionDetailsSequence"), "GantryDetectorTilt"),
+        "slope": number_of(values, "RescaleSlope"),
+        "intercept": number_of(values, "RescaleIntercept"),
     }
 
 
@@ -235,23 +239,23 @@ def _pixel_place(data: Any, path: Path, file: BinaryIO) -> PixelPlace:
     offset, length = 0, 0
     if syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE):
         offset, length = _pixel_element(file, is_explicit=syntax == EXPLICIT_LITTLE)
-    elif _whole(data, "Rows"):
+    elif whole_of(data, "Rows"):
         offset, length = 1, -1
     size = path.stat().st_size
-    frames = _whole(data, "NumberOfFrames")
+    frames = whole_of(data, "NumberOfFrames")
     if frames is not None and not 0 < frames <= MOST_FRAMES:
         raise ValueError(f"{frames} frames")
-    bits = _whole(data, "BitsAllocated") or 0
+    bits = whole_of(data, "BitsAllocated") or 0
     return PixelPlace(
         transfer_syntax=syntax,
-        rows=_whole(data, "Rows") or 0,
-        columns=_whole(data, "Columns") or 0,
+        rows=whole_of(data, "Rows") or 0,
+        columns=whole_of(data, "Columns") or 0,
         frames=frames or 1,
-        samples=_whole(data, "SamplesPerPixel") or 1,
+        samples=whole_of(data, "SamplesPerPixel") or 1,
         bits_allocated=bits,
-        bits_stored=_whole(data, "BitsStored") or bits,
-        is_signed=_whole(data, "PixelRepresentation") == 1,
-        photometric=_text(data, "PhotometricInterpretation"),
+        bits_stored=whole_of(data, "BitsStored") or bits,
+        is_signed=whole_of(data, "PixelRepresentation") == 1,
+        photometric=text_of(data, "PhotometricInterpretation"),
         offset=offset,
         length=length,
         available=max(0, size - offset) if offset else 0,
@@ -271,66 +275,3 @@ def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
 
 def _guessed_syntax(data: Any) -> str:
     return IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE
-
-
-def _value(data: Any, keyword: str) -> Any:
-    """What the header says, converted as pydicom does; None: nothing."""
-    raw = None if data is None else data.get_item(_tag(keyword))
-    if raw is None:
-        return None
-    is_short = getattr(raw, "is_raw", False) and 0 < raw.length <= LONGEST_REMEMBERED
-    if not is_short or not isinstance(raw.value, bytes):
-        return data.get(keyword)
-    encoding = data.original_character_set
-    encodings = (encoding,) if isinstance(encoding, str) else tuple(encoding)
-    return _converted(raw._replace(value_tell=0), encodings)
-
-
-@cache
-def _tag(keyword: str) -> Any:
-    from pydicom.tag import Tag
-
-    return Tag(keyword)
-
-
-@lru_cache(maxsize=4096)
-def _converted(raw: Any, encodings: tuple[str, ...]) -> Any:
-    from pydicom.dataelem import convert_raw_data_element
-
-    return convert_raw_data_element(raw, encoding=list(encodings)).value
-
-
-def _text(data: Any, keyword: str) -> str:
-    value = _value(data, keyword)
-    if value is None:
-        return ""
-    if not isinstance(value, str | int | float) and hasattr(value, "__iter__"):
-        value = "\\".join(str(one) for one in value)
-    return str(value).strip(" \0")
-
-
-def _many(data: Any, keyword: str) -> list[Any]:
-    value = _value(data, keyword)
-    if value is None or value == "":
-        return []
-    return [value] if isinstance(value, str | int | float) else list(value)
-
-
-def _numbers(data: Any, keyword: str, count: int) -> tuple[float, ...] | None:
-    """So many finite numbers; None where the header says anything else."""
-    try:
-        values = tuple(float(one) for one in _many(data, keyword))
-    except (TypeError, ValueError):
-        return None
-    is_finite = all(abs(one) < 1e9 for one in values)  # NaN compares as false
-    return values if len(values) == count and is_finite else None
-
-
-def _number(data: Any, keyword: str) -> float | None:
-    found = _numbers(data, keyword, 1)
-    return None if found is None else found[0]
-
-
-def _whole(data: Any, keyword: str) -> int | None:
-    found = _number(data, keyword)
-    return None if found is None else int(found)

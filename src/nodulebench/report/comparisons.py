@@ -3,23 +3,27 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nodulebench.report.axes import Axis, nice_ticks
 from nodulebench.report.blocks import Paragraphs, Side
 from nodulebench.report.cells import Cell, Notes, count, head, short, undefined, words
-from nodulebench.report.charts import Chart
+from nodulebench.report.comparison_charts import (
+    Found,
+    difference_chart,
+    differences_of,
+    figure_name,
+    rank_chart,
+    ranking_of,
+)
 from nodulebench.report.language import Language
 from nodulebench.report.numbers import (
     PERCENT,
     decimals,
     interval,
-    mark_of,
     p_value,
     percent,
     rate,
     signed,
     whole,
 )
-from nodulebench.report.pictures.rows import Row, Value, row_chart
 from nodulebench.report.results import Document, baseline_rule
 from nodulebench.report.tables import Table, closed_if_long
 
@@ -30,8 +34,6 @@ MARGIN_ANSWERS = (
     ("is_equivalent", "equivalent"),
     ("is_non_inferior", "non_inferior"),
 )
-
-Found = dict[str, Any]
 
 
 def comparison_blocks(document: Document, say: Language) -> list[Any]:
@@ -44,7 +46,7 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
         charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
         shown = [chart for chart in charts if chart is not None]
         blocks += [Side(shown)] if shown else []
-        leading = [one for one in found["differences"] if _name(one) == figure]
+        leading = [one for one in found["differences"] if figure_name(one) == figure]
         title = say("compared.leading", figure=say.figure(figure).title)
         blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
         title = say("compared.all", baseline=found["baseline"])
@@ -59,11 +61,7 @@ def told(document: Document, found: Found, say: Language) -> list[str]:
     """What a comparison says in its leading figure, under the leading rule."""
     rule = _leading_rule(document, found)
     figure = leading_figure(found, rule)
-    defined = [
-        one
-        for one in found["differences"]
-        if one["rule"] == rule and _name(one) == figure and one["difference"]["value"] is not None
-    ]
+    defined = differences_of(found, rule, figure)
     title = say.figure(figure).title
     alpha = 1 - found["level"]
     if 0 < len(defined) <= 3:
@@ -120,7 +118,7 @@ def margin_answer(one: Found, say: Language) -> str:
 def leading_figure(found: Found, rule: str) -> str:
     """The figure that a comparison is drawn for."""
     names = [
-        _name(one)
+        figure_name(one)
         for one in found["differences"]
         if one["rule"] == rule and one["difference"]["value"] is not None
     ]
@@ -133,11 +131,6 @@ def _leading_rule(document: Document, found: Found) -> str:
     return base if base in rules or not rules else str(rules[0])
 
 
-def _name(one: Found) -> str:
-    """A figure as the report names it: ``figure`` or ``figure/point``."""
-    return f"{one['figure']}/{one['point']}" if one["point"] else str(one["figure"])
-
-
 def _introduction(found: Found, say: Language) -> list[str]:
     told = say(
         "compared.how",
@@ -147,76 +140,6 @@ def _introduction(found: Found, say: Language) -> list[str]:
         unit=say.word(found["unit"]),
     )
     return [told, *(say.message(text) for text in found["notices"])]
-
-
-def difference_chart(found: Found, rule: str, figure: str, say: Language) -> Chart | None:
-    """Differences from the baseline with their intervals, and the margin."""
-    shown = [
-        one
-        for one in found["differences"]
-        if one["rule"] == rule and _name(one) == figure and one["difference"]["value"] is not None
-    ]
-    if not shown:
-        return None
-    rows = [Row(one["algorithm"], (_difference_value(one),)) for one in shown]
-    limits = [(_margin_place(shown), say("compared.margin"))] if shown[0].get("margin") else []
-    ends = [end for row in rows for one in row.values for end in (one.low, one.high, one.value)]
-    reach = [end for end in ends if end is not None] + [value for value, _ in limits] + [0.0]
-    pad = max((max(reach) - min(reach)) / 12, 0.002)
-    low, high = min(reach) - pad, max(reach) + pad
-    title = say.figure(figure).title
-    axis = Axis(say("axis.difference", figure=title), low, high, nice_ticks(low, high))
-    heading = say("compared.chart", figure=title, baseline=found["baseline"], rule=say.word(rule))
-    remarks = (say("compared.chart_remark", level=percent(found["level"])),)
-    return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
-
-
-def _difference_value(one: Found) -> Value:
-    found, mark = one["difference"], mark_of(one["adjusted_p_value"]["holm"])
-    text = f"{signed(found['value'])} {mark}"
-    return Value(found["value"], found.get("low"), found.get("high"), text)
-
-
-def _margin_place(shown: list[Found]) -> float:
-    """Where a loss of the margin lies: below 0 where higher is better."""
-    margin = float(shown[0]["margin"]["margin"])
-    return margin if shown[0]["better"] == "lower" else -margin
-
-
-def rank_chart(found: Found, rule: str, figure: str, say: Language) -> Chart | None:
-    """Ranks with their bootstrap intervals; tie groups by their number."""
-    ranking = _ranking_of(found, rule, figure)
-    if ranking is None or len(ranking["lines"]) < 3:
-        return None
-    lines = ranking["lines"]
-    rows = [
-        Row(
-            line["name"],
-            (
-                Value(
-                    line["rank"],
-                    line["best_rank"],
-                    line["worst_rank"],
-                    say("rank.group_short", group=line["group"]),
-                    kind=line["group"] - 1,
-                ),
-            ),
-        )
-        for line in lines
-    ]
-    count_ = len(lines)
-    step = max(1, round(count_ / 10))
-    ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))
-    axis = Axis(say("axis.rank"), 0.6, count_ + 0.4, ticks)
-    title = say("rank.chart", figure=say.figure(figure).title, rule=say.word(rule))
-    remarks = (say("rank.remark", level=percent(found["level"])),)
-    return Chart(title, row_chart(rows, axis, title), remarks=remarks)
-
-
-def _ranking_of(found: Found, rule: str, figure: str) -> Found | None:
-    return next(
-        (one for one in found["rankings"] if one["rule"] == rule and _name(one) == figure), None
-    )
 
 
 def _difference_table(
@@ -327,7 +250,7 @@ def _detection_table(found: Found, say: Language) -> Table | None:
 
 
 def _ranking_tables(found: Found, rule: str, figure: str, say: Language) -> list[Any]:
-    ranking = _ranking_of(found, rule, figure)
+    ranking = ranking_of(found, rule, figure)
     if ranking is None or len(ranking["lines"]) < 3:
         return []
     rows = [

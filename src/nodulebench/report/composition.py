@@ -6,10 +6,10 @@ from nodulebench.report.axes import Axis
 from nodulebench.report.blocks import Side
 from nodulebench.report.cells import Cell, count, head, words
 from nodulebench.report.charts import Chart
-from nodulebench.report.content import Section
 from nodulebench.report.numbers import decimals, whole
 from nodulebench.report.pictures.rows import Row, Value, row_chart
 from nodulebench.report.plain_page import plain_page
+from nodulebench.report.section import Section
 from nodulebench.report.tables import Table
 
 MOST_ROWS = 12

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import polars as pl
-from markupsafe import Markup, escape
 
 from nodulebench.report.blocks import Fold, Side
 from nodulebench.report.curves import (
@@ -15,6 +14,7 @@ from nodulebench.report.curves import (
     other_charts,
     tolerance_chart,
 )
+from nodulebench.report.heading import facts, headline, title
 from nodulebench.report.language import Language, LanguageName, language
 from nodulebench.report.methods import (
     facts_table,
@@ -25,18 +25,16 @@ from nodulebench.report.methods import (
 )
 from nodulebench.report.narrative import leading_result, paragraphs
 from nodulebench.report.notices import notices, remarks_table
-from nodulebench.report.numbers import decimals, interval, whole
 from nodulebench.report.results import (
     Document,
     counts_table,
     figures_table,
-    find_figure,
-    key_names,
     key_table,
     pairs,
     readings_table,
 )
 from nodulebench.report.rules import difference_table, flip_table, uses_table
+from nodulebench.report.section import Section
 from nodulebench.report.strata import strata_tables
 from nodulebench.report.sweeps import find_sweeps, sweep_charts
 from nodulebench.report.tables import closed_if_long, tables_of
@@ -50,7 +48,6 @@ from nodulebench.report.verdict import Verdict, verdict
 Audience = Literal["lab", "developer"]
 
 READINGS = ("sensitivity_at_fp_rate", "threshold_at_fp_rate", "pcl_at_fpf")
-FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 DRAWN_EXTRAS = ("misses_by_type_and_size", "worst_cases")
 """Extras that have their own place in the report."""
 MOST_OPEN = 3
@@ -78,19 +75,6 @@ class Beside:
 
 
 NOTHING = Beside()
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a report: what the address bar and the contents call it, and what is in it."""
-
-    name: str
-    title: str
-    blocks: Sequence[Any]
-
-    def __html__(self) -> str:
-        blocks = Markup("").join(self.blocks)
-        return f'<section><h2 id="{self.name}">{escape(self.title)}</h2>\n{blocks}\n</section>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +124,7 @@ def report_content(
         Section("test-set", say("section.test_set"), _test_set(document, beside, say)),
         Section("extras", say("section.extras"), _extras(document, drawn, say)),
         Section("literature", say("section.literature"), _literature(document, say)),
-        Section(
-            "figures",
-            say("section.figures"),
-            _all_figures(document, say),
-        ),
+        Section("figures", say("section.figures"), _all_figures(document, say)),
         Section("methods", say("section.methods"), _methods(document, say)),
         Section("uncertainty", say("section.uncertainty"), _uncertainty(document, beside, say)),
         Section("checklist", say("section.checklist"), _checklist(document, say)),
@@ -156,15 +136,15 @@ def report_content(
     return Content(
         say=say,
         audience=audience,
-        title=_title(document, say),
+        title=title(document, say),
         lead=document["protocol"]["title"] or document["protocol"]["name"],
         protocol=document["protocol"]["name"],
         version=document["version"],
         digests=document["digests"],
-        facts=_facts(document, say),
+        facts=facts(document, say),
         verdict=verdict(document, say),
         notices=notices(document, say),
-        headline=_headline(document, say),
+        headline=headline(document, say),
         key_table=key_table(document, say),
         paragraphs=paragraphs(document, say),
         sections=[one for one in shown if one.blocks],
@@ -342,55 +322,3 @@ def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:
     if len(parts) == 1:
         return parts[0][1]
     return [Fold(name, blocks, is_open=len(parts) <= MOST_OPEN) for name, blocks in parts]
-
-
-def _title(document: Document, say: Language) -> str:
-    names = [one["name"] for one in document["algorithms"]]
-    return str(names[0]) if len(names) == 1 else say("page.algorithms", count=len(names))
-
-
-def _facts(document: Document, say: Language) -> list[tuple[str, str]]:
-    """What was tested, on what and how, for the top of the page."""
-    reference = document["reference"]
-    patients = reference.get("patients")
-    counts = [result["counts"] for _, _, result in pairs(document) if "counts" in result]
-    nodules = [one["nodules"] for one in counts] or [0]
-    rules = [say.word(rule["name"]) for rule in document["protocol"]["rules"]]
-    facts = [
-        ("test_set", str(reference.get("name", ""))),
-        ("cases", _counted(reference.get("cases"))),
-        ("patients", _counted(patients if patients != reference.get("cases") else None)),
-        ("nodules", _span(min(nodules), max(nodules), say)),
-        ("rule" if len(rules) == 1 else "rules", say.listed(rules)),
-        ("protocol", document["protocol"]["name"]),
-    ]  # fmt: skip
-    return [(say(f"fact.{name}"), fact) for name, fact in facts if fact]
-
-
-def _span(low: int, high: int, say: Language) -> str:
-    return whole(low) if low == high else say("span", low=whole(low), high=whole(high))
-
-
-def _counted(value: int | None) -> str:
-    return "" if value is None else whole(value)
-
-
-def _headline(document: Document, say: Language) -> list[tuple[str, str, str, str]]:
-    """Title, value, interval and meaning of the key figures, for one algorithm under one rule."""
-    if len(list(pairs(document))) != 1:
-        return []
-    found = leading_result(document, document["algorithms"][0])
-    if found is None:
-        return []
-    names = key_names(document)
-    remark = say("headline.all_marks") if "cpm" in names else ""
-    return [
-        (
-            say.figure(name).title,
-            decimals(figure["value"]),
-            interval(figure),
-            say.figure(name).meaning + (remark if name in FIGURES_OF_ALL_MARKS else ""),
-        )
-        for name in names
-        if (figure := find_figure(found[1]["figures"], name)) and figure["value"] is not None
-    ]

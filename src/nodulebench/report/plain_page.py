@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import escape
 
-from nodulebench.report.content import Section
 from nodulebench.report.frame import asset, framed
+from nodulebench.report.section import Section
 
 
 def plain_page(

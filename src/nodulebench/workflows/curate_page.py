@@ -12,9 +12,9 @@ from nodulebench.curate.checks import CODES_OF_MODULE
 from nodulebench.curate.duplicates import DUPLICATE_CODES
 from nodulebench.curate.limits import Limits
 from nodulebench.report.cells import count, words
-from nodulebench.report.content import Section
 from nodulebench.report.pictures.flow_chart import Step, flow_chart
 from nodulebench.report.plain_page import plain_page
+from nodulebench.report.section import Section
 from nodulebench.report.tables import Table
 from nodulebench.workflows.curate import Curation
 

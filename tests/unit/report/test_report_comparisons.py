@@ -5,14 +5,8 @@ import re
 import pytest
 
 from evaluation_builder import curves_of, evaluation
-from nodulebench.report.comparisons import (
-    comparison_blocks,
-    difference_chart,
-    leading_figure,
-    margin_answer,
-    rank_chart,
-    told,
-)
+from nodulebench.report.comparison_charts import difference_chart, rank_chart
+from nodulebench.report.comparisons import comparison_blocks, leading_figure, margin_answer, told
 from nodulebench.report.html import render_html
 from nodulebench.report.language import language
 from nodulebench.report.numbers import mark_of, p_value, signed

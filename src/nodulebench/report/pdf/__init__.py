@@ -8,12 +8,13 @@ import polars as pl
 from nodulebench.formats.optional_package import optional_package
 from nodulebench.report.blocks import Side
 from nodulebench.report.charts import Chart
-from nodulebench.report.content import NOTHING, Audience, Beside, Content, Section, report_content
+from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
 from nodulebench.report.language import Language, LanguageName
 from nodulebench.report.pdf.drawing import LINE, MUTED
 from nodulebench.report.pdf.flow import Flow
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts, load_fonts
 from nodulebench.report.results import Document
+from nodulebench.report.section import Section
 
 MM = 72 / 25.4
 PAGE = (210 * MM, 297 * MM)

@@ -1,0 +1,74 @@
+"""A DICOM header and a keyword -> text or numbers; None or nothing where it says anything else."""
+
+from functools import cache, lru_cache
+from typing import Any
+
+LONGEST_REMEMBERED = 256
+"""Bytes; slices of a series share most of their short values, which are converted once."""
+
+
+def value_of(data: Any, keyword: str) -> Any:
+    """What the header says, converted as pydicom does; None: nothing."""
+    raw = None if data is None else data.get_item(_tag(keyword))
+    if raw is None:
+        return None
+    is_short = getattr(raw, "is_raw", False) and 0 < raw.length <= LONGEST_REMEMBERED
+    if not is_short or not isinstance(raw.value, bytes):
+        return data.get(keyword)
+    encoding = data.original_character_set
+    encodings = (encoding,) if isinstance(encoding, str) else tuple(encoding)
+    return _converted(raw._replace(value_tell=0), encodings)
+
+
+@cache
+def _tag(keyword: str) -> Any:
+    from pydicom.tag import Tag
+
+    return Tag(keyword)
+
+
+@lru_cache(maxsize=4096)
+def _converted(raw: Any, encodings: tuple[str, ...]) -> Any:
+    from pydicom.dataelem import convert_raw_data_element
+
+    return convert_raw_data_element(raw, encoding=list(encodings)).value
+
+
+def text_of(data: Any, keyword: str) -> str:
+    """A text without what fills it up; several values with backslashes, as in the file."""
+    value = value_of(data, keyword)
+    if value is None:
+        return ""
+    if not isinstance(value, str | int | float) and hasattr(value, "__iter__"):
+        value = "\\".join(str(one) for one in value)
+    return str(value).strip(" \0")
+
+
+def many_of(data: Any, keyword: str) -> list[Any]:
+    """All values."""
+    value = value_of(data, keyword)
+    if value is None or value == "":
+        return []
+    return [value] if isinstance(value, str | int | float) else list(value)
+
+
+def numbers_of(data: Any, keyword: str, count: int) -> tuple[float, ...] | None:
+    """So many finite numbers; None where the header says anything else."""
+    try:
+        values = tuple(float(one) for one in many_of(data, keyword))
+    except (TypeError, ValueError):
+        return None
+    is_finite = all(abs(one) < 1e9 for one in values)  # NaN compares as false
+    return values if len(values) == count and is_finite else None
+
+
+def number_of(data: Any, keyword: str) -> float | None:
+    """A finite number."""
+    found = numbers_of(data, keyword, 1)
+    return None if found is None else found[0]
+
+
+def whole_of(data: Any, keyword: str) -> int | None:
+    """A number without what follows its point."""
+    found = number_of(data, keyword)
+    return None if found is None else int(found)
