@@ -17,6 +17,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.json_text import read_json
 from nodulebench.formats.once import replace_whole
 from nodulebench.formats.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.formats.walk import files_below
 from nodulebench.workflows.worker_pool import Lost, work
 
 Result = TypeVar("Result")
@@ -96,7 +97,7 @@ def deidentify_folder(
     header, vault, rows = _open_table(key_table, secret)
     if not key_table.exists():
         _write_table(key_table, header, vault, rows)
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths, closed = _files_below(folder)
     pseudonyms = Pseudonyms(vault.key_for("pseudonyms"), prefix)
     clean = partial(
         deidentify_file,
@@ -112,6 +113,7 @@ def deidentify_folder(
         found[number] = outcome
         progress(len(found), len(paths))
     outcomes = [found[number] for number in range(len(paths))]
+    outcomes += [Outcome(one, refused="cannot be looked into") for one in closed]
     _write_table(key_table, header, vault, _merged(rows, outcomes))
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started)
 
@@ -125,17 +127,27 @@ def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
     """
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is no folder."))
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths, closed = _files_below(folder)
     check = partial(check_file, memory=Memory())
     found = {
         number: [f"cannot be read ({told.why})"] if isinstance(told, Lost) else told
         for number, told in _each(check, paths, jobs)
     }
     return [
-        Problem(str(path), f"{what}.")
-        for number, path in enumerate(paths)
-        for what in found[number]
+        *(Problem(one, "cannot be looked into.") for one in closed),
+        *(
+            Problem(str(path), f"{what}.")
+            for number, path in enumerate(paths)
+            for what in found[number]
+        ),
     ]
+
+
+def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
+    """All files, those behind links too, and the folders that cannot be looked into."""
+    closed: list[OSError] = []
+    paths = [Path(one) for one in files_below(folder, closed.append)]
+    return paths, [str(one.filename) for one in closed]
 
 
 def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:

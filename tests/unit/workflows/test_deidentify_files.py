@@ -190,3 +190,29 @@ def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
 
 def test_two_processes_check_what_one_checks(incoming: Path) -> None:
     assert check_folder(incoming, jobs=2) == check_folder(incoming) != []
+
+
+def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Path) -> None:
+    elsewhere = incoming.rename(tmp_path / "archive")
+    incoming.mkdir()
+    (incoming / "linked").symlink_to(elsewhere)
+    (incoming / "lost.dcm").symlink_to(tmp_path / "nothing.dcm")
+    made = run(incoming)
+    assert made.written == 3
+    assert {Path(one.source).name for one in made.refused} == {"letter.txt", "lost.dcm"}
+    told = check_folder(incoming)
+    assert {Path(one.where).name for one in told} >= {"0.dcm", "1.dcm", "2.dcm", "lost.dcm"}
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(
+    incoming: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(_folder: Path, unread: Any) -> Iterator[str]:
+        unread(PermissionError(13, "denied", "/archive/closed"))
+        return iter(())
+
+    monkeypatch.setattr(deidentify_files, "files_below", closed)
+    assert [one.source for one in run(incoming).refused] == ["/archive/closed"]
+    assert [str(one) for one in check_folder(incoming)] == [
+        "/archive/closed: cannot be looked into."
+    ]
