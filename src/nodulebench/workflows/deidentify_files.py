@@ -146,7 +146,7 @@ def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
 def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
     """All files, those behind links too, and the folders that cannot be looked into."""
     closed: list[OSError] = []
-    paths = [Path(one) for one in files_below(folder, closed.append)]
+    paths = sorted(Path(one) for one in files_below(folder, closed.append))
     return paths, [str(one.filename) for one in closed]
 
 
