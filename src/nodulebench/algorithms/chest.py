@@ -3,6 +3,7 @@
 A detector asks for the voxel size it works on; scans are averaged, not picked, where voxels grow.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -85,15 +86,15 @@ def _box(mask: BoolArray, spacing_mm: FloatArray) -> tuple[slice, ...]:
 
 
 def _on_cubes(chest: Chest, step_mm: float) -> Chest:
+    middle = _center(chest.lungs.mask)
     places = [
-        centered_places(length, float(size), step_mm)
-        for length, size in zip(chest.hu.shape, chest.spacing_mm, strict=True)
+        places_around(at, length, float(size), step_mm)
+        for at, length, size in zip(middle, chest.hu.shape, chest.spacing_mm, strict=True)
     ]
-    hu = resample(chest.hu.astype(np.float32), chest.spacing_mm, step_mm)
-    first = np.array([[axis[0] for axis in places]])
+    hu = resample(chest.hu.astype(np.float32), chest.spacing_mm, step_mm, places)
     geometry = Geometry(
         spacing_mm=np.full(3, step_mm),
-        origin_mm=chest.to_world(first)[0],
+        origin_mm=chest.to_world(np.array([[axis[0] for axis in places]]))[0],
         direction=chest.volume.geometry.direction,
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
@@ -101,38 +102,50 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
     return Chest(Volume(hu, geometry), Lungs(label, geometry))
 
 
-def centered_places(count: int, spacing_mm: float, step_mm: float) -> FloatArray:
+def _center(mask: BoolArray) -> list[float]:
+    """The centre of mass: cutting the image or a voxel more of lung hardly moves it."""
+    center = []
+    for axis, length in enumerate(mask.shape):
+        others = tuple(other for other in range(mask.ndim) if other != axis)
+        center.append(float(np.average(np.arange(length), weights=mask.sum(axis=others))))
+    return center
+
+
+def places_around(middle: float, count: int, spacing_mm: float, step_mm: float) -> FloatArray:
     """Indices along an axis of ``count`` voxels where the new voxels of ``step_mm`` lie.
 
-    They lie around the same middle and are even in number, so that pairs of them do too: a mirror
-    image is resampled to the mirror image. What is left over at the ends is cut off.
+    As many as fit lie to either side of the middle, in pairs: of a mirror image, or of an image
+    that was cut elsewhere, the same voxels are made, and the same pairs of them.
     """
-    length_mm = (count - 1) * spacing_mm
-    fitting = int(np.floor(length_mm / step_mm + 1e-6)) + 1
-    steps = np.arange(max(1, fitting - fitting % 2))
-    places: FloatArray = (length_mm / 2 + (steps - steps.mean()) * step_mm) / spacing_mm
-    return places
+    step = step_mm / spacing_mm
+    room = (middle / step, (count - 1 - middle) / step)
+    below, above = (2 * int((one + 0.5 + 1e-6) // 2) for one in room)
+    if not below + above:
+        return np.array([middle])
+    places: FloatArray = middle + (np.arange(-below, above, dtype=np.float64) + 0.5) * step
+    return np.clip(places, 0.0, count - 1.0)  # of what rounding puts outside
 
 
-def resample(values: FloatVolume, spacing_mm: FloatArray, step_mm: float) -> FloatVolume:
-    """Values on cubic voxels around the same middle.
+def resample(
+    values: FloatVolume, spacing_mm: FloatArray, step_mm: float, places: Sequence[FloatArray]
+) -> FloatVolume:
+    """Values on cubic voxels that lie at ``places`` along each axis.
 
     Each axis is weighed by a triangle as wide as the larger of both voxel sizes: linear
     interpolation where voxels become smaller, an average where they grow.
     """
     result = values
-    for axis in range(values.ndim):
-        weights = _weights(result.shape[axis], float(spacing_mm[axis]), step_mm)
+    for axis, place in enumerate(places):
+        weights = _weights(place, result.shape[axis], float(spacing_mm[axis]), step_mm)
         moved = np.moveaxis(result, axis, 0)
         flat = weights @ np.ascontiguousarray(moved).reshape(moved.shape[0], -1)
         result = np.moveaxis(flat.reshape(-1, *moved.shape[1:]), 0, axis)
     return np.ascontiguousarray(result, dtype=np.float32)
 
 
-def _weights(count: int, spacing_mm: float, step_mm: float) -> sparse.csr_array:
+def _weights(place: FloatArray, count: int, spacing_mm: float, step_mm: float) -> sparse.csr_array:
     """Row: a new voxel; column: an old one. Every row sums to one."""
     reach = max(spacing_mm, step_mm)
-    place = centered_places(count, spacing_mm, step_mm)
     offsets = np.arange(-int(np.ceil(reach / spacing_mm)) - 1, int(np.ceil(reach / spacing_mm)) + 2)
     column = np.rint(place).astype(np.int64)[:, None] + offsets
     height = 1.0 - np.abs(column - place[:, None]) * spacing_mm / reach

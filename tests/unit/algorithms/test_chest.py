@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.algorithms.chest import resample, see_chest
+from nodulebench.algorithms.chest import places_around, resample, see_chest
 from nodulebench.algorithms.lungs import Lungs
 from nodulebench.model.volume import make_volume
+from nodulebench.robustness.variants import cropped
 
 
 def _chest(shape=(20, 60, 80), spacing_xyz=(0.7, 0.7, 2.0), origin=(-30.0, 5.0, -200.0)):
@@ -38,10 +42,12 @@ def test_resampling_keeps_places_and_is_made_once():
     cubes = chest.resampled(1.0)
     assert cubes is chest.resampled(1.0)
     assert np.allclose(cubes.spacing_mm, 1.0)
-    # 38, 33.6 and 44.1 mm hold 39, 34 and 45 centres; of odd numbers one is left out
-    assert cubes.hu.shape == (38, 34, 44)
-    middle = [(np.array([one.hu.shape]) - 1) / 2 for one in (cubes, chest)]
-    assert np.allclose(cubes.to_world(middle[0]), chest.to_world(middle[1]))
+    # the lung's centre lies at slice 9.5, row 24 and column 31.5 of the cut chest: 19, 16.8 and
+    # 22.05 mm from its first voxel, 19, 16.8 and 22.05 mm from its last one; 1 mm voxels in pairs
+    # on either side: 18 and 18, 16 and 16, 22 and 22
+    assert cubes.hu.shape == (36, 32, 44)
+    first = np.array([[9.5 - 17.5 / 2.0, 24 - 15.5 / 0.7, 31.5 - 21.5 / 0.7]])
+    assert np.allclose(cubes.to_world(np.zeros((1, 3))), chest.to_world(first))
     # slices 8 to 11 of 2 mm, rows 22 to 26 and columns 22 to 41 of 0.7 mm: 1 mm centres at 15.5
     # to 22.5 mm, at 15.3 (row 21.9) to 18.3 (26.1), at 15.55 (column 22.2) to 28.55 (40.8)
     assert cubes.lungs.mask.sum() == 8 * 4 * 14
@@ -49,32 +55,82 @@ def test_resampling_keeps_places_and_is_made_once():
 
 def test_linear_ramps_stay_linear_between_the_borders():
     ramp = np.arange(30, dtype=np.float32)[:, None, None] * np.ones((1, 4, 4), dtype=np.float32)
-    finer = resample(ramp, np.array([2.0, 1.0, 1.0]), 1.0)
-    # 59 centres would fit; 58 lie half a step further in
-    assert np.allclose(finer[:, 0, 0], np.arange(58) / 2 + 0.25)
-    coarser = resample(ramp, np.array([0.5, 1.0, 1.0]), 1.0)
-    # 15 of 1 mm fit into 14.5 mm; 14 lie at 0.75, 1.75 ... 13.75 mm: 1.5 old voxels and so on
-    assert np.allclose(coarser[1:-1, 0, 0], np.arange(1, 13) * 2 + 1.5)
+    even = [np.array([1.0])] * 2
+    # voxels of 1 mm around 5 in voxels of 2 mm: ten below, 48 above
+    places = places_around(5.0, 30, 2.0, 1.0)
+    assert np.allclose(places, 0.25 + 0.5 * np.arange(58))
+    finer = resample(ramp, np.array([2.0, 1.0, 1.0]), 1.0, [places, *even])
+    assert np.allclose(finer[:, 0, 0], places)
+    # voxels of 1 mm around 14 in voxels of 0.5 mm: six below, eight above, the last on the border
+    places = places_around(14.0, 30, 0.5, 1.0)
+    assert np.allclose(places, np.arange(3, 30, 2))
+    coarser = resample(ramp, np.array([0.5, 1.0, 1.0]), 1.0, [places, *even])
+    assert np.allclose(coarser[1:-1, 0, 0], places[1:-1])
 
 
-SPACINGS = st.tuples(*[st.floats(0.4, 3.0)] * 3)
+SPACINGS = st.floats(0.4, 3.0)
+STEPS = st.floats(0.5, 2.5)
 
 
-@given(spacing=SPACINGS, step=st.floats(0.5, 2.5), value=st.integers(-1000, 1000))
+@given(middle=st.floats(0, 40), count=st.integers(2, 41), spacing=SPACINGS, step=STEPS)
+def test_places_lie_inside_in_pairs_around_the_middle(middle, count, spacing, step):
+    middle = min(middle, count - 1.0)
+    places = places_around(middle, count, spacing, step)
+    assert places.min() >= 0
+    assert places.max() <= count - 1
+    if len(places) > 1:
+        assert np.allclose(np.diff(places), step / spacing, atol=1e-5)
+        away = (places - middle) * spacing / step
+        assert np.allclose(away - 0.5, np.rint(away - 0.5), atol=1e-5)
+        assert (away < 0).sum() % 2 == (away > 0).sum() % 2 == 0
+        # another pair would not fit
+        assert min(places[0] * spacing, (count - 1 - places[-1]) * spacing) < 2 * step + 1e-5
+    mirrored = places_around(count - 1 - middle, count, spacing, step)
+    assert np.allclose(count - 1 - mirrored[::-1], places, atol=1e-5)
+
+
+@given(cut=st.integers(0, 9), middle=st.floats(20, 25), spacing=SPACINGS, step=STEPS)
+def test_cutting_the_image_leaves_the_places_that_remain(cut, middle, spacing, step):
+    whole = places_around(middle, 50, spacing, step)
+    part = places_around(middle - cut, 50 - cut, spacing, step) + cut
+    assert len(part) <= len(whole)
+    assert np.allclose(part, whole[len(whole) - len(part) :], atol=1e-5)
+    assert (len(whole) - len(part)) % 2 == 0
+
+
+@given(spacing=st.tuples(*[SPACINGS] * 3), step=STEPS, value=st.integers(-1000, 1000))
 def test_an_even_image_stays_even(spacing, step, value):
     image = np.full((9, 8, 7), value, dtype=np.float32)
-    result = resample(image, np.array(spacing), step)
+    result = resample(image, np.array(spacing), step, _places(image, spacing, step))
     assert np.allclose(result, value, atol=1e-3)
-    fitting = [
-        int((n - 1) * s / step + 1e-6) + 1 for n, s in zip(image.shape, spacing, strict=True)
-    ]
-    assert result.shape == tuple(max(1, count - count % 2) for count in fitting)
 
 
-@given(spacing=SPACINGS, step=st.floats(0.5, 2.5), seed=st.integers(0, 1000))
+@given(spacing=st.tuples(*[SPACINGS] * 3), step=STEPS, seed=st.integers(0, 1000))
 def test_a_mirror_image_is_resampled_to_the_mirror_image(spacing, step, seed):
     image = np.random.default_rng(seed).normal(-800, 100, (9, 8, 7)).astype(np.float32)
-    plain = resample(image, np.array(spacing), step)
+    places = _places(image, spacing, step)
+    plain = resample(image, np.array(spacing), step, places)
     for axis in range(3):
-        turned = resample(np.flip(image, axis), np.array(spacing), step)
+        turned = resample(np.flip(image, axis), np.array(spacing), step, places)
         assert np.allclose(np.flip(turned, axis), plain, atol=1e-2)
+
+
+def _places(image, spacing, step):
+    return [
+        places_around((length - 1) / 2, length, size, step)
+        for length, size in zip(image.shape, spacing, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 5])
+def test_a_chest_cut_nearer_to_its_lungs_is_seen_on_the_same_voxels(cut):
+    volume, lungs = _chest()
+    hu = np.random.default_rng(1).integers(-1000, 100, volume.hu.shape).astype(np.int16)
+    whole = see_chest(replace(volume, hu=hu), lungs=lungs).resampled(1.0)
+    less = cropped(replace(volume, hu=hu), (slice(0, None), slice(3 + cut, None), slice(0, None)))
+    label = lungs.label[:, 3 + cut :]
+    part = see_chest(less.volume, lungs=Lungs(label, less.volume.geometry)).resampled(1.0)
+    beside = part.to_index(whole.to_world(np.zeros((1, 3))))[0]
+    assert np.allclose(beside, np.rint(beside))
+    rows = part.hu.shape[1]
+    assert np.allclose(part.hu[:, 2:], whole.hu[:, -rows:][:, 2:], atol=1e-2)
