@@ -16,7 +16,7 @@ from nodulebench.custody import layout
 from nodulebench.custody.audit import next_event
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.formats import bundle as bundle_format
 from nodulebench.formats.alone import alone
 from nodulebench.formats.bag import PAYLOAD, is_bag, tag_files
@@ -28,6 +28,8 @@ from nodulebench.formats.manifest import MANIFEST, SIGNATURE, Manifest, manifest
 from nodulebench.formats.once import create_once, replace_whole, settle, write_through
 from nodulebench.formats.signature import sign_manifest
 from nodulebench.formats.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.match.rules import RULES
+from nodulebench.metrics import FIGURES
 from nodulebench.model.tables import Reference
 from nodulebench.workflows.seal_files import Placed, place_files
 from nodulebench.workflows.sealed_set import (
@@ -83,6 +85,7 @@ def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> Se
             the place is taken.
     """
     policy = parse_policy(order.policy.read_text(encoding="utf-8"), str(order.policy))
+    _refuse_unknown_figures(policy, order.policy)
     role = policy.role_of(order.person, "seal")
     reference = bundle_format.read_reference(order.bundle)
     source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
@@ -115,6 +118,17 @@ def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> Se
         taken_over=placed.taken_over,
         gaps=gaps,
     )
+
+
+def _refuse_unknown_figures(policy: CustodyPolicy, source: Path) -> None:
+    """A sealed policy cannot be mended, so that its figures have to exist when it is sealed."""
+    for named in policy.reuse.figures:
+        rule, _, figure = named.partition("@")[0].partition(".")
+        try:
+            RULES[rule], FIGURES[figure]
+        except UnknownNameError as error:
+            where = f"{source} field 'reuse.figures'"
+            raise InputError(Problem(where, f"'{named}': {error}", "Write rule.figure.")) from error
 
 
 def _write_descriptions(

@@ -281,3 +281,22 @@ def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
     assert "consent" in sheet["gaps"]
     assert not {"purpose", "ethics", "cases", "storage"} & set(sheet["gaps"])
     assert tuple(sheet["gaps"]) == report.gaps
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("luna16.recal", "'luna16.recal': there is no figure 'recal'. Did you mean "),
+        ("luna.recall", "'luna.recall': there is no mark rule 'luna'. Did you mean 'luna16'"),
+        ("recall", "'recall': there is no mark rule 'recall'."),
+    ],
+)
+def test_a_policy_that_tells_an_unknown_figure_is_not_sealed(
+    desk: Desk, named: str, told: str
+) -> None:
+    policy = desk.folder / "policy.toml"
+    policy.write_text(policy.read_text().replace("luna16.recall", named))
+    with pytest.raises(InputError) as refused:
+        desk.seal()
+    assert f"policy.toml field 'reuse.figures': {told}" in str(refused.value)
+    assert not desk.sealed.exists()
