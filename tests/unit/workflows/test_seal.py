@@ -286,7 +286,10 @@ def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("luna16.recal", "'luna16.recal': there is no figure 'recal'. Did you mean "),
+        (
+            "luna16.recal",
+            "'luna16.recal': there is no figure of merit 'recal'. Did you mean 'recall'?",
+        ),
         ("luna.recall", "'luna.recall': there is no mark rule 'luna'. Did you mean 'luna16'"),
         ("recall", "'recall': there is no mark rule 'recall'."),
     ],
