@@ -41,8 +41,8 @@ SEED = 516
 """Not that of any phantom on which a detector's parameters were chosen."""
 MATRIX = 256
 SLICE_MM = 2.0
-DOSES_MAS = (160.0, 40.0, 10.0, 2.5, 0.625)
-"""From twice the usual dose to far below any that is used; noise doubles from step to step."""
+DOSES_MAS = (256.0, 64.0, 16.0, 4.0, 1.0)
+"""From a high dose to one far below all that are used; noise doubles from step to step."""
 SIZES_MM = (0.0, 4.0, 6.0, 10.0, 20.0, 40.0)
 PLANS = tuple(NodulePlan(kind) for kind in NODULE_TYPES)
 """Every phantom has a nodule of each type, of any size, surface and attachment."""
