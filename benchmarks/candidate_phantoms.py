@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from benchmarks.candidate_findings import (
@@ -19,6 +20,7 @@ from benchmarks.candidate_findings import (
     joined_findings,
     kept_findings,
 )
+from benchmarks.candidate_froc import froc_of
 from benchmarks.candidate_tables import (
     Judged,
     judge_all,
@@ -29,6 +31,7 @@ from benchmarks.candidate_tables import (
     with_interval,
 )
 from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.lung_density import lung_density
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.phantom.patient import SCANNER, NodulePlan, make_patient, stream
@@ -43,6 +46,8 @@ MATRIX = 256
 SLICE_MM = 2.0
 DOSES_MAS = (256.0, 64.0, 16.0, 4.0, 1.0)
 """From a high dose to one far below all that are used; noise doubles from step to step."""
+RATES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+"""False positives per phantom."""
 SIZES_MM = (0.0, 4.0, 6.0, 10.0, 20.0, 40.0)
 PLANS = tuple(NodulePlan(kind) for kind in NODULE_TYPES)
 """Every phantom has a nodule of each type, of any size, surface and attachment."""
@@ -140,15 +145,44 @@ def main() -> None:
 
 
 def print_dose_table(phantoms: int, names: Sequence[str], keep: Path | None) -> None:
-    """Run detectors on the same phantoms at each dose and print what they find."""
+    """Run detectors on the same phantoms at each dose and print what they find.
+
+    Noise adds candidates, of which some hit by chance; so sensitivity is printed twice: of all
+    candidates, and of as many false ones at every dose, by their scores.
+    """
     by_dose, nodules = {}, 0
+    found = {}
     for dose in DOSES_MAS:
         findings = joined_findings(
             [_one(number, dose, names, keep) for number in range(1, phantoms + 1)]
         )
         nodules = nodules_to_find(findings.reference).height
         by_dose[dose] = _shown(judge_all(findings), len(names))
+        found[dose] = findings
     print_doses(by_dose, nodules)
+    print()
+    print_doses_at_rates(found, names)
+
+
+def print_doses_at_rates(found: dict[float, Findings], names: Sequence[str]) -> None:
+    """Print the mean sensitivity at fixed rates of false positives, and how many candidates."""
+    print("| dose (mAs) | noise SD (HU) | " + " | ".join(names) + " |")
+    print("|---|---|" + "---|" * len(names))
+    for dose, findings in found.items():
+        cases = findings.reference.cases.height
+        cells = []
+        for name in names:
+            submission = findings.submissions[name]
+            curve = froc_of(findings.reference, submission)
+            mean = np.mean([float(curve.y[curve.x <= rate].max(initial=0.0)) for rate in RATES])
+            cells.append(f"{mean:.3f} ({submission.marks.height / cases:.0f})")
+        print(f"| {dose:g} | {noise_sd_hu(dose):.0f} | " + " | ".join(cells) + " |")
+
+
+def noise_sd_hu(dose: float) -> float:
+    """In the lungs of the first phantom."""
+    chest = phantom_case(1, dose).chest
+    return lung_density(chest.hu, chest.lungs).noise_sd_hu
 
 
 def _one(number: int, dose: float | None, names: Sequence[str], keep: Path | None) -> Findings:
