@@ -39,8 +39,9 @@ def main() -> None:
     """Print all tables."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        print_times(folder)  # first: its peak of memory is that of the whole process
+        print()
         print_found_text(folder)
-        print_times(folder)
 
 
 def print_found_text(folder: Path) -> None:
