@@ -37,9 +37,9 @@ from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.part_of_lung import segment_part_of_lung
 from nodulebench.formats.luna16_csv import read_reference
 from nodulebench.formats.nodule_blocks import FOLDS, Block, findings_inside, read_blocks
+from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import Reference
-from nodulebench.model.volume import Volume
 
 SEED = 16
 MOST_TRIMMED_MM = 20.0

@@ -18,7 +18,7 @@ from benchmarks.candidate_tables import Judged, judge_all, nodules_to_find
 from benchmarks.measure import DATA
 
 from nodulebench.formats.nodule_blocks import read_blocks
-from nodulebench.model.volume import Volume
+from nodulebench.imaging.volume import Volume
 from nodulebench.workflows.cut_patches import png
 
 PICTURE = Path(__file__).parent / "pictures" / "candidates-missed.svg"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.volume import Volume, to_patient_axes
+from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import PhantomScan, scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -12,9 +12,9 @@ import pytest
 from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE, SeriesHeader, uid_from
 from nodulebench.formats.dicom_images import images_of_cases
 from nodulebench.formats.dicom_series import write_volume
-from nodulebench.model.geometry import Geometry, geometries
+from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.volume import make_volume
 from nodulebench.model.tables import MARK_SLICES, MARKS, Submission
-from nodulebench.model.volume import make_volume
 
 TURNED = np.array([[0.0, -0.96, 0.28], [1.0, 0.0, 0.0], [0.0, 0.28, 0.96]])
 """Rows run to the back, and slices lie 16 degrees off the axial plane."""

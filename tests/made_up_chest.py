@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import ndimage
 
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 from nodulebench.robustness.relations import Marks
 
 SPACING = np.array([2.0, 2.5, 2.0])

@@ -18,7 +18,7 @@ from nodulebench.curate.fetch import connect, fetch_series, list_series
 from nodulebench.curate.listen import listening
 from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_series import read_volume, write_volume
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 HTTP, DICOM, OURS = 18042, 14242, 11112
 PLUGIN = "/usr/share/orthanc/plugins/libOrthancDicomWeb.so"

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.signature import new_key
-from nodulebench.formats.vault import Secret
 from nodulebench.model.tables import CASES, NODULES, Reference
+from nodulebench.storage.signature import new_key
+from nodulebench.storage.vault import Secret
 from nodulebench.workflows.seal import SealOrder, SealReport, seal_bundle
 
 POLICY = """

@@ -19,8 +19,8 @@ from dicom_builder import CHECKED, complaints, needs
 from nodulebench.formats import FORMATS, read_cases, read_submission
 from nodulebench.formats.drawn_outlines import drawn_by_owner, voxels_of
 from nodulebench.formats.readings import read_readings
+from nodulebench.imaging.geometry import geometries
 from nodulebench.model.findings import CHARACTERISTICS, Readings
-from nodulebench.model.geometry import geometries
 from nodulebench.reference.build import build_reference
 
 pytest.importorskip("pydicom")

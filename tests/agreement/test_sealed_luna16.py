@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.formats.signature import new_key
+from nodulebench.storage.signature import new_key
 from nodulebench.workflows.bundle_files import write_bundle
 from nodulebench.workflows.evaluate_files import evaluate_files
 from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed

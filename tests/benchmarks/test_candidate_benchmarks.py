@@ -24,7 +24,7 @@ from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import Trained
 from nodulebench.algorithms.lungs import Lungs
 from nodulebench.formats.nodule_blocks import Block, findings_inside
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 
 def lung_case(name, *nodules):

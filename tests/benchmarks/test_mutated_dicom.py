@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_series import write_volume
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from annotation import small_cases, two_teams
 from nodulebench.annotate.batch import NIFDC
 from nodulebench.cli import main
-from nodulebench.formats.json_text import write_json
+from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotation_desk import Project
 
 HEADER = "case_id,nodule_id,slice_index,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from nodulebench.cli import main
-from nodulebench.formats.manifest import manifest_problems
+from nodulebench.storage.manifest import manifest_problems
 from nodulebench.workflows.compare_files import recompute_comparisons
 from nodulebench.workflows.demo import run_demo
 from nodulebench.workflows.recompute import load_evaluated

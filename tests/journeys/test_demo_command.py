@@ -8,7 +8,7 @@ import pytest
 
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
-from nodulebench.formats.manifest import manifest_problems
+from nodulebench.storage.manifest import manifest_problems
 from nodulebench.workflows.phantom_demo import (
     COMBINATION,
     DETECTORS,

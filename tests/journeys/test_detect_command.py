@@ -8,8 +8,8 @@ import pytest
 from nodulebench.cli import main
 from nodulebench.formats import bundle, dicom_series, metaimage, nifti, read_submission
 from nodulebench.formats.dicom_header import SeriesHeader, uid_from
+from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import CASES, NODULES, Reference
-from nodulebench.model.volume import Volume, make_volume
 
 NODULE_MM = (-60.0, 20.0, -140.0)
 SERIES = uid_from("detect", "series")

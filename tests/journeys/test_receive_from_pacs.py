@@ -14,7 +14,7 @@ from nodulebench.curate.listen import listening
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_series import read_volume, write_volume
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 pydicom = pytest.importorskip("pydicom")
 pytest.importorskip("pynetdicom")

@@ -9,7 +9,7 @@ from made_up_chest import made_up_chest
 from nodulebench.cli import main
 from nodulebench.formats import dicom_series, metaimage, nifti
 from nodulebench.formats.dicom_header import SeriesHeader, uid_from
-from nodulebench.model.volume import Volume, make_volume
+from nodulebench.imaging.volume import Volume, make_volume
 
 DETECTOR = """
 import sys

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluated_folder import write_small_evaluation
-from nodulebench.formats.manifest import write_manifest
+from nodulebench.storage.manifest import write_manifest
 from nodulebench.workflows.verify import verify_folder
 
 Place = tuple[str | int, ...]

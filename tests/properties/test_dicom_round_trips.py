@@ -37,7 +37,7 @@ def scans(draw: st.DrawFn) -> pl.DataFrame:
 
 def outlined(cases: pl.DataFrame, pixels: set[tuple[int, int]]) -> Submission:
     """A mark at an odd place, and on two slices an outline along the edges of pixels."""
-    from nodulebench.model.trace import trace_outlines
+    from nodulebench.imaging.trace import trace_outlines
 
     (series,) = images_of_cases(cases).values()
     grid = series.geometry

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nodulebench.model.geometry import Geometry, lps_to_ras, slices_through, voxel_box_mm
+from nodulebench.imaging.geometry import Geometry, lps_to_ras, slices_through, voxel_box_mm
 
 SIZE = np.array([64, 80, 50])
 

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.model.linking import link_boxes
+from nodulebench.imaging.linking import link_boxes
 
 BOX = st.fixed_dictionaries(
     {

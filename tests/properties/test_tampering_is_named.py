@@ -112,9 +112,9 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     for path in (folder / "results").glob("00000004*"):
         path.unlink()
     from nodulebench.custody.audit import read_events
-    from nodulebench.formats.digest import file_digest
-    from nodulebench.formats.json_text import read_json
-    from nodulebench.formats.vault import open_vault
+    from nodulebench.storage.digest import file_digest
+    from nodulebench.storage.json_text import read_json
+    from nodulebench.storage.vault import open_vault
     from nodulebench.workflows.sealed_set import stored_events, write_head
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
@@ -131,7 +131,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
     from nodulebench.custody.audit import head_of, next_event, read_events
-    from nodulebench.formats.digest import file_digest
+    from nodulebench.storage.digest import file_digest
     from nodulebench.workflows.sealed_set import stored_events
 
     folder = tmp_path / "forged"
@@ -173,7 +173,7 @@ def test_an_anchor_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path
 
 
 def test_a_wrong_secret_is_said(used: Desk) -> None:
-    from nodulebench.formats.vault import Secret
+    from nodulebench.storage.vault import Secret
 
     found = verify_sealed(used.sealed, secret=Secret("key file", bytes(32)))
     assert any("does not open with this key file" in str(one) for one in found.problems)

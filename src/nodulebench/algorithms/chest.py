@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from nodulebench.algorithms.lungs import Lungs, segment_lungs
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.volume import Volume, to_patient_axes
 
 MARGIN_MM = 15.0
 """Kept around the lungs: their slack and the reach of filters."""

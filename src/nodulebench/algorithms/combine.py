@@ -13,8 +13,8 @@ import polars as pl
 from nodulebench.algorithms.regions import merged_within
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.luna16_candidates import check_candidate_track, match_candidates
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.geometry import Geometry
 from nodulebench.model.tables import MARKS, Submission
 
 MERGE_MM = 5.0

@@ -12,9 +12,9 @@ import polars as pl
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
+from nodulebench.imaging.diameters import long_and_short_mm
+from nodulebench.imaging.geometry import Geometry, voxel_box_mm
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.diameters import long_and_short_mm
-from nodulebench.model.geometry import Geometry, voxel_box_mm
 from nodulebench.model.tables import MARK_SLICES, MARKS
 
 LUNG_HU = -850.0

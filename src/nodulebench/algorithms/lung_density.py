@@ -7,8 +7,8 @@ import numpy as np
 from nodulebench.algorithms.lungs import Lungs
 from nodulebench.algorithms.morphology import eroded
 from nodulebench.errors import UndefinedError
+from nodulebench.imaging.volume import VoxelArray
 from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.volume import VoxelArray
 
 RIM_MM = 5.0
 """This near the pleura partial volume changes densities."""

@@ -20,9 +20,9 @@ from nodulebench.algorithms.morphology import (
     repeated,
 )
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.model.arrays import BoolArray
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.volume import Volume, VoxelArray, to_patient_axes
 
 RIGHT, LEFT = 1, 2
 COARSE_MM = 1.5

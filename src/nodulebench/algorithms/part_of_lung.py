@@ -8,8 +8,8 @@ import numpy as np
 from nodulebench.algorithms.lungs import AIR_THRESHOLD_HU, CLOSING_MM, RIGHT, Lungs
 from nodulebench.algorithms.morphology import Spacing, closing
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.model.arrays import BoolArray
-from nodulebench.model.volume import Volume, VoxelArray, to_patient_axes
 
 SMALLEST_PART_ML = 1.0
 """A smaller pocket of air beside the largest is a bronchus or bowel."""

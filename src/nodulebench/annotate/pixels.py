@@ -3,9 +3,9 @@
 import numpy as np
 
 from nodulebench.annotate.reading import DrawnSlice
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.outline_pixels import polygon_pixels
 from nodulebench.model.arrays import IntArray
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.outline import polygon_pixels
 
 
 def pixels_of(drawn: DrawnSlice, place: Geometry) -> IntArray:

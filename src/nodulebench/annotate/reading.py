@@ -8,9 +8,9 @@ from pydantic import Field
 
 from nodulebench.annotate.people import Name
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.contour import box_contour, parse_contour
+from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.contour import box_contour, parse_contour
-from nodulebench.model.geometry import Geometry, geometries
 from nodulebench.model.tables import NODULE_TYPES, Submission
 from nodulebench.model.written import Written
 

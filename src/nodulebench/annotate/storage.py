@@ -13,7 +13,7 @@ from nodulebench.annotate.actions import Action
 from nodulebench.annotate.events import Event, check_chain
 from nodulebench.annotate.workflow import Workflow
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.json_text import read_json
+from nodulebench.storage.json_text import read_json
 
 
 class EventStore(Protocol):

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.imaging.diameters import long_and_short_mm
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import VoxelArray
 from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.diameters import long_and_short_mm
-from nodulebench.model.geometry import Geometry
 from nodulebench.model.tables import PULMONARY_TYPES
-from nodulebench.model.volume import VoxelArray
 from nodulebench.model.written import Written
 
 

@@ -34,7 +34,7 @@ def command(
     nodulebench audit sealed/
     nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key auditor.pem
     """
-    from nodulebench.formats.file_names import in_a_line
+    from nodulebench.storage.file_names import in_a_line
     from nodulebench.workflows.audit_log import read_audit, write_anchor
 
     found = read_audit(sealed, secret_from(vault_key, passphrase_file))
@@ -51,7 +51,7 @@ def command(
     if anchor is not None:
         passphrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
         if key is not None and not passphrase and sys.stdin.isatty():
-            from nodulebench.formats.signature import is_encrypted
+            from nodulebench.storage.signature import is_encrypted
 
             if is_encrypted(key):
                 passphrase = click.prompt("Passphrase of the signing key", hide_input=True)

@@ -23,7 +23,7 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     """
     from nodulebench.curate.design import load_design
     from nodulebench.curate.sampling import draw_cases
-    from nodulebench.formats.table_file import read_cases, write_table
+    from nodulebench.storage.table_file import read_cases, write_table
 
     cases = read_cases(pool)
     sample = draw_cases(cases, load_design(design).sampling, count, seed)

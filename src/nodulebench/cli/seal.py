@@ -44,14 +44,14 @@ def command(
         --policy policy.toml --as "Ada" --out sealed/
     """
     if new_vault_key is not None:
-        from nodulebench.formats.vault import new_key_file
+        from nodulebench.storage.vault import new_key_file
 
         new_key_file(new_vault_key)
         click.echo(f"wrote {new_vault_key}: keep it, and a copy, apart from every sealed set")
         return
     if bundle is None or key is None or policy is None or person is None or out is None:
         raise click.UsageError("give BUNDLE, --key, --policy, --as and --out, or --new-vault-key")
-    from nodulebench.formats.signature import is_encrypted
+    from nodulebench.storage.signature import is_encrypted
     from nodulebench.workflows.seal import SealOrder, seal_bundle
 
     secret = required_secret(vault_key, passphrase_file, is_new=True)

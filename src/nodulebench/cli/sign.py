@@ -36,7 +36,7 @@ def command(
     """
     if (new_key is None) == (folder is None) or (folder is not None and key is None):
         raise click.UsageError("give either DIR and --key, or --new-key")
-    from nodulebench.formats import signature
+    from nodulebench.storage import signature
 
     passphrase = "" if passphrase_file is None else first_line(passphrase_file)
     if new_key is not None:

@@ -10,7 +10,7 @@ import click
 from nodulebench.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from nodulebench.formats.vault import Secret
+    from nodulebench.storage.vault import Secret
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
@@ -35,7 +35,7 @@ def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret
     Raises:
         InputError: if a file cannot be used.
     """
-    from nodulebench.formats.vault import passphrase_secret, read_key_file
+    from nodulebench.storage.vault import passphrase_secret, read_key_file
 
     if vault_key is not None and passphrase_file is not None:
         raise click.UsageError("give --vault-key or --passphrase-file, not both")
@@ -50,7 +50,7 @@ def required_secret(
     vault_key: Path | None, passphrase_file: Path | None, *, is_new: bool = False
 ) -> "Secret":
     """The secret that was given, or else is asked for on a terminal."""
-    from nodulebench.formats.vault import passphrase_secret
+    from nodulebench.storage.vault import passphrase_secret
 
     secret = secret_from(vault_key, passphrase_file)
     if secret is not None:

@@ -14,7 +14,7 @@ from nodulebench.curate.perceptual_hash import perceptual_hash
 from nodulebench.curate.reason import Subject
 from nodulebench.curate.series import Series
 from nodulebench.curate.thumbnail import thumbnails
-from nodulebench.formats.png import png
+from nodulebench.imaging.png import png
 
 KINDS = CODES_OF_MODULE["kind"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nodulebench.curate.intake import PURPOSE, store_object
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 PAGE = 100
 SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")

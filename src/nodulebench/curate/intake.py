@@ -8,8 +8,8 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_slices import UID
-from nodulebench.formats.folder import staged_file
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
+from nodulebench.storage.staging import staged_file
 
 LONGEST_UID = 64
 PURPOSE = "receiving from a PACS"

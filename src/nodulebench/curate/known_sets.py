@@ -11,7 +11,7 @@ import polars as pl
 from nodulebench.curate.duplicates import Fingerprint, KnownSet
 from nodulebench.curate.perceptual_hash import PerceptualHash
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import read_columns, read_header, write_csv
+from nodulebench.storage.csv_text import read_columns, read_header, write_csv
 
 UID_COLUMNS = ("series_uid", "seriesuid", "SeriesInstanceUID")
 PIXEL_COLUMNS = ("pixel_sha256", "hu_sha256")

@@ -8,7 +8,7 @@ from typing import Any
 
 from nodulebench.curate.intake import PURPOSE, store_object
 from nodulebench.errors import InputError, NoduleBenchError, Problem
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 SUCCESS = 0x0000
 CANNOT_UNDERSTAND = 0xC000

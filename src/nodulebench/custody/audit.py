@@ -17,8 +17,8 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from nodulebench.custody.roles import Role
 from nodulebench.errors import Problem
-from nodulebench.formats.digest import bytes_digest
 from nodulebench.model.written import Written
+from nodulebench.storage.digest import bytes_digest
 
 Step = Literal["sealed", "look", "evaluated", "failed", "refused", "exported", "inspected"]
 STEPS: dict[Step, str] = {

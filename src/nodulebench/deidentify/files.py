@@ -13,8 +13,8 @@ from nodulebench.deidentify.identity import Identity, identity_of
 from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
-from nodulebench.formats.folder import staged_file
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
+from nodulebench.storage.staging import staged_file
 
 CT_CLASSES = {
     "1.2.840.10008.5.1.4.1.1.2": "CT Image Storage",

@@ -9,9 +9,9 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse, glimpse
 from nodulebench.formats.plausibility import place_notices
-from nodulebench.formats.table_file import read_cases as read_cases_table
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
+from nodulebench.storage.table_file import read_cases as read_cases_table
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
 

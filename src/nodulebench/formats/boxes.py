@@ -4,7 +4,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.slice_boxes import boxes_of_slices, slices_of_boxes
-from nodulebench.model.geometry import Geometry, geometries
+from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import (
     CASES,

@@ -8,16 +8,16 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.formats.boxes import refuse_unlisted
-from nodulebench.formats.digest import bytes_digest, file_digest
-from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import parse_json, write_json
-from nodulebench.formats.table_file import read_parquet
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES, Reference
+from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.json_text import parse_json, write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import read_parquet
 
 SCHEMA = "nodulebench/bundle@1"
 MANIFEST = "manifest.json"

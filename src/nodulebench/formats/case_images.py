@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.model.volume import Volume
+from nodulebench.imaging.volume import Volume
 
 SUFFIXES = (".mhd", ".mha", ".nii", ".nii.gz")
 

@@ -15,12 +15,12 @@ from nodulebench.formats.boxes import (
     submission_of,
 )
 from nodulebench.formats.case_names import algorithm_name, case_of_image
-from nodulebench.formats.digest import file_digest
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import entries, number, place_numbers, read_json, write_json
-from nodulebench.model.geometry import geometries
+from nodulebench.imaging.geometry import geometries
 from nodulebench.model.tables import NODULE_TYPES, Reference, Submission
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import entries, number, place_numbers, read_json, write_json
 
 COORDINATES = ("lps_mm", "voxel")
 """What ``info.coordinates`` may say: patient millimetres, or voxels with (0, 0, 0) at the outer

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 PREAMBLE_BYTES = 128
 UNDEFINED_LENGTH = 0xFFFFFFFF

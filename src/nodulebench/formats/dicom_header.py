@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 CT_IMAGE_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 IMPLEMENTATION_UID = "2.25.172310954301287562350923810246893158077"

@@ -13,8 +13,8 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_file import dicom_files, read_image_header
 from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE
+from nodulebench.imaging.geometry import Geometry, checked_geometry
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import Geometry, checked_geometry
 from nodulebench.model.tables import CASES, IMAGES
 
 LARGEST_SHIFT = 0.05

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_slices import PixelPlace, SliceHeader
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 Stored = npt.NDArray[Any]
 LARGEST_SIDE = 4096

@@ -26,11 +26,11 @@ from nodulebench.formats.dicom_writing import (
     settle,
 )
 from nodulebench.formats.drawn_outlines import Drawn, drawn_by_owner, refuse_upright, voxels_of
-from nodulebench.formats.optional_package import optional_package
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import MARK_SLICES, NODULE_SLICES, Reference, Submission
+from nodulebench.optional_package import optional_package
 
 SERIES_NUMBER = 902
 MOST_BYTES = 1 << 30

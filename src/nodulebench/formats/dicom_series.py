@@ -18,10 +18,10 @@ from nodulebench.formats.dicom_header import (
     base_dataset,
     uid_from,
 )
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.volume import Volume, make_volume
+from nodulebench.optional_package import optional_package
+from nodulebench.storage.staging import staged_folder
 
 SPACING_TOLERANCE_MM = 0.05
 """How far a slice may be from its place: headers round positions to a hundredth or so."""

@@ -13,7 +13,7 @@ from nodulebench.formats.dicom_values import (
     text_of,
     whole_of,
 )
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")

@@ -49,10 +49,10 @@ from nodulebench.formats.dicom_writing import (
     settle,
 )
 from nodulebench.formats.drawn_outlines import Drawn, drawn_by_owner, refuse_upright, voxels_of
-from nodulebench.formats.optional_package import optional_package
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import Submission
+from nodulebench.optional_package import optional_package
 
 SERIES_NUMBER = 901
 _CHEST_CT = Concept("24627-2", "LN", "CT Chest")

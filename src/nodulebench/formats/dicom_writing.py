@@ -13,8 +13,8 @@ from nodulebench.formats.case_names import file_of_case
 from nodulebench.formats.dicom_codes import Concept
 from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
 from nodulebench.formats.dicom_images import ImageSeries, images_of_cases
-from nodulebench.formats.folder import staged_file, staged_folder
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
+from nodulebench.storage.staging import staged_file, staged_folder
 
 MAKER = "NoduleBench"
 MOST_NAMED = 5

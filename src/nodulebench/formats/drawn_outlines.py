@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.contour import box_contour, parse_contour
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.outline_pixels import enclosed_pixels, polygon_pixels
 from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.contour import box_contour, parse_contour
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.outline import enclosed_pixels, polygon_pixels
 
 STEEPEST = 0.1
 """Least cosine between the slices' normal and the z axis for x and y to tell a place on them."""

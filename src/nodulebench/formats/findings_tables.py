@@ -5,11 +5,11 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.table_file import TABLE_SUFFIXES, read_table
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
 
 _TABLES = {
     "cases": CASES,

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import open_bytes, read_header
-from nodulebench.formats.json_text import read_json
+from nodulebench.storage.csv_text import open_bytes, read_header
+from nodulebench.storage.json_text import read_json
 
 
 @dataclass(frozen=True, slots=True)

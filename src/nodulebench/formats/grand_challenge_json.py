@@ -8,11 +8,15 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.case_names import algorithm_name, file_of_case
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import (
+from nodulebench.formats.slice_boxes import gather
+from nodulebench.formats.slice_places import placed
+from nodulebench.imaging.geometry import geometries
+from nodulebench.imaging.linking import link_boxes
+from nodulebench.model.tables import MARK_SLICES, MARKS, Submission
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import (
     entries,
     kind_of,
     number,
@@ -20,11 +24,7 @@ from nodulebench.formats.json_text import (
     read_json,
     write_json,
 )
-from nodulebench.formats.slice_boxes import gather
-from nodulebench.formats.slice_places import placed
-from nodulebench.model.geometry import geometries
-from nodulebench.model.linking import link_boxes
-from nodulebench.model.tables import MARK_SLICES, MARKS, Submission
+from nodulebench.storage.staging import staged_folder
 
 POINTS, BOXES = "Multiple points", "Multiple 2D bounding boxes"
 _LIST_OF = {POINTS: "points", BOXES: "boxes"}

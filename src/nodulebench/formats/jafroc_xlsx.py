@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import write_csv
-from nodulebench.formats.folder import staged_file
 from nodulebench.formats.format import Format
-from nodulebench.formats.optional_package import optional_package
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.optional_package import optional_package
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.staging import staged_file
 
 READER = "1"
 TRUTH = ("CaseID", "LesionID", "Weight", "ReaderID", "ModalityID", "Paradigm")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.formats.csv_text import read_columns
 from nodulebench.model.tables import CASES
+from nodulebench.storage.csv_text import read_columns
 
 IN_PLANE_SIZE = 512
 """Every CT image of LIDC-IDRI has 512 x 512 pixels."""

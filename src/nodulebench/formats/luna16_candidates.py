@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import Problem
-from nodulebench.formats.csv_text import read_columns
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.tables import Submission
+from nodulebench.storage.csv_text import read_columns
 
 TOLERANCE_MM = 1e-3
 """How far a mark may be from its candidate in each coordinate: files round to micrometres at worst,

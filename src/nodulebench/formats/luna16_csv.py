@@ -6,12 +6,12 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.case_names import algorithm_name
-from nodulebench.formats.csv_text import read_columns, read_head, refuse_flood, write_csv
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.storage.csv_text import read_columns, read_head, refuse_flood, write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.staging import staged_folder
 
 _COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
 _PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}

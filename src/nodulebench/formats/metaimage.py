@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.folder import staged_file
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import Volume, VoxelArray, make_volume
 from nodulebench.model.arrays import BoolArray
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.volume import Volume, VoxelArray, make_volume
+from nodulebench.storage.staging import staged_file
 
 _ELEMENT_TYPES = {
     "MET_CHAR": "i1",

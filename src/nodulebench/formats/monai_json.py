@@ -17,13 +17,13 @@ from nodulebench.formats.boxes import (
     submission_of,
 )
 from nodulebench.formats.case_names import algorithm_name, case_of_image, file_of_case
-from nodulebench.formats.digest import file_digest
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.json_text import entries, numbers, place_numbers, read_json, write_json
+from nodulebench.imaging.geometry import lps_to_ras
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import lps_to_ras
 from nodulebench.model.tables import Reference, Submission
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import entries, numbers, place_numbers, read_json, write_json
 
 SCORE_KEYS = ("score", "label_scores", "scores", "pred_score")
 COORDINATES = ("LPS", "RAS")

@@ -8,15 +8,12 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.boxes import complete_slices, refuse_unlisted
 from nodulebench.formats.case_names import algorithm_name
-from nodulebench.formats.csv_text import read_columns, read_header, require_columns, write_csv
-from nodulebench.formats.digest import file_digest
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
 from nodulebench.formats.slice_boxes import gather
 from nodulebench.formats.slice_places import placed
-from nodulebench.formats.table_file import read_cases
-from nodulebench.model.geometry import FARTHEST_MM, geometries
-from nodulebench.model.linking import link_boxes
+from nodulebench.imaging.geometry import FARTHEST_MM, geometries
+from nodulebench.imaging.linking import link_boxes
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import (
     CASES,
@@ -27,6 +24,9 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
+from nodulebench.storage.csv_text import read_columns, read_header, require_columns, write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.table_file import read_cases
 
 COLUMNS = (
     "case_id",

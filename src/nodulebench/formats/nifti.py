@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import open_bytes
-from nodulebench.formats.folder import staged_file
+from nodulebench.imaging.volume import Volume, VoxelArray, make_volume
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.volume import Volume, VoxelArray, make_volume
+from nodulebench.storage.csv_text import open_bytes
+from nodulebench.storage.staging import staged_file
 
 _HEADER_BYTES = 348
 _VOXELS_AT = 352

@@ -10,14 +10,14 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.boxes import BOXES, boxes_of_marks, submission_of
 from nodulebench.formats.case_names import algorithm_name, file_of_case
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
 from nodulebench.formats.safe_pickle import read_pickle
+from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, checked_geometry, geometries
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import FARTHEST_MM, Geometry, checked_geometry, geometries
 from nodulebench.model.tables import Submission
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.staging import staged_folder
 
 SUFFIX = "_boxes.pkl"
 _LOW, _HIGH = [4, 1, 0], [5, 3, 2]

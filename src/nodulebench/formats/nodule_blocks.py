@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import read_columns
+from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import NODULES, Reference
-from nodulebench.model.volume import Volume, make_volume
+from nodulebench.storage.csv_text import read_columns
 
 HU_PER_STEP = 16
 LOWEST_HU = -1024

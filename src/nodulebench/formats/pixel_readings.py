@@ -8,6 +8,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.lidc_xml import PixelMark, PixelReading
+from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.findings import (
     CHARACTERISTICS,
@@ -16,7 +17,6 @@ from nodulebench.model.findings import (
     SESSIONS,
     Readings,
 )
-from nodulebench.model.geometry import Geometry, geometries
 
 _MICROMETRE = 3
 _DECIMALS_MM = 6

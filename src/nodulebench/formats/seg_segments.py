@@ -12,9 +12,9 @@ from nodulebench.formats.dicom_codes import OUTLINES
 from nodulebench.formats.dicom_file import read_object
 from nodulebench.formats.sr_regions import Region
 from nodulebench.formats.sr_tree import code_key
+from nodulebench.imaging.geometry import FARTHEST_MM
+from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import FARTHEST_MM
-from nodulebench.model.trace import trace_outlines
 
 SEG_CLASSES = ("1.2.840.10008.5.1.4.1.1.66.4", "1.2.840.10008.5.1.4.1.1.66.7")
 """Segmentation and Label Map Segmentation."""

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nodulebench.model.geometry import Geometry, slices_through
+from nodulebench.imaging.geometry import Geometry, slices_through
 from nodulebench.model.schema import TableSchema
 
 _AREA = pl.col("length_mm") * pl.col("width_mm")

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray
-from nodulebench.model.geometry import Geometry
 
 _LARGEST_DIFFERENCE = 0.5
 """Slices that slice_index and z_mm may be apart, so that rounded heights pass."""

@@ -9,8 +9,8 @@ import numpy as np
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_images import ImageSeries
 from nodulebench.formats.sr_tree import Item
+from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import FARTHEST_MM
 
 CORNERS = 64
 """Corners of the polygon that stands for a circle or ellipse."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom_codes import Concept
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 _OLD_SNOMED = ("SRT", "SNM3", "99SDM")
 MOST_LEVELS = 50

@@ -7,13 +7,13 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.case_names import algorithm_name
-from nodulebench.formats.csv_text import read_header
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.format import Format
 from nodulebench.formats.glimpse import Glimpse
-from nodulebench.formats.table_file import TABLE_SUFFIXES, read_table
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
+from nodulebench.storage.csv_text import read_header
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
 
 MANIFEST = "algorithm.toml"
 _MARK_FILES = tuple(f"marks{suffix}" for suffix in (*TABLE_SUFFIXES, ".json"))

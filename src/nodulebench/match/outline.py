@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from nodulebench.imaging.contour import read_contours
 from nodulebench.match.pairs import unroll
 from nodulebench.match.scene import NEGLIGIBLE_MM
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.contour import read_contours
 
 
 @dataclass(frozen=True, slots=True, eq=False)

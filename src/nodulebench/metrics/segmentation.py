@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import UndefinedError
+from nodulebench.imaging.contour import box_contour, parse_contour
 from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
 from nodulebench.metrics.outline_overlap import outline_areas
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.contour import box_contour, parse_contour
 
 _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
 _NOTHING = np.empty((0, 2))

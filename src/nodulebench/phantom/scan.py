@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.volume import Volume
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import Volume
 from nodulebench.phantom.bend import Bend, random_bend
 from nodulebench.phantom.bones import (
     CARTILAGE_HU,

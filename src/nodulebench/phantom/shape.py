@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.imaging.diameters import area_mm2, long_and_short_mm
 from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.diameters import area_mm2, long_and_short_mm
 from nodulebench.phantom.grid import Field
 
 OUTLINE_CORNERS = 180

@@ -15,8 +15,8 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nifdc_csv, nifti
 from nodulebench.formats.dicom_header import SeriesHeader
+from nodulebench.imaging.volume import Volume
 from nodulebench.model.tables import CASES, Reference
-from nodulebench.model.volume import Volume
 from nodulebench.phantom.patient import (
     SCANNER,
     Growth,

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nodulebench.imaging.diameters import long_and_short_mm
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.diameters import long_and_short_mm
-from nodulebench.model.geometry import Geometry
 from nodulebench.model.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.phantom.nodule import Nodule
 

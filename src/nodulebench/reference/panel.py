@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.findings import Readings
-from nodulebench.model.geometry import Geometry
 from nodulebench.reference.measure import (
     SIZE_DEFINITIONS,
     area_equivalent_mm,

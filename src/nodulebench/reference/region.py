@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.contour import Points, read_contours
+from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.outline_pixels import enclosed_pixels, polygon_pixels
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.contour import Points, read_contours
 from nodulebench.model.findings import Readings
-from nodulebench.model.geometry import Geometry, geometries
-from nodulebench.model.outline import enclosed_pixels, polygon_pixels
 
 _MOST_NAMED = 5
 

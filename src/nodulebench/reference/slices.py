@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from nodulebench.imaging.outline_pixels import contour_texts
+from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.outline import contour_texts
 from nodulebench.model.tables import NODULE_SLICES
-from nodulebench.model.trace import trace_outlines
 from nodulebench.reference.measure import slice_sizes
 from nodulebench.reference.panel import Panel
 from nodulebench.reference.verdict import Verdict

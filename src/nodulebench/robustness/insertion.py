@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.volume import Volume, VoxelArray
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.volume import Volume, VoxelArray
 
 EDGE_MM = 0.8
 """Over what width the density falls off."""

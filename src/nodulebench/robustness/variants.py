@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nodulebench.imaging.volume import Volume, VoxelArray
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.volume import Volume, VoxelArray
 
 Move = Callable[[FloatArray], FloatArray]
 """Points of the scan (n x 3, mm) -> where they are in the variant."""

@@ -30,10 +30,10 @@ from nodulebench.annotate.teams import random_reviewer, random_teams
 from nodulebench.annotate.workflow import Workflow
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import read_json, write_json
-from nodulebench.formats.table_file import write_table
 from nodulebench.model.written import Written, checked
+from nodulebench.storage.json_text import read_json, write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import write_table
 from nodulebench.workflows.exam import who_passed
 
 PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"

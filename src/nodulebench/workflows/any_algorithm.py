@@ -16,8 +16,8 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import dicom_series, metaimage, nifti, read_submission
 from nodulebench.formats.dicom_header import SeriesHeader, uid_from
+from nodulebench.imaging.volume import Volume
 from nodulebench.model.tables import CASES
-from nodulebench.model.volume import Volume
 from nodulebench.phantom.truth import geometry_columns
 from nodulebench.robustness.relations import Marks
 

@@ -9,11 +9,11 @@ from nodulebench.custody.audit import Anchor, Event, anchor_of, anchor_problems
 from nodulebench.custody.budget import Use, uses
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_file
-from nodulebench.formats.manifest import MANIFEST
-from nodulebench.formats.signature import sign_bytes
-from nodulebench.formats.vault import Secret
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.manifest import MANIFEST
+from nodulebench.storage.signature import sign_bytes
+from nodulebench.storage.staging import staged_file
+from nodulebench.storage.vault import Secret
 from nodulebench.workflows.sealed_set import read_note, refuse_inside, stored_events
 from nodulebench.workflows.verify_sealed import check_log, signature_of_anchor
 

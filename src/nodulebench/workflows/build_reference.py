@@ -9,9 +9,7 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.digest import file_digest
 from nodulebench.formats.findings_tables import write_findings
-from nodulebench.formats.json_text import write_json
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
 from nodulebench.model.findings import FINDING_KINDS
@@ -20,6 +18,8 @@ from nodulebench.reference.agreement import agreement_levels
 from nodulebench.reference.build import build_reference, rule_parameters
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.rules import RULES
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import write_json
 
 PROVENANCE = "provenance.json"
 

@@ -13,14 +13,14 @@ from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
-from nodulebench.formats.bag import PAYLOAD, tag_files
 from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.csv_text import write_csv
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.file_names import shown
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.manifest import write_manifest
-from nodulebench.formats.walk import files_below
+from nodulebench.storage.bag import PAYLOAD, tag_files
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.file_names import shown
+from nodulebench.storage.manifest import write_manifest
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.walk import files_below
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,6 @@ from nodulebench.algorithms.combine import (
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.case_names import algorithm_name
-from nodulebench.formats.csv_text import write_csv
-from nodulebench.formats.digest import file_digest
 from nodulebench.formats.glimpse import glimpse
 from nodulebench.formats.luna16_candidates import read_candidates
 from nodulebench.formats.luna16_csv import read_series
@@ -32,6 +30,8 @@ from nodulebench.model.labels import DUPLICATE, HIT, Labels
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.protocols import load_protocol
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.digest import file_digest
 from nodulebench.workflows.combination_tables import (
     CandidateRow,
     Members,

@@ -6,13 +6,13 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.errors import InputError
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.manifest import SIGNATURE, record_files
-from nodulebench.formats.table_file import read_parquet
 from nodulebench.model.results import Estimate
 from nodulebench.report.document import plain
 from nodulebench.report.html import render_html
 from nodulebench.statistics.ranking import Ranking
+from nodulebench.storage.manifest import SIGNATURE, record_files
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import read_parquet
 from nodulebench.workflows.compare import (
     AlgorithmComparison,
     ComparisonChoice,

@@ -22,12 +22,12 @@ from nodulebench.annotate.warnings import ReadingWarning
 from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import write_json
 from nodulebench.formats.nifdc_csv import write_reference
-from nodulebench.formats.table_file import write_table
 from nodulebench.model.tables import CASES, NODULE_TYPES, Submission
 from nodulebench.statistics.agreement import krippendorff_alpha
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import write_table
 from nodulebench.workflows.reading_warnings import warn_of
 from nodulebench.workflows.unite_readings import accept_all, unite
 

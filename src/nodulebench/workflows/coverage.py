@@ -8,11 +8,11 @@ from nodulebench import __version__
 from nodulebench.curate.composition import Composition, compose, thin_strata
 from nodulebench.curate.coverage import Outcome, check_coverage
 from nodulebench.curate.design import LARGEST_HALF_WIDTH, DesignInput
-from nodulebench.formats.folder import staged_file
-from nodulebench.formats.json_text import write_json
 from nodulebench.model.tables import Reference
 from nodulebench.report.composition import render_coverage
 from nodulebench.statistics.intervals import wilson_interval
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_file
 
 SCHEMA = "nodulebench/coverage@1"
 LEVEL = 0.95

@@ -11,11 +11,11 @@ from nodulebench import __version__
 from nodulebench.curate.admission import Examined
 from nodulebench.curate.known_sets import write_known_set
 from nodulebench.curate.vendors import vendor_of
-from nodulebench.formats.csv_text import write_csv
-from nodulebench.formats.file_names import shown
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import write_json
 from nodulebench.model.tables import CASES
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.file_names import shown
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.curate import Curation
 from nodulebench.workflows.curate_page import curation_page, flow_svg
 

@@ -12,7 +12,7 @@ from nodulebench import __version__
 from nodulebench.curate.admission import Examined
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import Series
-from nodulebench.formats.alone import alone
+from nodulebench.storage.lock import alone
 
 JOURNAL = "journal.jsonl"
 

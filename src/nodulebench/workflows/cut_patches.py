@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.formats.png import png
+from nodulebench.imaging.png import png
+from nodulebench.imaging.volume import AIR_HU, Volume
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.volume import AIR_HU, Volume
 from nodulebench.report.gallery import SIDE_MM, Patch
 from nodulebench.workflows.recompute import Evaluated
 

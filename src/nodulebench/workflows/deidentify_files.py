@@ -14,10 +14,10 @@ from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.json_text import read_json
-from nodulebench.formats.once import replace_whole
-from nodulebench.formats.vault import Secret, Vault, create_vault, open_vault
-from nodulebench.formats.walk import files_below
+from nodulebench.storage.durable import replace_whole
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.storage.walk import files_below
 from nodulebench.workflows.worker_pool import Lost, work
 
 Result = TypeVar("Result")

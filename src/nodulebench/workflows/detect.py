@@ -22,9 +22,9 @@ from nodulebench.formats import dicom_series
 from nodulebench.formats.case_images import image_reader
 from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
 from nodulebench.formats.submission_folder import write_marks
-from nodulebench.formats.table_file import read_cases
+from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
-from nodulebench.model.volume import Volume, to_patient_axes
+from nodulebench.storage.table_file import read_cases
 from nodulebench.workflows.any_algorithm import read_case
 from nodulebench.workflows.worker_pool import Lost, work
 

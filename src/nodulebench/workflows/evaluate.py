@@ -9,13 +9,13 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.errors import InputError, Problem, UndefinedError
-from nodulebench.formats.digest import table_digest
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.storage.digest import table_digest
 from nodulebench.workflows.error_analysis import diameter_histogram, error_analysis
 from nodulebench.workflows.estimate import estimate_figures, shown_name
 from nodulebench.workflows.extras import (

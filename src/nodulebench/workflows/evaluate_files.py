@@ -9,15 +9,15 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.folder import staged_folder
 from nodulebench.formats.luna16_csv import read_series
-from nodulebench.formats.manifest import SIGNATURE, listed_files, write_manifest
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import LABELS, Reference, Submission, without_images
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html import render_html
+from nodulebench.storage.manifest import SIGNATURE, listed_files, write_manifest
+from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.recompute import (
     EVALUATION,

@@ -21,15 +21,15 @@ from nodulebench.custody.budget import (
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_submission
-from nodulebench.formats.digest import bytes_digest, file_digest
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.once import create_once
-from nodulebench.formats.vault import Secret
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.durable import create_once
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.vault import Secret
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import choose_protocol, write_evaluation
 from nodulebench.workflows.sealed_set import SealedSet, open_sealed, refuse_inside

@@ -17,8 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import read_json, write_json
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.figure import Ratio
 from nodulebench.metrics.operating_point import precision, recall
@@ -28,6 +26,8 @@ from nodulebench.model.labels import FALSE_POSITIVE
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import Reference, Submission
+from nodulebench.storage.json_text import read_json, write_json
+from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.evaluate import keep_listed
 
 FIGURES: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)

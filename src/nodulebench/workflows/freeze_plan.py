@@ -8,8 +8,6 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
-from nodulebench.formats.digest import table_digest
-from nodulebench.formats.json_text import read_json, write_json
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.model.protocol import TestProtocol
@@ -18,6 +16,8 @@ from nodulebench.model.tables import MARK_SLICES, MARKS, Reference, Submission
 from nodulebench.model.written import checked, parse_written
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import plain
+from nodulebench.storage.digest import table_digest
+from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import with_options
 from nodulebench.workflows.judge_plan import estimates_of

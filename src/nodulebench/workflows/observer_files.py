@@ -7,10 +7,10 @@ import polars as pl
 
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import write_json
-from nodulebench.formats.table_file import read_table, write_table
 from nodulebench.protocols import load_protocol
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import read_table, write_table
 from nodulebench.workflows.evaluate_files import with_options
 from nodulebench.workflows.observer_selection import (
     EARLIER_CALLS,

@@ -21,10 +21,10 @@ from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.combine import Combined, merge_candidates
 from nodulebench.algorithms.describe import describe
 from nodulebench.formats.case_images import image_reader
+from nodulebench.imaging.volume import to_patient_axes
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
-from nodulebench.model.volume import to_patient_axes
 from nodulebench.phantom.patient import NodulePlan
 from nodulebench.phantom.test_set import PhantomCase, make_case, write_test_set
 from nodulebench.protocols import load_protocol

@@ -18,7 +18,7 @@ from nodulebench.annotate.quality import (
 )
 from nodulebench.annotate.repeats import repeated_readings
 from nodulebench.errors import UndefinedError
-from nodulebench.formats.json_text import write_json
+from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotation_desk import Desk
 
 

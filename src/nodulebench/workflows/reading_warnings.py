@@ -11,9 +11,9 @@ from nodulebench.annotate.reading import Reading
 from nodulebench.annotate.warnings import ReadingWarning, WarningLimits, warn
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.case_images import image_reader
+from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import Geometry, geometries
-from nodulebench.model.volume import Volume, to_patient_axes
 from nodulebench.workflows.annotation_desk import Desk
 
 BLIND_STATES: tuple[State, ...] = ("reading", "checking", "typing")

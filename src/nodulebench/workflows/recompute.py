@@ -13,10 +13,6 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.digest import table_digest
-from nodulebench.formats.json_text import read_json
-from nodulebench.formats.manifest import MANIFEST, manifest_problems
-from nodulebench.formats.table_file import read_parquet, read_table
 from nodulebench.match import targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
@@ -35,6 +31,10 @@ from nodulebench.model.tables import (
     Submission,
 )
 from nodulebench.model.written import checked
+from nodulebench.storage.digest import table_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, manifest_problems
+from nodulebench.storage.table_file import read_parquet, read_table
 
 INPUTS = "inputs"
 EVALUATION, LABEL_FILE = "evaluation.json", "labels.parquet"

@@ -9,7 +9,6 @@ import polars as pl
 from nodulebench.formats import read_submission
 from nodulebench.formats.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
-from nodulebench.formats.table_file import write_table
 from nodulebench.model.findings import Readings
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
@@ -17,6 +16,7 @@ from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.variants import by_agreement, by_rule, leave_one_reader_out
+from nodulebench.storage.table_file import write_table
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import with_options
 

@@ -18,9 +18,9 @@ from nodulebench.annotate.findings import findings_of
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.findings_tables import write_findings
-from nodulebench.formats.json_text import write_json
 from nodulebench.model.findings import FINDINGS, Readings
 from nodulebench.model.tables import Reference
+from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotation_desk import Desk
 from nodulebench.workflows.build_reference import PROVENANCE
 from nodulebench.workflows.unite_readings import Accepted, unite

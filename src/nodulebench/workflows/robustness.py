@@ -13,8 +13,7 @@ import numpy as np
 
 from nodulebench.algorithms.lung_density import lung_density
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.folder import staged_file
-from nodulebench.model.volume import Volume
+from nodulebench.imaging.volume import Volume
 from nodulebench.robustness.relations import (
     Verdict,
     found_and_nothing_else,
@@ -35,6 +34,7 @@ from nodulebench.robustness.variants import (
     with_dose,
     with_noise,
 )
+from nodulebench.storage.staging import staged_file
 from nodulebench.workflows.any_algorithm import Algorithm
 from nodulebench.workflows.robustness_bench import DEFAULT_CHOICE, Bench, RobustnessChoice
 

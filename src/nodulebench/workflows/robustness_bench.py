@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.algorithms.lungs import Lungs, segment_lungs
+from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray
-from nodulebench.model.volume import Volume, to_patient_axes
 from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
 from nodulebench.robustness.relations import Marks, is_found
 from nodulebench.robustness.variants import Variant

@@ -18,19 +18,19 @@ from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.formats import bundle as bundle_format
-from nodulebench.formats.alone import alone
-from nodulebench.formats.bag import PAYLOAD, is_bag, tag_files
-from nodulebench.formats.csv_text import write_csv
-from nodulebench.formats.digest import bytes_digest, file_digest
-from nodulebench.formats.file_names import shown
-from nodulebench.formats.json_text import read_json
-from nodulebench.formats.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
-from nodulebench.formats.once import create_once, replace_whole, settle, write_through
-from nodulebench.formats.signature import sign_manifest
-from nodulebench.formats.vault import Secret, Vault, create_vault, open_vault
 from nodulebench.match.rules import RULES
 from nodulebench.metrics import FIGURES
 from nodulebench.model.tables import Reference
+from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.durable import create_once, replace_whole, settle, write_through
+from nodulebench.storage.file_names import shown
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.lock import alone
+from nodulebench.storage.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
+from nodulebench.storage.signature import sign_manifest
+from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
 from nodulebench.workflows.seal_files import Placed, place_files
 from nodulebench.workflows.sealed_set import (
     SCHEMA,

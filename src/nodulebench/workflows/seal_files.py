@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from nodulebench.custody import layout
 from nodulebench.errors import InputError
-from nodulebench.formats.bag import PAYLOAD
-from nodulebench.formats.digest import bytes_digest, file_digest
-from nodulebench.formats.vault import SEGMENT_BYTES, Vault
+from nodulebench.storage.bag import PAYLOAD
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.vault import SEGMENT_BYTES, Vault
 
 
 @dataclass(slots=True)

@@ -13,13 +13,13 @@ from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.custody.roles import Action, Role
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.bundle import reference_from
-from nodulebench.formats.digest import bytes_digest, file_digest
-from nodulebench.formats.json_text import read_json
-from nodulebench.formats.manifest import MANIFEST, Manifest, read_manifest
-from nodulebench.formats.once import LEFTOVER, create_once, replace_whole
-from nodulebench.formats.signature import check_signature
-from nodulebench.formats.vault import Secret, Vault, open_vault
 from nodulebench.model.tables import Reference
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.durable import LEFTOVER, create_once, replace_whole
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
+from nodulebench.storage.signature import check_signature
+from nodulebench.storage.vault import Secret, Vault, open_vault
 
 SCHEMA = "nodulebench/sealed@1"
 LOG_PURPOSE = "audit log"

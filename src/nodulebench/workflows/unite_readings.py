@@ -12,10 +12,10 @@ from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.slice_boxes import gather
-from nodulebench.model.geometry import Geometry, geometries
-from nodulebench.model.outline import contour_texts
+from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.outline_pixels import contour_texts
+from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
-from nodulebench.model.trace import trace_outlines
 from nodulebench.reference.measure import slice_sizes
 
 _ORIGIN = {"agreement": pl.Int64, "findings": pl.String, "added_by": pl.String}

@@ -6,8 +6,8 @@ from typing import Any
 
 from nodulebench.custody import layout
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.vault import Secret
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.vault import Secret
 from nodulebench.workflows.sealed_set import open_sealed, refuse_inside
 
 

@@ -9,14 +9,14 @@ import polars as pl
 
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.digest import table_digest
-from nodulebench.formats.json_text import read_json
 from nodulebench.formats.luna16_csv import read_series
-from nodulebench.formats.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
-from nodulebench.formats.signature import Signature, check_signature
-from nodulebench.formats.table_file import read_parquet
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
+from nodulebench.storage.digest import table_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
+from nodulebench.storage.signature import Signature, check_signature
+from nodulebench.storage.table_file import read_parquet
 from nodulebench.workflows.differences import (
     NOTHING,
     Difference,

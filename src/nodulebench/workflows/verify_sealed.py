@@ -7,11 +7,11 @@ from pathlib import Path
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.json_text import read_json
-from nodulebench.formats.manifest import MANIFEST, listed_files, manifest_problems
-from nodulebench.formats.signature import Signature, check_signature, is_signature_of
-from nodulebench.formats.vault import Secret, Vault, open_vault
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_problems
+from nodulebench.storage.signature import Signature, check_signature, is_signature_of
+from nodulebench.storage.vault import Secret, Vault, open_vault
 from nodulebench.workflows.bundle_files import image_problems
 from nodulebench.workflows.sealed_set import is_leftover, log_authenticator, stored_events
 

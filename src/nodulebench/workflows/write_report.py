@@ -8,17 +8,17 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
-from nodulebench.formats.csv_text import read_header, require_columns, write_csv
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_folder
-from nodulebench.formats.json_text import read_json
-from nodulebench.formats.manifest import MANIFEST, read_manifest, record_files
-from nodulebench.formats.table_file import read_parquet
 from nodulebench.report.content import Audience, Beside
 from nodulebench.report.developer import developers_document, only_algorithm
 from nodulebench.report.html import render_html
 from nodulebench.report.language import LanguageName
 from nodulebench.report.results import baseline_rule
+from nodulebench.storage.csv_text import read_header, require_columns, write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, read_manifest, record_files
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import read_parquet
 from nodulebench.workflows.evaluate_files import CURVE_FILE, FLIP_FILE
 from nodulebench.workflows.recompute import EVALUATION, load_evaluated, read_document
 

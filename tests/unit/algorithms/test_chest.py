@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodulebench.algorithms.chest import places_around, resample, see_chest
 from nodulebench.algorithms.lungs import Lungs
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 from nodulebench.robustness.variants import cropped
 
 

@@ -14,7 +14,7 @@ from nodulebench.algorithms.combine import (
     merge_candidates,
 )
 from nodulebench.errors import InputError
-from nodulebench.model.geometry import Geometry
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.tables import Submission
 
 Place = tuple[float, float, float]

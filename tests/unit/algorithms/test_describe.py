@@ -8,8 +8,8 @@ from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.lungs import Lungs
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import make_volume
 
 PLACE = (30, 33, 28)
 

@@ -11,7 +11,7 @@ from lung_scenes import ball, lung_with, rod, world
 from nodulebench.algorithms.candidates import isicad, largecad, subsolidcad
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.lungs import Lungs
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 MODULES = (isicad, subsolidcad, largecad)
 PLACE = (30, 33, 28)

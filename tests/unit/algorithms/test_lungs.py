@@ -9,8 +9,8 @@ import pytest
 from nodulebench.algorithms.lung_density import lung_density
 from nodulebench.algorithms.lungs import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.errors import InputError, UndefinedError
-from nodulebench.model.geometry import Geometry
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import make_volume
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -4,7 +4,7 @@ import pytest
 from nodulebench.algorithms.lungs import RIGHT
 from nodulebench.algorithms.part_of_lung import segment_part_of_lung
 from nodulebench.errors import InputError
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 
 def block(shape=(40, 40, 40)):

@@ -7,7 +7,7 @@ from annotation import drawn, reading, small_cases
 from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnFinding, DrawnSlice
 from nodulebench.annotate.warnings import WarningLimits, crosses_itself, warn
-from nodulebench.model.geometry import geometries
+from nodulebench.imaging.geometry import geometries
 
 PLACE = geometries(small_cases("a"))["a"]
 SHAPE = (20, 100, 100)

@@ -7,7 +7,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats import dicom_series, metaimage, nifti
 from nodulebench.formats.case_images import image_reader
 from nodulebench.formats.dicom_header import SeriesHeader
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 HEADER = SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient")
 VOLUME = make_volume(

@@ -13,7 +13,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats import read_cases
 from nodulebench.formats.dicom_images import images_of_cases, read_image_series
 from nodulebench.formats.dicom_series import read_volume
-from nodulebench.model.geometry import geometries
+from nodulebench.imaging.geometry import geometries
 from nodulebench.model.tables import without_images
 
 pydicom = pytest.importorskip("pydicom")

@@ -10,7 +10,7 @@ import pytest
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom_header import SeriesHeader, uid_from
 from nodulebench.formats.dicom_series import read_volume, write_volume
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 pydicom = pytest.importorskip("pydicom")
 sitk = pytest.importorskip("SimpleITK")

@@ -21,7 +21,7 @@ from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_pixels import TruncatedPixelsError, stored_values, stream_size
 from nodulebench.formats.dicom_series import write_volume
 from nodulebench.formats.dicom_slices import NoSlices, SliceHeader, read_slices
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 HEADER = SeriesHeader("1.2.3", "1.2", "1.4", "P1", manufacturer="MAKER", kernel="K1", kvp=110)
 

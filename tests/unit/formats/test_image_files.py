@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
 from nodulebench.formats import metaimage, nifti
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 
 sitk = pytest.importorskip("SimpleITK")
 

@@ -7,9 +7,9 @@ import pytest
 
 import nodulebench
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.csv_text import read_columns
 from nodulebench.formats.luna16_csv import read_series
-from nodulebench.formats.table_file import read_cases
+from nodulebench.storage.csv_text import read_columns
+from nodulebench.storage.table_file import read_cases
 
 MARKS = "seriesuid,coordX,coordY,coordZ,probability\n"
 NAMES = ("set[1]", "set?", "set*", "{set1,set2}")

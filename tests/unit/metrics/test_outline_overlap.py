@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nodulebench.imaging.contour import box_contour
 from nodulebench.metrics.outline_overlap import outline_areas
-from nodulebench.model.contour import box_contour
 
 
 def outline(*corners: tuple[float, float]) -> np.ndarray:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.model.diameters import area_mm2
+from nodulebench.imaging.diameters import area_mm2
 from nodulebench.phantom.shape import Lobe, NoduleShape, sphere
 
 RADII = st.floats(1.0, 15.0)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from nodulebench.model.contour import parse_contour
-from nodulebench.model.diameters import area_mm2
-from nodulebench.model.geometry import Geometry
+from nodulebench.imaging.contour import parse_contour
+from nodulebench.imaging.diameters import area_mm2
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.phantom.nodule import Nodule
 from nodulebench.phantom.scan import nodule_mask
 from nodulebench.phantom.shape import sphere

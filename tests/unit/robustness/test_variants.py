@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
 from nodulebench.robustness.variants import (
     cropped,

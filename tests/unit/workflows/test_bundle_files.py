@@ -8,7 +8,7 @@ import pytest
 
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
-from nodulebench.formats.bag import tag_files
+from nodulebench.storage.bag import tag_files
 from nodulebench.workflows.bundle_files import image_problems, write_bundle
 from nodulebench.workflows.verify import verify_folder
 from sealed_builder import Desk, make_desk

@@ -23,8 +23,8 @@ from nodulebench.errors import InputError
 from nodulebench.formats.dicom_header import SeriesHeader
 from nodulebench.formats.dicom_series import write_volume
 from nodulebench.formats.dicom_slices import read_slices
+from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import CASES
-from nodulebench.model.volume import Volume, make_volume
 from nodulebench.phantom.test_set import make_cases
 from nodulebench.workflows.curate import curate
 from nodulebench.workflows.curate_files import exclusions_table, write_curation

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builders import case, false_mark, mark, nodule, protocol, reference, submission
-from nodulebench.model.volume import Volume, make_volume
+from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.workflows.cut_patches import cut_patches, cut_views, png
 from nodulebench.workflows.evaluate import evaluate
 from nodulebench.workflows.evaluate_files import write_evaluation

@@ -11,7 +11,7 @@ import pytest
 from conftest import TEST_DATA
 from identified_slice import PATIENT, ROOT, identified_slice, write_slice
 from nodulebench.errors import InputError
-from nodulebench.formats.vault import Secret
+from nodulebench.storage.vault import Secret
 from nodulebench.workflows import deidentify_files
 from nodulebench.workflows.deidentify_files import (
     DeidentifyReport,

@@ -6,9 +6,9 @@ import pytest
 
 from builders import case, nodule, protocol, reference
 from nodulebench.errors import InputError
-from nodulebench.formats.digest import table_digest
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice, SizeLimit
+from nodulebench.storage.digest import table_digest
 from nodulebench.workflows.freeze_plan import (
     freeze_plan,
     plan_document,

@@ -5,8 +5,8 @@ import pytest
 from annotation import small_cases, two_teams
 from builders import Slice, case, mark, submission
 from nodulebench.annotate.batch import NIFDC
-from nodulebench.formats.json_text import write_json
 from nodulebench.formats.nifdc_csv import write_marks
+from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotation_desk import (
     CASES,
     PROJECT,

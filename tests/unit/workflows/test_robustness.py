@@ -6,7 +6,7 @@ import pytest
 
 import made_up_chest as algorithms
 from nodulebench.errors import InputError
-from nodulebench.model.volume import make_volume
+from nodulebench.imaging.volume import make_volume
 from nodulebench.workflows.robustness import TESTS, check_robustness, write_outcomes
 from nodulebench.workflows.robustness_bench import RobustnessChoice
 

@@ -16,7 +16,7 @@ import pytest
 from conftest import TEST_DATA
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
-from nodulebench.formats.vault import Secret
+from nodulebench.storage.vault import Secret
 from nodulebench.workflows.bundle_files import write_bundle
 from nodulebench.workflows.seal import SealOrder, seal_bundle
 from nodulebench.workflows.sealed_set import open_sealed

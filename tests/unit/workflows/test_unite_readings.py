@@ -5,8 +5,8 @@ from annotation import drawn, reading, small_cases
 from nodulebench.annotate.consistency import check_consistency
 from nodulebench.annotate.reading import DrawnFinding
 from nodulebench.errors import InputError
-from nodulebench.model.contour import parse_contour
-from nodulebench.model.diameters import area_mm2
+from nodulebench.imaging.contour import parse_contour
+from nodulebench.imaging.diameters import area_mm2
 from nodulebench.workflows.unite_readings import accept_all, unite
 
 CASES = small_cases("a")

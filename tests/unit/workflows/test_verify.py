@@ -9,9 +9,9 @@ import pytest
 
 from evaluated_folder import write_small_evaluation
 from nodulebench.errors import InputError
-from nodulebench.formats.manifest import MANIFEST, write_manifest
-from nodulebench.formats.signature import new_key, sign_folder
 from nodulebench.model.protocol import TestProtocol
+from nodulebench.storage.manifest import MANIFEST, write_manifest
+from nodulebench.storage.signature import new_key, sign_folder
 from nodulebench.workflows.verify import Originals, Verification, verify_folder
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.optional_package import optional_package
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.optional_package import optional_package
 
 
 def scikit_learn(part: str) -> Any:

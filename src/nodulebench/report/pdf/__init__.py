@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 from nodulebench.report.blocks import Side
 from nodulebench.report.charts import Chart
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b3568c", "#b97d00", "#2f93d1", "#000000")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 from nodulebench.report.blocks import Fold, Paragraphs, Side
 from nodulebench.report.charts import Chart
 from nodulebench.report.gallery import Gallery

@@ -13,7 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 PURPOSE = "report.pdf"
 STANDARD_CHINESE = "STSong-Light"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 from nodulebench.report.cells import Cell
 from nodulebench.report.pdf.drawing import INK, LINE, MUTED, drawing_of
 from nodulebench.report.pdf.fonts import CODE, PURPOSE, Fonts, paragraph_style

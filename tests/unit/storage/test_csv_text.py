@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats import csv_text
-from nodulebench.formats.csv_text import read_columns, read_header, write_csv
+from nodulebench.storage import csv_text
+from nodulebench.storage.csv_text import read_columns, read_header, write_csv
 
 
 def written(folder: Path, content: bytes, name: str = "x.csv") -> Path:

@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.digest import file_digest
-from nodulebench.formats.folder import staged_file
-from nodulebench.formats.json_text import read_json
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.staging import staged_file
 
 SCHEMA = "nodulebench/manifest@1"
 MANIFEST = "manifest.json"

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats.table_file import read_cases, read_table, write_table
 from nodulebench.model.tables import CASES, MARKS
+from nodulebench.storage.table_file import read_cases, read_table, write_table
 
 
 def test_further_columns_of_cases_are_strata(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats.folder import staged_file, staged_folder
+from nodulebench.storage.staging import staged_file, staged_folder
 
 
 def names(folder: Path) -> list[str]:

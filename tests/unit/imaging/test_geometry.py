@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.model.geometry import (
+from nodulebench.imaging.geometry import (
     Geometry,
     geometries,
     lps_to_ras,

@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_problems import row_problems
-from nodulebench.formats.folder import staged_file
+from nodulebench.storage.csv_problems import row_problems
+from nodulebench.storage.staging import staged_file
 
 _HEAD_BYTES = 1 << 16
 _MOST_UNPACKED_BYTES = 1 << 33

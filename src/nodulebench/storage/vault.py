@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.optional_package import optional_package
 
 SCHEMA = "nodulebench/vault@1"
 SEGMENT_BYTES = 1 << 20

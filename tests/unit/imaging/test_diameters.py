@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.model.diameters import area_mm2, long_and_short_mm
+from nodulebench.imaging.diameters import area_mm2, long_and_short_mm
 
 ANGLES = np.linspace(0, 2 * np.pi, 720, endpoint=False)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.model.contour import box_contour, parse_contour
+from nodulebench.imaging.contour import box_contour, parse_contour
 
 
 @pytest.mark.parametrize("text", ["0 1;2 -3.5;4e0 5", " 0 1; 2  -3.5 ;4 5 ;"])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.folder import staged_file
-from nodulebench.formats.manifest import (
+from nodulebench.optional_package import optional_package
+from nodulebench.storage.manifest import (
     MANIFEST,
     SIGNATURE,
     Manifest,
@@ -22,7 +22,7 @@ from nodulebench.formats.manifest import (
     manifest_problems,
     read_manifest,
 )
-from nodulebench.formats.optional_package import optional_package
+from nodulebench.storage.staging import staged_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (

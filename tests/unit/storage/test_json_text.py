@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats import json_text
-from nodulebench.formats.json_text import number, numbers, place_numbers, read_json, write_json
+from nodulebench.storage import json_text
+from nodulebench.storage.json_text import number, numbers, place_numbers, read_json, write_json
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
-from nodulebench.model.contour import read_contours
-from nodulebench.model.outline import (
+from nodulebench.imaging.contour import read_contours
+from nodulebench.imaging.outline_pixels import (
     contour_texts,
     enclosed_pixels,
     polygon_pixels,
 )
-from nodulebench.model.trace import trace_outlines
+from nodulebench.imaging.trace import trace_outlines
 from nodulebench.reference.measure import polygon_area
 from reading_builder import rim
 

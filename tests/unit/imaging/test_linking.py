@@ -1,6 +1,6 @@
 import polars as pl
 
-from nodulebench.model.linking import link_boxes
+from nodulebench.imaging.linking import link_boxes
 
 
 def boxes(*rows: tuple[str, int, float, float, float]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
-from nodulebench.model.volume import make_volume, to_patient_axes
+from nodulebench.imaging.volume import make_volume, to_patient_axes
 
 
 def turned(axes, signs):

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.geometry import ORTHONORMAL_TOLERANCE, Geometry
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.geometry import ORTHONORMAL_TOLERANCE, Geometry
 
 VoxelArray: TypeAlias = npt.NDArray[Any]
 """Voxels in Hounsfield units, int16 or float32, with the axes slice, row, column."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats.manifest import (
+from nodulebench.storage.manifest import (
     MANIFEST,
     SIGNATURE,
     Manifest,

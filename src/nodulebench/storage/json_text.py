@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import open_bytes
-from nodulebench.formats.folder import staged_file
-from nodulebench.model.geometry import FARTHEST_MM
+from nodulebench.imaging.geometry import FARTHEST_MM
+from nodulebench.storage.csv_text import open_bytes
+from nodulebench.storage.staging import staged_file
 
 _MOST_BYTES = 1 << 30
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
-from nodulebench.formats import vault as vault_module
-from nodulebench.formats.vault import (
+from nodulebench.storage import vault as vault_module
+from nodulebench.storage.vault import (
     Secret,
     Vault,
     create_vault,

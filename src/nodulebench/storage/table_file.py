@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.csv_text import read_header, refuse_flood, require_columns, write_csv
-from nodulebench.formats.folder import staged_file
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES
+from nodulebench.storage.csv_text import read_header, refuse_flood, require_columns, write_csv
+from nodulebench.storage.staging import staged_file
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
 

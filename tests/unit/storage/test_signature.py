@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats.manifest import MANIFEST, SIGNATURE, manifest_problems, write_manifest
-from nodulebench.formats.signature import check_signature, is_encrypted, new_key, sign_folder
+from nodulebench.storage.manifest import MANIFEST, SIGNATURE, manifest_problems, write_manifest
+from nodulebench.storage.signature import check_signature, is_encrypted, new_key, sign_folder
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 999, tzinfo=UTC)
 

@@ -1,0 +1,1 @@
+"""What pixels, millimetres and outlines are: geometry below every stage and format."""

@@ -1,0 +1,1 @@
+"""The disk: whole files, locks, digests, signatures, vaults, tables; no outside format."""
