@@ -35,8 +35,8 @@ from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.part_of_lung import segment_part_of_lung
-from nodulebench.formats.luna16_csv import read_reference
-from nodulebench.formats.nodule_blocks import FOLDS, Block, findings_inside, read_blocks
+from nodulebench.formats.lidc.nodule_blocks import FOLDS, Block, findings_inside, read_blocks
+from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import Reference

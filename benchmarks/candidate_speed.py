@@ -19,7 +19,7 @@ from benchmarks.candidate_findings import FIVE
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.metaimage import read_volume, write_volume
+from nodulebench.formats.images.metaimage import read_volume, write_volume
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -14,8 +14,8 @@ from benchmarks.measure import DATA
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.training import roc_area
 from nodulebench.algorithms.classify.weight_files import Classifier, read_weights, write_weights
-from nodulebench.formats.luna16_csv import read_reference
-from nodulebench.formats.nodule_blocks import FOLDS
+from nodulebench.formats.lidc.nodule_blocks import FOLDS
+from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.workflows.train_classifier import Examples, collect_examples, train_on
 
 

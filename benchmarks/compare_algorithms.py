@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.measure import DATA, cpu_of_call
-from nodulebench.formats.luna16_csv import read_marks, read_reference
+from nodulebench.formats.marks.luna16_csv import read_marks, read_reference
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.froc import cpm_exact
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort

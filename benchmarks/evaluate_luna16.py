@@ -5,7 +5,7 @@ import tempfile
 import numpy as np
 
 from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_command
-from nodulebench.formats.luna16_csv import read_marks, read_reference
+from nodulebench.formats.marks.luna16_csv import read_marks, read_reference
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
 from nodulebench.protocols import load_protocol

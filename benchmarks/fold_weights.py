@@ -13,7 +13,7 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import Classifier
-from nodulebench.formats.nodule_blocks import FOLDS
+from nodulebench.formats.lidc.nodule_blocks import FOLDS
 from nodulebench.model.arrays import BoolArray
 from nodulebench.workflows.train_classifier import SEED, hits
 

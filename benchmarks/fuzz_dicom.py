@@ -23,7 +23,7 @@ from benchmarks.measure import DATA
 from nodulebench.curate.admission import examine
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import group_series
-from nodulebench.formats.dicom_slices import NoSlices, read_slices
+from nodulebench.formats.dicom.slices import NoSlices, read_slices
 
 SECONDS = 60.0
 SECONDS_PER_INPUT = 10

@@ -3,7 +3,7 @@
 import time
 
 from benchmarks.measure import DATA
-from nodulebench.formats import luna16_csv
+from nodulebench.formats.marks import luna16_csv
 from nodulebench.formats.readings import read_readings
 from nodulebench.protocols import load_protocol
 from nodulebench.reference.agreement import readers_against_others, silent_readers

@@ -24,7 +24,7 @@ from nodulebench.curate.hash_comparison import similarity
 from nodulebench.curate.image import block_means, coarse_factor
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.perceptual_hash import BITS, PerceptualHash, perceptual_hash
-from nodulebench.formats.dicom_series import read_volume
+from nodulebench.formats.dicom.series import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -17,7 +17,7 @@ from benchmarks.candidate_findings import FIVE, joined_findings
 from benchmarks.candidate_tables import Judged, judge_all, nodules_to_find
 from benchmarks.measure import DATA
 
-from nodulebench.formats.nodule_blocks import read_blocks
+from nodulebench.formats.lidc.nodule_blocks import read_blocks
 from nodulebench.imaging.volume import Volume
 from nodulebench.workflows.cut_patches import png
 

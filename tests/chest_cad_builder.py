@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE, uid_from
-from nodulebench.formats.dicom_images import ImageSeries
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE, uid_from
+from nodulebench.formats.dicom.images import ImageSeries
 
 CHEST_CAD_SR = "1.2.840.10008.5.1.4.1.1.88.65"
 DCM = {

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE, SeriesHeader, uid_from
-from nodulebench.formats.dicom_images import images_of_cases
-from nodulebench.formats.dicom_series import write_volume
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE, SeriesHeader, uid_from
+from nodulebench.formats.dicom.images import images_of_cases
+from nodulebench.formats.dicom.series import write_volume
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.volume import make_volume
 from nodulebench.model.tables import MARK_SLICES, MARKS, Submission

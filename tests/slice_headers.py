@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from nodulebench.curate.series import Series, in_order
-from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE
-from nodulebench.formats.dicom_slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.formats.dicom.slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
 
 PIXELS = PixelPlace(
     EXPLICIT_LITTLE, 512, 512, 1, 1, 16, 16, True, "MONOCHROME2", 1000, 524288, 524288

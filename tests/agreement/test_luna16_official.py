@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nodulebench.formats import luna16_csv
+from nodulebench.formats.marks import luna16_csv
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate, RuleResult
 from nodulebench.model.tables import Reference

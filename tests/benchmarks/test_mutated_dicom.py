@@ -8,8 +8,8 @@ from benchmarks.fuzz_dicom import encodings, mutated, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.formats.dicom_header import SeriesHeader
-from nodulebench.formats.dicom_series import write_volume
+from nodulebench.formats.dicom.header import SeriesHeader
+from nodulebench.formats.dicom.series import write_volume
 from nodulebench.imaging.volume import make_volume
 
 

@@ -48,7 +48,7 @@ def known(
     if not form.name.startswith("dicom"):
         return cases()
     monkeypatch.setattr(
-        "nodulebench.formats.dicom_sr_writer.moment", lambda: datetime(2026, 1, 2, 3, 4, 5)
+        "nodulebench.formats.dicom.reports.sr_writer.moment", lambda: datetime(2026, 1, 2, 3, 4, 5)
     )
     found: pl.DataFrame = request.getfixturevalue("with_images")
     return found

@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 from nodulebench.cli import main
-from nodulebench.formats import bundle, dicom_series, metaimage, nifti, read_submission
-from nodulebench.formats.dicom_header import SeriesHeader, uid_from
+from nodulebench.formats import bundle, read_submission
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom.header import SeriesHeader, uid_from
+from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import CASES, NODULES, Reference
 

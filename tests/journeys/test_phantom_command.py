@@ -1,7 +1,8 @@
 import pytest
 
 from nodulebench.cli import main
-from nodulebench.formats import bundle, metaimage
+from nodulebench.formats import bundle
+from nodulebench.formats.images import metaimage
 
 
 def run(*arguments):

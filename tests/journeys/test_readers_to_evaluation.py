@@ -14,7 +14,7 @@ from annotation import small_cases
 from builders import Slice, case, mark, nodule, reference, submission
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
-from nodulebench.formats.nifdc_csv import write_marks, write_reference
+from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
 
 PEOPLE = "".join(
     f'[[people]]\nperson_id = "{name}"\ntitle = "{title}"\n'

@@ -12,8 +12,8 @@ from nodulebench.curate.fetch import connect, list_series
 from nodulebench.curate.intake import store_object
 from nodulebench.curate.listen import listening
 from nodulebench.errors import InputError
-from nodulebench.formats.dicom_header import SeriesHeader
-from nodulebench.formats.dicom_series import read_volume, write_volume
+from nodulebench.formats.dicom.header import SeriesHeader
+from nodulebench.formats.dicom.series import read_volume, write_volume
 from nodulebench.imaging.volume import make_volume
 
 pydicom = pytest.importorskip("pydicom")

@@ -7,8 +7,9 @@ import pytest
 
 from made_up_chest import made_up_chest
 from nodulebench.cli import main
-from nodulebench.formats import dicom_series, metaimage, nifti
-from nodulebench.formats.dicom_header import SeriesHeader, uid_from
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom.header import SeriesHeader, uid_from
+from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import Volume, make_volume
 
 DETECTOR = """

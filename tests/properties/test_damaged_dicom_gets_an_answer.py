@@ -14,7 +14,7 @@ from chest_cad_builder import cad_report, composite, dcm, finding, number, place
 from dicom_builder import marks_on, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_submission
-from nodulebench.formats.dicom_images import images_of_cases
+from nodulebench.formats.dicom.images import images_of_cases
 
 pydicom = pytest.importorskip("pydicom")
 pytest.importorskip("highdicom")

@@ -12,7 +12,7 @@ import polars as pl
 
 from nodulebench.algorithms.regions import merged_within
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.luna16_candidates import check_candidate_track, match_candidates
+from nodulebench.formats.marks.luna16_candidates import check_candidate_track, match_candidates
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.tables import MARKS, Submission

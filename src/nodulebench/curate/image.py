@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from nodulebench.curate.series import Series
 from nodulebench.errors import InputError
-from nodulebench.formats.dicom_pixels import Stored, TruncatedPixelsError, stored_values
-from nodulebench.formats.dicom_slices import SliceHeader
+from nodulebench.formats.dicom.pixels import Stored, TruncatedPixelsError, stored_values
+from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.model.arrays import BoolArray, FloatArray
 
 COARSE_SIDE = 128

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.dicom_slices import UID
+from nodulebench.formats.dicom.slices import UID
 from nodulebench.optional_package import optional_package
 from nodulebench.storage.staging import staged_file
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from nodulebench.formats.dicom_slices import SliceHeader
+from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.model.arrays import FloatArray
 
 LOCALIZER_WORDS = frozenset({"LOCALIZER", "SCOUT", "TOPOGRAM", "SURVIEW", "SCANOGRAM"})

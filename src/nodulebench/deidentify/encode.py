@@ -4,7 +4,7 @@ import struct
 import zlib
 from typing import Any
 
-from nodulebench.formats.dicom_header import IMPLEMENTATION_UID
+from nodulebench.formats.dicom.header import IMPLEMENTATION_UID
 
 IMPLEMENTATION_NAME = "NODULEBENCH"
 _DEFLATED = "1.2.840.10008.1.2.1.99"

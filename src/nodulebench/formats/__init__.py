@@ -7,33 +7,36 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.format import Format
-from nodulebench.formats.glimpse import Glimpse, glimpse
 from nodulebench.formats.plausibility import place_notices
+from nodulebench.formats.sniff import Glimpse, glimpse
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
 from nodulebench.storage.table_file import read_cases as read_cases_table
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
 
-NAMES = (
-    "luna16_csv",
-    "nifdc_csv",
-    "bundle",
-    "submission_folder",
-    "grand_challenge_json",
-    "monai_json",
-    "coco3d_json",
-    "nndetection",
-    "jafroc_xlsx",
-    "dicom_sr",
-    "chest_cad_sr",
-    "dicom_seg",
-)
-"""The formats in the order in which a file is tried; each module of that name has a FORMAT."""
-
 FORMATS: Registry[Format] = Registry(
-    "format", "formats", {name: f"{__name__}.{name}:FORMAT" for name in NAMES}
+    "format",
+    "formats",
+    {
+        name: f"{__name__}.{module}:FORMAT"
+        for name, module in {
+            "luna16_csv": "marks.luna16_csv",
+            "nifdc_csv": "marks.nifdc_csv",
+            "bundle": "bundle",
+            "submission_folder": "marks.submission_folder",
+            "grand_challenge_json": "marks.grand_challenge_json",
+            "monai_json": "marks.monai_json",
+            "coco3d_json": "marks.coco3d_json",
+            "nndetection": "marks.nndetection",
+            "jafroc_xlsx": "marks.jafroc_xlsx",
+            "dicom_sr": "dicom.reports.sr",
+            "chest_cad_sr": "dicom.reports.chest_cad_sr",
+            "dicom_seg": "dicom.reports.seg",
+        }.items()
+    },
 )
+"""The formats in the order in which a file is tried; the module of each has a FORMAT."""
 
 
 def read_cases(path: Path) -> pl.DataFrame:
@@ -46,7 +49,7 @@ def read_cases(path: Path) -> pl.DataFrame:
         InputError: with every problem of the table, or of the images.
     """
     if path.is_dir():
-        from nodulebench.formats.dicom_images import cases_of_images
+        from nodulebench.formats.dicom.images import cases_of_images
 
         return cases_of_images(path)
     return read_cases_table(path)

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.boxes import refuse_unlisted
 from nodulebench.formats.format import Format
-from nodulebench.formats.glimpse import Glimpse
+from nodulebench.formats.marks.boxes import refuse_unlisted
+from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag

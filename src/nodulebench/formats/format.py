@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.formats.glimpse import Glimpse
+from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import Reference, Submission

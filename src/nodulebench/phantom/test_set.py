@@ -13,8 +13,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nifdc_csv, nifti
-from nodulebench.formats.dicom_header import SeriesHeader
+from nodulebench.formats import bundle
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom.header import SeriesHeader
+from nodulebench.formats.images import metaimage, nifti
+from nodulebench.formats.marks import luna16_csv, nifdc_csv
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.tables import CASES, Reference
 from nodulebench.phantom.patient import (

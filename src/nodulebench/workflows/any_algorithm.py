@@ -14,8 +14,10 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats import dicom_series, metaimage, nifti, read_submission
-from nodulebench.formats.dicom_header import SeriesHeader, uid_from
+from nodulebench.formats import read_submission
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom.header import SeriesHeader, uid_from
+from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.tables import CASES
 from nodulebench.phantom.truth import geometry_columns

@@ -10,7 +10,7 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.findings_tables import write_findings
-from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
 from nodulebench.model.findings import FINDING_KINDS
 from nodulebench.model.tables import Reference, without_images

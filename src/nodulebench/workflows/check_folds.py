@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
-from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import Reference
 from nodulebench.storage.csv_text import read_columns, read_header

@@ -19,10 +19,10 @@ from nodulebench.algorithms.combine import (
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.case_names import algorithm_name
-from nodulebench.formats.glimpse import glimpse
-from nodulebench.formats.luna16_candidates import read_candidates
-from nodulebench.formats.luna16_csv import read_series
-from nodulebench.formats.metaimage import read_mask
+from nodulebench.formats.images.metaimage import read_mask
+from nodulebench.formats.marks.luna16_candidates import read_candidates
+from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.sniff import glimpse
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort

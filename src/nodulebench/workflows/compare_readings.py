@@ -22,7 +22,7 @@ from nodulebench.annotate.warnings import ReadingWarning
 from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings
-from nodulebench.formats.nifdc_csv import write_reference
+from nodulebench.formats.marks.nifdc_csv import write_reference
 from nodulebench.model.tables import CASES, NODULE_TYPES, Submission
 from nodulebench.statistics.agreement import krippendorff_alpha
 from nodulebench.storage.json_text import write_json

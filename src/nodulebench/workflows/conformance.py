@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import NoduleBenchError
-from nodulebench.formats import luna16_csv
+from nodulebench.formats.marks import luna16_csv
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import Estimate, RuleResult
 from nodulebench.model.tables import (

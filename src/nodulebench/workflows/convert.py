@@ -10,8 +10,8 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats import FORMATS, fitting, read_cases, read_reference, read_submission
 from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.format import Format
-from nodulebench.formats.glimpse import glimpse
 from nodulebench.formats.readings import read_case_geometry, read_readings
+from nodulebench.formats.sniff import glimpse
 from nodulebench.model.tables import Reference, Submission, without_images
 
 What = Literal["marks", "reference", "readings"]

@@ -10,7 +10,7 @@ from nodulebench.curate.limits import Limits
 from nodulebench.curate.perceptual_hash import PerceptualHash
 from nodulebench.curate.series import Series, group_series
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.dicom_slices import NoSlices, SliceHeader, read_slices
+from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
 from nodulebench.optional_package import optional_package
 from nodulebench.storage.walk import files_below
 from nodulebench.workflows.curate_journal import JOURNAL, Journal, open_journal, series_key

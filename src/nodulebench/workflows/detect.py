@@ -18,10 +18,10 @@ from nodulebench.algorithms.chest import Chest, see_chest
 from nodulebench.algorithms.combine import is_near_lungs, merge_candidates
 from nodulebench.algorithms.describe import describe
 from nodulebench.errors import InputError, NoduleBenchError, Problem
-from nodulebench.formats import dicom_series
-from nodulebench.formats.case_images import image_reader
 from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
-from nodulebench.formats.submission_folder import write_marks
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.images.case_images import image_reader
+from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.storage.table_file import read_cases

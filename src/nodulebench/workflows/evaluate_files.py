@@ -9,7 +9,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import LABELS, Reference, Submission, without_images
@@ -120,7 +120,7 @@ def keep_to_candidates(
     Raises:
         InputError: for marks that are no candidates, and candidates scored more than once.
     """
-    from nodulebench.formats.luna16_candidates import check_candidate_track, read_candidates
+    from nodulebench.formats.marks.luna16_candidates import check_candidate_track, read_candidates
 
     listed = read_candidates(candidates, reference.cases)
     checked = []

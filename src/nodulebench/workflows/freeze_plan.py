@@ -8,7 +8,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
-from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import RuleResult

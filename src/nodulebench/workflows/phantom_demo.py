@@ -20,7 +20,7 @@ from nodulebench.algorithms.candidates import DETECTORS as FOUND_BY
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.combine import Combined, merge_candidates
 from nodulebench.algorithms.describe import describe
-from nodulebench.formats.case_images import image_reader
+from nodulebench.formats.images.case_images import image_reader
 from nodulebench.imaging.volume import to_patient_axes
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation

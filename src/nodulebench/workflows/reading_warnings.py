@@ -10,7 +10,7 @@ from nodulebench.annotate.batch import State
 from nodulebench.annotate.reading import Reading
 from nodulebench.annotate.warnings import ReadingWarning, WarningLimits, warn
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.case_images import image_reader
+from nodulebench.formats.images.case_images import image_reader
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import FloatArray

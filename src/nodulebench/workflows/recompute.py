@@ -154,7 +154,7 @@ def load_evaluated(folder: Path) -> Evaluated:
         InputError: if files are missing or damaged. Whether they are the ones that the digests
             name is for ``Evaluated.problems`` to say.
     """
-    from nodulebench.formats.boxes import refuse_unlisted
+    from nodulebench.formats.marks.boxes import refuse_unlisted
 
     document = read_document(folder / EVALUATION)
     files = _Files(folder / INPUTS)

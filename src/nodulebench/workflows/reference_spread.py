@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.formats import read_submission
-from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
 from nodulebench.model.findings import Readings
 from nodulebench.model.protocol import TestProtocol

@@ -11,7 +11,7 @@ from nodulebench.annotate.findings import finding_name
 from nodulebench.annotate.pixels import pixels_of
 from nodulebench.annotate.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.slice_boxes import gather
+from nodulebench.formats.marks.slice_boxes import gather
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outline_pixels import contour_texts
 from nodulebench.imaging.trace import trace_outlines

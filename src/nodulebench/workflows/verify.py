@@ -9,7 +9,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.luna16_csv import read_series
+from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
 from nodulebench.storage.digest import table_digest

@@ -197,7 +197,7 @@ def read_spread(path: Path) -> pl.DataFrame:
 
 
 def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[Any]:
-    from nodulebench.formats.case_images import image_reader
+    from nodulebench.formats.images.case_images import image_reader
     from nodulebench.workflows.cut_patches import cut_patches
 
     if choice.images is None or choice.audience != "lab":

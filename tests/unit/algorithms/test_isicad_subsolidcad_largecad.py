@@ -152,7 +152,7 @@ def real_scan(tmp_path_factory):
     if not archive.is_file() or not truth.is_file():
         pytest.skip(f"no CT scans at {archive.parent}; set NODULEBENCH_TEST_DATA")
     pytest.importorskip("SimpleITK")
-    from nodulebench.formats.dicom_series import read_volume, series_of
+    from nodulebench.formats.dicom.series import read_volume, series_of
 
     folder = tmp_path_factory.mktemp("scan")
     with zipfile.ZipFile(archive) as opened:

@@ -8,7 +8,7 @@ import pytest
 
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.dicom_series import read_volume
+from nodulebench.formats.dicom.series import read_volume
 
 ROOT = Path(__file__).parents[3]
 TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats import bundle, dicom_series, luna16_csv, metaimage, nifdc_csv, nifti
+from nodulebench.formats import bundle
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.images import metaimage, nifti
+from nodulebench.formats.marks import luna16_csv, nifdc_csv
 from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
 from nodulebench.phantom.vendors import VENDORS, random_scanner
 

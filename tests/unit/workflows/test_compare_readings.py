@@ -5,7 +5,7 @@ import pytest
 from annotation import small_cases
 from builders import Slice, case, mark, submission
 from nodulebench.errors import InputError, NoduleBenchError
-from nodulebench.formats.nifdc_csv import write_marks
+from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.workflows.compare_readings import compare_readings
 
 

@@ -20,9 +20,9 @@ from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import group_series
 from nodulebench.curate.vendors import vendor_of
 from nodulebench.errors import InputError
-from nodulebench.formats.dicom_header import SeriesHeader
-from nodulebench.formats.dicom_series import write_volume
-from nodulebench.formats.dicom_slices import read_slices
+from nodulebench.formats.dicom.header import SeriesHeader
+from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.slices import read_slices
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import CASES
 from nodulebench.phantom.test_set import make_cases

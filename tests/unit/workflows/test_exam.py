@@ -5,7 +5,7 @@ import pytest
 
 from builders import Slice, case, mark, nodule, reference, submission
 from nodulebench.errors import InputError
-from nodulebench.formats.nifdc_csv import write_marks, write_reference
+from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
 from nodulebench.workflows.exam import ExamRules, exam_files, hold_exam, sheet_text
 
 FIVE = ExamRules(sequences=None)

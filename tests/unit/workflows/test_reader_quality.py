@@ -5,7 +5,7 @@ import pytest
 from annotation import small_cases, two_teams
 from builders import Slice, case, mark, submission
 from nodulebench.annotate.batch import NIFDC
-from nodulebench.formats.nifdc_csv import write_marks
+from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotation_desk import (
     CASES,

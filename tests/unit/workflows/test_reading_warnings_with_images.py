@@ -14,8 +14,8 @@ from builders import Slice, case, mark, submission
 from nodulebench.annotate.batch import NIFDC
 from nodulebench.cli import main
 from nodulebench.errors import InputError
-from nodulebench.formats.metaimage import write_volume
-from nodulebench.formats.nifdc_csv import write_marks
+from nodulebench.formats.images.metaimage import write_volume
+from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import CASES
 from nodulebench.storage.json_text import write_json

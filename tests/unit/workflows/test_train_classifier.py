@@ -13,7 +13,7 @@ from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import read_weights
 from nodulebench.cli import main
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.formats.luna16_csv import read_reference, write_reference
+from nodulebench.formats.marks.luna16_csv import read_reference, write_reference
 from nodulebench.workflows.train_classifier import (
     Examples,
     area_by_fold,

@@ -10,7 +10,7 @@ from nodulebench.curate.reason import Reason, Subject
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nodulebench.formats.dicom_slices import SliceHeader
+    from nodulebench.formats.dicom.slices import SliceHeader
 
 COSINE_TOLERANCE = 1e-3
 """How far direction cosines may differ between slices: headers round them."""

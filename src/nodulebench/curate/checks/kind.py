@@ -2,8 +2,8 @@
 
 from nodulebench.curate.reason import Reason, Subject
 from nodulebench.curate.series import is_localizer
-from nodulebench.formats.dicom_header import CT_IMAGE_STORAGE
-from nodulebench.formats.dicom_slices import ENHANCED_CT
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.formats.dicom.slices import ENHANCED_CT
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 CT_CLASSES = (CT_IMAGE_STORAGE, *ENHANCED_CT)

@@ -1,0 +1,188 @@
+"""Slice of a DICOM file -> its stored values, uncompressed or decoded; damage is told, not hidden.
+
+Uncompressed pixels are read from their place in the file. Compressed ones are decoded by pydicom
+with whatever decoder is installed, else by SimpleITK.
+"""
+
+import os
+import struct
+import warnings
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.slices import PixelPlace, SliceHeader
+from nodulebench.optional_package import optional_package
+
+Stored = npt.NDArray[Any]
+LARGEST_SIDE = 4096
+"""Rows or columns of a CT slice; a larger number is a damaged header."""
+_HEAD_BYTES = 1 << 16
+_JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
+"""JPEG, JPEG-LS and JPEG 2000; in other pixels their markers mean nothing."""
+
+
+class TruncatedPixelsError(InputError):
+    """A file that ends before its pixels do."""
+
+
+def stored_values(header: SliceHeader) -> Stored:
+    """The stored values of a slice, rows x columns.
+
+    Raises:
+        TruncatedPixelsError: if there are fewer bytes than rows and columns need.
+        InputError: if the pixels are not those of a CT slice or cannot be decoded.
+    """
+    pixels = header.pixels
+    problem = _format_problem(pixels)
+    if problem:
+        raise InputError(Problem(header.path, problem))
+    stored = _plain(header) if pixels.is_plain and pixels.length >= 0 else _decoded(header)
+    return _within_bits(stored, pixels)
+
+
+def _format_problem(pixels: PixelPlace) -> str:
+    if not pixels.offset:
+        return "has no pixels."
+    if not 0 < pixels.rows <= LARGEST_SIDE or not 0 < pixels.columns <= LARGEST_SIDE:
+        return f"cannot have {pixels.rows} rows and {pixels.columns} columns."
+    if pixels.samples != 1:
+        return f"has {pixels.samples} samples per pixel, which are colours."
+    if pixels.bits_allocated not in (8, 16) or not 0 < pixels.bits_stored <= 16:
+        return f"has {pixels.bits_allocated} bits per pixel."
+    return ""
+
+
+def _plain(header: SliceHeader) -> Stored:
+    pixels = header.pixels
+    have = min(pixels.length, pixels.available)
+    if have < pixels.frame_bytes * pixels.frames:
+        raise TruncatedPixelsError(
+            Problem(
+                header.path,
+                f"holds {have} bytes of pixels where {pixels.rows} x {pixels.columns} "
+                f"{f'x {pixels.frames} ' if pixels.frames > 1 else ''}"
+                f"need {pixels.frame_bytes * pixels.frames}.",
+                "Copy the file anew.",
+            )
+        )
+    sign = "i" if pixels.is_signed else "u"
+    try:
+        with open(header.path, "rb") as file:  # noqa: PTH123 - a Path costs as much as the reading
+            file.seek(pixels.offset + header.frame * pixels.frame_bytes)
+            content = file.read(pixels.frame_bytes)
+    except OSError as error:
+        what = f"cannot be read any more ({error.strerror})."
+        raise InputError(Problem(header.path, what)) from error
+    if len(content) < pixels.frame_bytes:
+        raise TruncatedPixelsError(Problem(header.path, "was cut off while it was read."))
+    values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
+    return values.reshape(pixels.rows, pixels.columns)
+
+
+def _decoded(header: SliceHeader) -> Stored:
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            data = _whole_file(header.path, os.stat(header.path).st_mtime_ns)  # noqa: PTH116
+            _refuse_other_size(header, data)
+            if not _has_decoder(pydicom, header.pixels.transfer_syntax):
+                return _decoded_by_simpleitk(header)
+            values = pydicom.pixels.pixel_array(data, index=header.frame, raw=True)
+        except InputError:
+            raise
+        except Exception as error:  # damaged streams break decoders in any way
+            told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+            raise _damaged(header, told) from error
+    return _checked(header, values)
+
+
+@lru_cache(maxsize=1)
+def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read anew
+    """A file with its pixels; kept for the next frame, so that many frames are read once."""
+    return optional_package("pydicom", "images", "DICOM").dcmread(path, force=True)
+
+
+def _has_decoder(pydicom: Any, syntax: str) -> bool:
+    """Whether pydicom can decode it; SimpleITK is slower, and may hang on damaged streams."""
+    try:
+        return bool(pydicom.pixels.get_decoder(syntax).is_available)
+    except NotImplementedError:
+        return False
+
+
+def _decoded_by_simpleitk(header: SliceHeader) -> Stored:
+    """A slice that pydicom has no decoder for; SimpleITK gives HU, so rescaling is undone."""
+    package = optional_package("SimpleITK", "images", "compressed DICOM")
+    package.ProcessObject.SetGlobalWarningDisplay(False)
+    try:
+        values = package.GetArrayFromImage(package.ReadImage(header.path))
+    except RuntimeError as error:
+        told = str(error).strip().splitlines()[-1][:200]
+        raise _damaged(header, told) from error
+    slope, intercept = header.slope or 1.0, header.intercept or 0.0
+    if values.ndim != 3 or header.frame >= len(values):
+        raise _damaged(header, f"decoded to the shape {values.shape}")
+    unscaled = np.rint((values[header.frame] - intercept) / slope)
+    return _checked(header, unscaled.astype(np.int32))
+
+
+def _checked(header: SliceHeader, values: Stored) -> Stored:
+    expected = (header.pixels.rows, header.pixels.columns)
+    if values.shape != expected:
+        raise _damaged(header, f"decoded to {values.shape}, not to {expected}")
+    return values
+
+
+def _refuse_other_size(header: SliceHeader, data: Any) -> None:
+    """Refuse a stream that says it decodes to another size: a decoder would make room for it."""
+    pixels, content = header.pixels, data.get("PixelData")
+    if content is None:
+        raise InputError(Problem(header.path, "has no pixels."))
+    if pixels.frames * pixels.frame_bytes > len(content) * 1000:
+        raise TruncatedPixelsError(
+            Problem(header.path, f"holds only {len(content)} bytes of compressed pixels.")
+        )
+    is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
+    found = stream_size(bytes(content[:_HEAD_BYTES])) if is_jpeg else None
+    if found is not None and found != (pixels.rows, pixels.columns):
+        what = f"its compressed pixels are {found[0]} x {found[1]}, its header says "
+        raise InputError(Problem(header.path, f"{what}{pixels.rows} x {pixels.columns}."))
+
+
+def stream_size(content: bytes) -> tuple[int, int] | None:
+    """Rows and columns that a JPEG 2000, JPEG or JPEG-LS stream says it has; None: not found."""
+    start = content.find(b"\xff\x4f\xff\x51")
+    if start >= 0 and len(content) >= start + 24:
+        right, bottom, left, top = struct.unpack(">IIII", content[start + 8 : start + 24])
+        return (bottom - top, right - left)
+    place = content.find(b"\xff\xd8\xff")
+    place += 2
+    while 2 <= place < len(content) - 9 and content[place] == 0xFF:
+        marker = content[place + 1]
+        # start of frame: baseline to lossless (ITU-T T.81), and JPEG-LS (T.87)
+        if (0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)) or marker == 0xF7:
+            rows, columns = struct.unpack(">HH", content[place + 5 : place + 9])
+            return (rows, columns)
+        place += 2 + int.from_bytes(content[place + 2 : place + 4], "big")
+    return None
+
+
+def _damaged(header: SliceHeader, told: str) -> InputError:
+    return InputError(Problem(header.path, f"its pixels cannot be decoded ({told})."))
+
+
+def _within_bits(stored: Stored, pixels: PixelPlace) -> Stored:
+    """Without what lies in the unused high bits: overlays, or a sign that was not extended."""
+    if pixels.bits_stored >= pixels.bits_allocated:
+        return stored
+    low = -(1 << (pixels.bits_stored - 1)) if pixels.is_signed else 0
+    high = low + (1 << pixels.bits_stored)
+    if stored.min() >= low and stored.max() < high:
+        return stored
+    cut = stored.astype(np.int32) & ((1 << pixels.bits_stored) - 1)
+    return np.where(cut >= high, cut - (1 << pixels.bits_stored), cut)

@@ -1,0 +1,1 @@
+"""DICOM reports and segmentations: what they say of nodules, by one road into tables and back."""

@@ -1,0 +1,288 @@
+"""Chest CAD reports (TID 4100), as products emit them -> marks of an algorithm."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.codes import (
+    ALGORITHM_NAME,
+    COMPOSITE_FEATURE,
+    FEATURE_MODIFIER,
+    FINDING_MODIFIER,
+    IMAGE_FINDING,
+    INTENTS,
+    KINDS,
+    NODULE_KEYS,
+    OPACITY_KEYS,
+    OPERATING_POINT,
+    RENDERING_INTENT,
+    SUMMARY,
+    TRACKING_ID,
+    TRACKING_UID,
+)
+from nodulebench.formats.dicom.file import holds_dicom, objects_of
+from nodulebench.formats.dicom.reports.reported import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    passed_over,
+)
+from nodulebench.formats.dicom.reports.reported_tables import submission_of_reports
+from nodulebench.formats.dicom.reports.sr_facts import (
+    TYPE_OF_CODE,
+    ct_series_of,
+    numbers_of,
+    observer_of,
+    said_of,
+    surroundings,
+)
+from nodulebench.formats.dicom.reports.sr_regions import Surroundings, region
+from nodulebench.formats.dicom.reports.sr_tree import Item, content_tree, descendants
+from nodulebench.formats.format import Format
+from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.tables import RUNS, Submission
+
+CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)
+_TITLE = "DCM:112000"
+_NO_ALGORITHM_SUCCEEDED, _NOT_ALL = "DCM:111245", ("DCM:111243", "DCM:111244")
+_TYPES = TYPE_OF_CODE | {"DCM:112120": "pure_ground_glass"}
+_SMALL_NODULE = KINDS["small_nodule"].key
+
+
+@dataclass(frozen=True, slots=True)
+class _CadReport:
+    """A report, and what it says beside its findings."""
+
+    report: Report
+    has_failed: bool
+    hidden: int
+    """Findings that are not meant to be presented, whether or not they were kept."""
+    optional: int
+    """Findings that are presented only if the user asks for them, all kept."""
+    operating_points: tuple[float | None, ...]
+    """Of each finding: the point from which on it is presented."""
+
+
+def read_marks(
+    path: Path, cases: pl.DataFrame | None = None, *, includes_hidden: bool = False
+) -> Submission:
+    """A submission: a report, or a folder of them.
+
+    A composite feature is one mark with all images that it was found on, a single image finding
+    outside of any is a mark of one image. Findings whose rendering intent is "Not for
+    Presentation" are left out, as a user never sees them, and counted in a notice. The score is
+    the certainty, in percent / 100; where no finding has one, but all a CAD operating point, it is
+    the operating point with a minus sign. The images must be at hand: beside the reports, or in
+    the folders that the column ``images`` of the cases names. A report in which no algorithm
+    succeeded is a failed run.
+    """
+    held = list(objects_of(path, *CHEST_CAD_SR))
+    if not held:
+        raise InputError(Problem(str(path), "holds no Chest CAD report.", "Export one."))
+    at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
+    found: list[_CadReport] = []
+    problems: list[Problem] = []
+    for file, data in held:
+        try:
+            found.append(_cad_report(file.name, data, at_hand, includes_hidden=includes_hidden))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    reports, notices = _scored(found)
+    notices = [*_intent_notices(found, includes_hidden=includes_hidden), *notices]
+    told = [*(notice for one in reports for notice in one.notices), *notices]
+    submission = submission_of_reports(path, reports, at_hand, told)
+    return replace(submission, runs=_runs(found, at_hand))
+
+
+def _cad_report(name: str, data: Any, at_hand: CasesAtHand, *, includes_hidden: bool) -> _CadReport:
+    tree = content_tree(data, name)
+    if tree.name != _TITLE:
+        raise InputError(
+            Problem(
+                name,
+                f"is no Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
+                "Is it the right file?",
+            )
+        )
+    series_uid, around = surroundings(name, data, at_hand)
+    summaries = tree.named(SUMMARY)
+    others: Counter[str] = Counter()
+    findings: list[ReportedFinding] = []
+    points: list[float | None] = []
+    problems: list[Problem] = []
+    intents: Counter[str] = Counter()
+    for item in _top_findings(summaries):
+        if not _is_nodule(item):
+            others[item.meaning or item.code] += 1
+            continue
+        intents[_intent(item)] += 1
+        if _intent(item) == "hidden" and not includes_hidden:
+            continue
+        try:
+            findings.append(_finding(item, around))
+            points.append(_operating_point(item))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    states = [item.code for item in summaries]
+    notices = passed_over(name, others)
+    if set(states) & set(_NOT_ALL):
+        notices = (*notices, f"{name}: not all algorithms of the CAD system succeeded.")
+    report = Report(name, series_uid, _observer(tree, data), tuple(findings), notices)
+    has_failed = _NO_ALGORITHM_SUCCEEDED in states
+    return _CadReport(report, has_failed, intents["hidden"], intents["optional"], tuple(points))
+
+
+def _top_findings(summaries: list[Item]) -> list[Item]:
+    """Findings that a summary names, each once; those within a composite feature are part of it."""
+    named = [
+        item
+        for summary in summaries
+        for item in summary.children
+        if item.name in (COMPOSITE_FEATURE.key, IMAGE_FINDING.key)
+    ]
+    wholes = [item for item in named if item.name == COMPOSITE_FEATURE.key]
+    parts = {id(part) for whole in wholes for part in descendants(whole)}
+    return [item for item in {id(one): one for one in named}.values() if id(item) not in parts]
+
+
+def _is_nodule(item: Item) -> bool:
+    """Whether a finding, or its modifier, is called a nodule."""
+    modifiers = [
+        child.code
+        for child in item.children
+        if child.name in (FINDING_MODIFIER.key, FEATURE_MODIFIER.key)
+    ]
+    known = NODULE_KEYS | {_SMALL_NODULE}
+    if item.code in known:
+        return True
+    return item.code in OPACITY_KEYS and (not modifiers or bool(known & set(modifiers)))
+
+
+def _intent(item: Item) -> str:
+    """Whether a display is to show a finding: required, optional or hidden."""
+    told = [INTENTS[one.code] for one in item.named(RENDERING_INTENT) if one.code in INTENTS]
+    return told[0] if told else "required"
+
+
+def _operating_point(item: Item) -> float | None:
+    """The CAD operating point from which on a finding is presented."""
+    holders = [*item.named(RENDERING_INTENT), item]
+    for number in (child for holder in holders for child in holder.named(OPERATING_POINT)):
+        values = number.data.get("MeasuredValueSequence")
+        if values:
+            return float(values[0].get("NumericValue"))
+    return None
+
+
+def _finding(item: Item, around: Surroundings) -> ReportedFinding:
+    """A finding with all its parts; where both say something, the whole goes before the part."""
+    parts = [item]
+    if item.name == COMPOSITE_FEATURE.key:
+        within = [part for part in descendants(item) if part.name == IMAGE_FINDING.key]
+        parts += [part for part in within if _intent(part) != "hidden"] or within
+    regions = [
+        region(place, place.name, around)
+        for part in parts
+        for place in part.of_kind("SCOORD", "SCOORD3D")
+    ]
+    if not regions:
+        raise InputError(
+            Problem(
+                item.where,
+                "has no place: neither a centre nor an outline.",
+                "Let the CAD system export the geometry of its findings.",
+            )
+        )
+    numbers: dict[str, float] = {}
+    said: dict[str, str | int] = {}
+    for part in reversed(parts):
+        own = numbers_of(part)
+        certain = [one["score"] for one in (numbers, own) if "score" in one]
+        numbers |= own
+        if certain and part is not item:
+            numbers["score"] = max(certain)
+        said |= said_of(part) | _type_said(part)
+    names = [part.text_of(TRACKING_ID) or part.text_of(TRACKING_UID) for part in parts]
+    return ReportedFinding(
+        item.where, next(filter(None, names), ""), tuple(regions), "nodule", numbers, said
+    )
+
+
+def _type_said(item: Item) -> dict[str, str | int]:
+    """The type that the code of a finding or of its modifiers tells."""
+    modifiers = (*item.named(FINDING_MODIFIER), *item.named(FEATURE_MODIFIER))
+    codes = [item.code, *(one.code for one in modifiers)]
+    types = [_TYPES[code] for code in codes if code in _TYPES]
+    return {"type": types[-1]} if types else {}
+
+
+def _observer(tree: Item, data: Any) -> str:
+    """The CAD system: its algorithm's name, else what the report calls its device."""
+    algorithms = [item.text_of(ALGORITHM_NAME) for item in descendants(tree)]
+    made_by = f"{data.get('Manufacturer', '')} {data.get('ManufacturerModelName', '')}".strip()
+    return next(filter(None, algorithms), "") or observer_of(tree) or made_by
+
+
+def _scored(found: list[_CadReport]) -> tuple[list[Report], list[str]]:
+    """The reports; operating points are scores where there is no certainty at all."""
+    reports = [one.report for one in found]
+    findings = [one for report in reports for one in report.findings]
+    points = [point for one in found for point in one.operating_points]
+    if any("score" in one.numbers for one in findings) or not points or None in points:
+        lacking = sum("score" not in one.numbers for one in findings)
+        told = f"{lacking} of {len(findings)} findings have no certainty, so no score."
+        return reports, [told] if lacking else []
+    scored = [
+        replace(
+            one.report,
+            findings=tuple(
+                replace(finding, numbers=finding.numbers | {"score": -float(point or 0)})
+                for finding, point in zip(one.report.findings, one.operating_points, strict=True)
+            ),
+        )
+        for one in found
+    ]
+    return scored, ["No finding has a certainty: scores are CAD operating points, negative."]
+
+
+def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[str]:
+    """What a display would not show, or only on demand."""
+    hidden, optional = sum(one.hidden for one in found), sum(one.optional for one in found)
+    done = "were kept" if includes_hidden else "were left out"
+    notices = [f"{hidden} finding(s) that are not for presentation to a user {done}."]
+    kept = f"{optional} finding(s) whose presentation is optional were kept."
+    return [*(notices if hidden else ()), *([kept] if optional else ())]
+
+
+def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:
+    """One run per case; a case of which any report says that nothing succeeded has failed."""
+    states: dict[str, str] = {}
+    for one in found:
+        case_id = at_hand.case_id(one.report.series_uid)
+        if one.has_failed or case_id not in states:
+            states[case_id] = "failed" if one.has_failed else "ok"
+    return RUNS.arrange(pl.DataFrame({"case_id": list(states), "state": list(states.values())}))
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    return glimpse.is_not("dicom", "folder") or holds_dicom(
+        glimpse.path, CHEST_CAD_SR, "Chest CAD report"
+    )
+
+
+FORMAT = Format(
+    name="chest_cad_sr",
+    meaning="DICOM Chest CAD reports (TID 4100) of products, one or more for each case",
+    suffixes=("/", ".dcm"),
+    refuse_marks=_refuse,
+    read_marks=read_marks,
+)

@@ -1,0 +1,137 @@
+"""DICOM segmentations <-> outlines of marks, nodules or findings: one segment each."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.codes import KINDS, NODULE_KEYS
+from nodulebench.formats.dicom.file import holds_dicom, objects_of
+from nodulebench.formats.dicom.reports.reported import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    passed_over,
+)
+from nodulebench.formats.dicom.reports.reported_tables import (
+    readings_of_reports,
+    reference_of_reports,
+    submission_of_reports,
+)
+from nodulebench.formats.dicom.reports.seg_segments import SEG_CLASSES, read_segments
+from nodulebench.formats.dicom.reports.seg_writer import (
+    write_marks,
+    write_readings,
+    write_reference,
+)
+from nodulebench.formats.format import Format
+from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.findings import Readings
+from nodulebench.model.tables import Reference, Submission
+
+_KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission: a segmentation, or a folder with one or more for each case.
+
+    Each segment that is called a nodule, lesion or mass is a mark; others are passed over. Its
+    place is the middle of the box around its voxels, its diameter that of the ball of the same
+    volume; it has no score. Pixels of fractional segmentations count from one half on.
+    """
+    reports, at_hand, notices = _read(path, cases)
+    return submission_of_reports(path, reports, at_hand, notices)
+
+
+def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
+    """A reference: each segment that is called a nodule, lesion or mass is one.
+
+    The cases are those given, else those with a segmentation.
+    """
+    reports, at_hand, notices = _read(path, cases)
+    return reference_of_reports(path, reports, at_hand, notices)
+
+
+def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
+    """Readings: each segmentation is what its content creator outlined in one case."""
+    reports, at_hand, notices = _read(path, cases)
+    return readings_of_reports(path, reports, at_hand, notices)
+
+
+def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAtHand, list[str]]:
+    files = [file for file, _ in objects_of(path, *SEG_CLASSES)]
+    if not files:
+        raise InputError(Problem(str(path), "holds no DICOM segmentation.", "Export one."))
+    reports: list[Report] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            reports.append(_report(file))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    at_hand = cases_at_hand(path, cases, {report.series_uid for report in reports})
+    return reports, at_hand, [told for report in reports for told in report.notices]
+
+
+def _report(file: Path) -> Report:
+    data, segments = read_segments(file)
+    name = file.name
+    series: Any = next(iter(data.get("ReferencedSeriesSequence") or ()), {})
+    series_uid = str(series.get("SeriesInstanceUID", ""))
+    if not series_uid:
+        raise InputError(
+            Problem(
+                name,
+                "refers to no image series.",
+                "Without it nobody knows which case it is about; export it anew.",
+            )
+        )
+    others: Counter[str] = Counter()
+    findings = []
+    for one in segments:
+        if one.code not in NODULE_KEYS and one.code not in _KIND_OF_CODE:
+            others[one.meaning] += 1
+        elif one.regions:
+            kind = _KIND_OF_CODE.get(one.code, "nodule")
+            numbers = {"volume_mm3": one.volume_mm3} if one.volume_mm3 else {}
+            findings.append(ReportedFinding(one.where, one.label, one.regions, kind, numbers))
+    notices = passed_over(name, others)
+    if str(data.get("SegmentationType", "")) == "FRACTIONAL":
+        notices = (*notices, f"{name} is fractional: pixels of one half and more were taken.")
+    return Report(name, series_uid, _observer(data), tuple(findings), notices)
+
+
+def _observer(data: Any) -> str:
+    """Who made it: the content's creator, else the algorithm of the first segment."""
+    segments = data.get("SegmentSequence") or ()
+    names = (str(one.get("SegmentAlgorithmName", "")) for one in segments)
+    creator = str(data.get("ContentCreatorName", "") or "").rstrip("^ ")
+    return creator or next(filter(None, names), "")
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    return glimpse.is_not("dicom", "folder") or holds_dicom(
+        glimpse.path, SEG_CLASSES, "DICOM segmentation"
+    )
+
+
+FORMAT = Format(
+    name="dicom_seg",
+    meaning="DICOM segmentations on the grid of the images, one segment a nodule",
+    suffixes=("/", ".dcm"),
+    refuse_marks=_refuse,
+    refuse_reference=_refuse,
+    read_marks=read_marks,
+    read_reference=read_reference,
+    write_marks=write_marks,
+    write_reference=write_reference,
+    read_readings=read_readings,
+    write_readings=write_readings,
+    needs_images=True,
+    loses="outlines become voxels; scores, sizes and types have no place, nor cases without any",
+)

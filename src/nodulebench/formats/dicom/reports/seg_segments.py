@@ -1,0 +1,152 @@
+"""A DICOM segmentation -> its segments: outlines along pixel edges, in millimetres."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.codes import OUTLINES
+from nodulebench.formats.dicom.file import read_object
+from nodulebench.formats.dicom.reports.sr_regions import Region
+from nodulebench.formats.dicom.reports.sr_tree import code_key
+from nodulebench.imaging.geometry import FARTHEST_MM
+from nodulebench.imaging.trace import trace_outlines
+from nodulebench.model.arrays import FloatArray
+
+SEG_CLASSES = ("1.2.840.10008.5.1.4.1.1.66.4", "1.2.840.10008.5.1.4.1.1.66.7")
+"""Segmentation and Label Map Segmentation."""
+_OUTLINE = OUTLINES["boundary", False].key
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One structure of a segmentation."""
+
+    where: str
+    number: int
+    label: str
+    code: str
+    """Key of what it is."""
+    meaning: str
+    regions: tuple[Region, ...]
+    """Its outline on each frame; empty: it has no pixels."""
+    volume_mm3: float
+    """0: the distance of slices is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where the pixels of a frame are."""
+
+    origin_mm: FloatArray
+    across_mm: FloatArray
+    """From one column to the next."""
+    down_mm: FloatArray
+    """From one row to the next."""
+    depth_mm: float
+    """From one slice to the next, as far as its header says; 0: it does not."""
+    segment: int
+    """The segment that it shows; 0: pixel values tell."""
+
+    def world(self, pixels: FloatArray) -> FloatArray:
+        """Millimetres of columns and rows; pixel centres are whole numbers."""
+        moved: FloatArray = (
+            self.origin_mm + pixels[:, :1] * self.across_mm + pixels[:, 1:] * self.down_mm
+        )
+        return moved
+
+
+def read_segments(file: Path) -> tuple[Any, list[Segment]]:
+    """A segmentation's header and segments.
+
+    Pixels of fractional segmentations count from one half on.
+
+    Raises:
+        InputError: if frames cannot be placed, or pixels not be read.
+    """
+    data = read_object(file)
+    name = file.name
+    frames, pixels = _frames(data, name), _pixels(data, name)
+    if len(frames) != len(pixels):
+        what = f"describes {len(frames)} frames and holds {len(pixels)}."
+        raise InputError(Problem(name, what, "Copy or export it anew."))
+    described = data.get("SegmentSequence") or ()
+    return data, [_segment(one, frames, pixels, name) for one in described]
+
+
+def _frames(data: Any, name: str) -> list[_Frame]:
+    """The place of each frame: what it does not say itself, all frames share."""
+    shared: Any = next(iter(data.get("SharedFunctionalGroupsSequence") or ()), {})
+    frames = []
+    for number, own in enumerate(data.get("PerFrameFunctionalGroupsSequence") or (), start=1):
+        where = f"{name} frame {number}"
+
+        def group(keyword: str, own: Any = own) -> Any:
+            held = own.get(keyword) or shared.get(keyword)
+            return held[0] if held else {}
+
+        position = _numbers(group("PlanePositionSequence"), "ImagePositionPatient", 3, where)
+        cosines = _numbers(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6, where)
+        measures = group("PixelMeasuresSequence")
+        row_step, column_step = _numbers(measures, "PixelSpacing", 2, where)
+        depth = measures.get("SpacingBetweenSlices") or measures.get("SliceThickness") or 0
+        shown = group("SegmentIdentificationSequence").get("ReferencedSegmentNumber", 0)
+        across, down = cosines[:3] * column_step, cosines[3:] * row_step
+        frames.append(_Frame(position, across, down, float(depth), int(shown or 0)))
+    return frames
+
+
+def _numbers(group: Any, keyword: str, count: int, where: str) -> FloatArray:
+    values = group.get(keyword)
+    found = np.array([] if values is None else [float(one) for one in values], dtype=np.float64)
+    if len(found) != count or not np.all(np.abs(found) < FARTHEST_MM):
+        raise InputError(
+            Problem(where, f"has no usable {keyword}.", "It cannot be placed; export it anew.")
+        )
+    return found
+
+
+def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
+    """Frames x rows x columns: 0 and 1, or numbers of segments in a label map."""
+    try:
+        stored = data.pixel_array
+    except Exception as error:  # damage may break any part of the decoder
+        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+        raise InputError(
+            Problem(name, f"its pixels cannot be read: {told}.", "Copy or export it anew.")
+        ) from error
+    stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
+    if str(data.get("SegmentationType", "")) == "FRACTIONAL":
+        return 2 * stack.astype(np.int64) >= int(data.get("MaximumFractionalValue", 255))
+    return stack
+
+
+def _segment(described: Any, frames: list[_Frame], pixels: npt.NDArray[Any], name: str) -> Segment:
+    number = int(described.get("SegmentNumber", 0))
+    where = f"{name} segment {number}"
+    regions = []
+    volume = 0.0
+    for frame, stored in zip(frames, pixels, strict=True):
+        if frame.segment not in (0, number):
+            continue
+        row, column = np.nonzero(stored if frame.segment else stored == number)
+        if not len(row):
+            continue
+        _, corners = trace_outlines(np.zeros(len(row), dtype=np.int64), column, row)
+        regions.append(Region(where, _OUTLINE, frame.world(corners), is_outline=True))
+        area = float(np.linalg.norm(np.cross(frame.across_mm, frame.down_mm)))
+        volume += len(row) * area * frame.depth_mm
+    held = described.get("SegmentedPropertyTypeCodeSequence")
+    code = code_key(held)
+    return Segment(
+        where=where,
+        number=number,
+        label=str(described.get("TrackingID", "") or described.get("SegmentLabel", "") or number),
+        code=code,
+        meaning=str(held[0].get("CodeMeaning", code)) if held else "unnamed",
+        regions=tuple(regions),
+        volume_mm3=volume,
+    )

@@ -1,0 +1,264 @@
+"""DICOM measurement reports (TID 1500) <-> marks of an algorithm, or readings of people."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.codes import (
+    FINDING,
+    KINDS,
+    MEASUREMENT_GROUP,
+    MEASUREMENTS,
+    NODULE_KEYS,
+    PURPOSE,
+    SEGMENT_NAMES,
+    TRACKING_ID,
+    TRACKING_UID,
+)
+from nodulebench.formats.dicom.file import holds_dicom, objects_of
+from nodulebench.formats.dicom.reports.reported import (
+    CasesAtHand,
+    Report,
+    ReportedFinding,
+    cases_at_hand,
+    passed_over,
+)
+from nodulebench.formats.dicom.reports.reported_links import linked
+from nodulebench.formats.dicom.reports.reported_tables import (
+    readings_of_reports,
+    submission_of_reports,
+)
+from nodulebench.formats.dicom.reports.seg_segments import SEG_CLASSES, read_segments
+from nodulebench.formats.dicom.reports.sr_facts import (
+    TYPE_OF_CODE,
+    ct_series_of,
+    numbers_of,
+    observer_of,
+    said_of,
+    surroundings,
+)
+from nodulebench.formats.dicom.reports.sr_regions import Region, Surroundings, region
+from nodulebench.formats.dicom.reports.sr_tree import (
+    Item,
+    content_tree,
+    descendants,
+    referenced_series,
+)
+from nodulebench.formats.dicom.reports.sr_writer import write_marks, write_readings
+from nodulebench.formats.format import Format
+from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.findings import Readings
+from nodulebench.model.tables import Submission
+
+SR_CLASSES = (
+    "1.2.840.10008.5.1.4.1.1.88.34",
+    "1.2.840.10008.5.1.4.1.1.88.33",
+    "1.2.840.10008.5.1.4.1.1.88.22",
+)
+"""Comprehensive 3D SR, Comprehensive SR, Enhanced SR."""
+_KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission: a report, or a folder with one or more for each case.
+
+    Groups with the same tracking UID are one mark. Its place is the point called its centre, else
+    the middle of what was outlined; outlines and boxes become slices. The score is the Certainty
+    of Finding. Points on images (SCOORD) need the images, beside the reports or in the folders
+    that the column ``images`` of the cases names; points in the patient (SCOORD3D) do not. The
+    case is the series that the report lists as its evidence.
+    """
+    reports, at_hand, notices = read_reports(path, cases)
+    return submission_of_reports(path, reports, at_hand, notices)
+
+
+def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
+    """Readings: each report is what its observer saw in one case, even if that is nothing."""
+    reports, at_hand, notices = read_reports(path, cases)
+    return readings_of_reports(path, reports, at_hand, notices)
+
+
+def read_reports(
+    path: Path, cases: pl.DataFrame | None
+) -> tuple[list[Report], CasesAtHand, list[str]]:
+    """Every measurement report in a file or folder, the cases they can be about, and notices.
+
+    Raises:
+        InputError: if there is none, or with the problems of all.
+    """
+    held = list(objects_of(path, *SR_CLASSES))
+    if not held:
+        raise InputError(
+            Problem(str(path), "holds no DICOM measurement report (TID 1500).", "Export one.")
+        )
+    at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
+    segmentations = _segmentations_beside(path, [data for _, data in held])
+    reports: list[Report] = []
+    problems: list[Problem] = []
+    for file, data in held:
+        try:
+            reports.append(_report(file.name, data, at_hand, segmentations))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    reports, notices = linked(reports, at_hand)
+    return reports, at_hand, [*(told for one in reports for told in one.notices), *notices]
+
+
+def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
+    """Segmentations beside the reports, if any of these lists one as its evidence, by UID."""
+    listed = {
+        sop_class
+        for report in reports
+        for images in referenced_series(report).values()
+        for sop_class in images.values()
+    }
+    if not listed & set(SEG_CLASSES):
+        return {}
+    folder = path if path.is_dir() else path.parent
+    held = objects_of(folder, *SEG_CLASSES)
+    return {str(header.get("SOPInstanceUID", "")): file for file, header in held}
+
+
+def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str, Path]) -> Report:
+    tree = content_tree(data, name)
+    groups = [
+        group
+        for container in descendants(tree)
+        if container.name == MEASUREMENTS.key
+        for group in container.named(MEASUREMENT_GROUP)
+    ]
+    if not groups and not tree.name == "DCM:126000":
+        raise InputError(
+            Problem(
+                name,
+                f"is no measurement report (TID 1500): its title is {tree.name or 'missing'}.",
+                "A Chest CAD report is another format: chest_cad_sr.",
+            )
+        )
+    series_uid, around = surroundings(name, data, at_hand)
+    around = replace(around, segmentations=segmentations)
+    gathered: dict[str, list[Item]] = {}
+    others: Counter[str] = Counter()
+    for group in groups:
+        called = [item for item in group.named(FINDING) if not _is_known(item.code)]
+        if called:
+            others[called[0].meaning or called[0].code] += 1
+            continue
+        key = group.text_of(TRACKING_UID) or group.text_of(TRACKING_ID) or group.where
+        gathered.setdefault(key, []).append(group)
+    problems: list[Problem] = []
+    findings = [_finding(same, around, problems) for same in gathered.values()]
+    if problems:
+        raise InputError(problems)
+    return Report(
+        name,
+        series_uid,
+        observer_of(tree),
+        tuple(filter(None, findings)),
+        passed_over(name, others),
+    )
+
+
+def _is_known(code: str) -> bool:
+    return code in NODULE_KEYS or code in _KIND_OF_CODE or code in TYPE_OF_CODE
+
+
+def _finding(
+    groups: list[Item], around: Surroundings, problems: list[Problem]
+) -> ReportedFinding | None:
+    """The groups about one finding as one."""
+    regions: list[Region] = []
+    numbers: dict[str, float] = {}
+    said: dict[str, str | int] = {}
+    kind = "nodule"
+    for group in groups:
+        try:
+            regions.extend(_regions(group, around))
+            numbers |= numbers_of(group)
+        except InputError as error:
+            problems.extend(error.problems)
+        said |= said_of(group)
+        for item in group.named(FINDING):
+            kind = _KIND_OF_CODE.get(item.code, kind)
+    first = groups[0]
+    if not regions:
+        if not problems:
+            problems.append(
+                Problem(
+                    first.where,
+                    "has no place: neither a point nor an outline.",
+                    "Export measurements with their coordinates.",
+                )
+            )
+        return None
+    return ReportedFinding(
+        first.where, first.text_of(TRACKING_ID), tuple(regions), kind, numbers, said
+    )
+
+
+def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
+    """Where a group is; the ends of its rulers, if nothing else says so."""
+    purpose = next((item.code for item in group.named(PURPOSE)), "")
+    segments = [item for concept in SEGMENT_NAMES for item in group.named(concept)]
+    for item in segments:
+        yield from _segment_regions(item, around)
+    if segments:
+        return
+    drawn = group.of_kind("SCOORD", "SCOORD3D")
+    if not drawn:
+        rulers = [number.of_kind("SCOORD", "SCOORD3D") for number in group.of_kind("NUM")]
+        drawn = [place for places in rulers for place in places]
+    for item in drawn:
+        yield region(item, purpose, around)
+
+
+def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
+    """The outlines of the segments that an item refers to."""
+    found: list[Region] = []
+    for reference in item.data.get("ReferencedSOPSequence") or ():
+        uid = str(reference.get("ReferencedSOPInstanceUID", ""))
+        wanted = reference.get("ReferencedSegmentNumber")
+        if uid not in around.segmentations:
+            raise InputError(
+                Problem(
+                    item.where,
+                    f"is a segment of segmentation {uid}, which is not at hand.",
+                    "Put the segmentation beside the report.",
+                )
+            )
+        numbers = [wanted] if isinstance(wanted, int) else list(wanted or ())
+        _, segments = read_segments(around.segmentations[uid])
+        held = [one for one in segments if one.number in numbers]
+        if not held:
+            file = around.segmentations[uid].name
+            told = ", ".join(map(str, numbers)) or "none"
+            raise InputError(Problem(item.where, f"refers to segment {told}, which {file} lacks."))
+        found.extend(region for one in held for region in one.regions)
+    return tuple(found)
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    return glimpse.is_not("dicom", "folder") or holds_dicom(
+        glimpse.path, SR_CLASSES, "DICOM measurement report"
+    )
+
+
+FORMAT = Format(
+    name="dicom_sr",
+    meaning="DICOM structured reports of measurements (TID 1500), one or more for each case",
+    suffixes=("/", ".dcm"),
+    refuse_marks=_refuse,
+    read_marks=read_marks,
+    write_marks=write_marks,
+    read_readings=read_readings,
+    write_readings=write_readings,
+    needs_images=True,
+    precision_mm=1e-4,
+)

@@ -1,0 +1,277 @@
+"""Any file -> the CT slices its DICOM header describes, or why it has none; pixels stay unread."""
+
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from nodulebench.formats.dicom.values import (
+    many_of,
+    number_of,
+    numbers_of,
+    text_of,
+    whole_of,
+)
+from nodulebench.optional_package import optional_package
+
+DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
+ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
+"""Enhanced CT, and legacy CT converted to it: many frames in one file."""
+IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
+DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
+MOST_FRAMES = 10_000
+UID = re.compile(r"[0-9]+(\.[0-9]+)*")
+"""Names of series become names of cases and folders, so that nothing else is taken for one."""
+_ZIP = b"PK\x03\x04"
+_PREAMBLE = 128
+_PIXEL_TAG = b"\xe0\x7f\x10\x00"
+
+FACTS = {
+    "manufacturer": "Manufacturer",
+    "model": "ManufacturerModelName",
+    "institution": "InstitutionName",
+    "kernel": "ConvolutionKernel",
+    "kvp": "KVP",
+    "tube_current_ma": "XRayTubeCurrent",
+    "exposure_mas": "Exposure",
+    "contrast_agent": "ContrastBolusAgent",
+    "body_part": "BodyPartExamined",
+    "sex": "PatientSex",
+    "age": "PatientAge",
+    "study_date": "StudyDate",
+    "description": "SeriesDescription",
+}
+"""What is kept of a header beside its geometry -> the DICOM keyword."""
+
+
+@dataclass(frozen=True, slots=True)
+class PixelPlace:
+    """Where the pixels of a file are, and how they are written."""
+
+    transfer_syntax: str
+    rows: int
+    columns: int
+    frames: int
+    samples: int
+    bits_allocated: int
+    bits_stored: int
+    is_signed: bool
+    photometric: str
+    offset: int
+    """First byte of the pixels in the file; 0: there are none."""
+    length: int
+    """Bytes that the header promises; -1: compressed, of undefined length."""
+    available: int
+    """Bytes from the first pixel to the end of the file."""
+
+    @property
+    def frame_bytes(self) -> int:
+        """What one uncompressed frame takes."""
+        return self.rows * self.columns * self.samples * (self.bits_allocated // 8)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether frames can be read byte by byte."""
+        return self.transfer_syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceHeader:
+    """One slice: a file, or a frame of a file, as its header describes it. None: not said."""
+
+    path: str
+    frame: int
+    size_bytes: int
+    series_uid: str
+    sop_uid: str
+    sop_class: str
+    modality: str
+    study_uid: str
+    patient_id: str
+    image_type: tuple[str, ...]
+    pixels: PixelPlace
+    instance_number: int | None = None
+    position_mm: tuple[float, ...] | None = None
+    orientation: tuple[float, ...] | None = None
+    pixel_spacing_mm: tuple[float, ...] | None = None
+    """Between rows, between columns."""
+    thickness_mm: float | None = None
+    slice_spacing_mm: float | None = None
+    """As the header says, where it does; positions decide."""
+    field_of_view_mm: float | None = None
+    tilt_degrees: float | None = None
+    slope: float | None = None
+    intercept: float | None = None
+    has_conversion_type: bool = False
+    facts: dict[str, str] = field(default_factory=dict)
+    """The entries of ``FACTS`` that are filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoSlices:
+    """A file that gives no slices."""
+
+    path: str
+    what: str
+    is_damaged: bool
+    """Whether it is a DICOM file that cannot be read, not just another kind of file."""
+
+
+def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
+    """The slices of a file, whatever it may be; nothing that it holds raises an error."""
+    pydicom = optional_package("pydicom", "images", "DICOM")
+    try:
+        with path.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd in a header shows in what is read
+            kind = _kind(file, path)
+            if kind is not None:
+                return kind
+            data = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+            return _slices(data, path, file)
+    except MemoryError:
+        return NoSlices(str(path), "needs more memory than a header can", is_damaged=True)
+    except Exception as error:
+        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
+        return NoSlices(str(path), f"its header cannot be read ({told})", is_damaged=True)
+
+
+def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
+    """What a file is where it is not DICOM; None: it may be."""
+    head = file.read(_PREAMBLE + 4)
+    file.seek(0)
+    if head[_PREAMBLE:] == b"DICM":
+        return None
+    if head[:2] in (b"\x02\x00", b"\x08\x00") and head[3:4] == b"\x00":
+        return None  # a dataset without preamble, as old archives write them
+    if path.suffix.lower() in DICOM_SUFFIXES:
+        what = "is empty" if not head else "is not DICOM, though its name says so"
+        return NoSlices(str(path), what, is_damaged=True)
+    what = "is a zip archive; unpack it to have it read" if head[:4] == _ZIP else "is not DICOM"
+    return NoSlices(str(path), what, is_damaged=False)
+
+
+def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
+    sop_class = text_of(data, "SOPClassUID")
+    meta_class = str(data.file_meta.get("MediaStorageSOPClassUID", ""))
+    if DICOMDIR_STORAGE in (sop_class, meta_class):
+        return NoSlices(str(path), "is a DICOMDIR", is_damaged=False)
+    series = text_of(data, "SeriesInstanceUID")
+    if not UID.fullmatch(series):
+        named = (
+            f"names its series '{series[:64]}', which is no UID" if series else "names no series"
+        )
+        return NoSlices(str(path), f"{named} (SeriesInstanceUID)", is_damaged=True)
+    pixels = _pixel_place(data, path, file)
+    common = _common(data, path, sop_class, pixels)
+    if "PerFrameFunctionalGroupsSequence" in data and pixels.frames > 1:
+        frames = list(data.PerFrameFunctionalGroupsSequence)
+        if len(frames) != pixels.frames:
+            what = f"describes {len(frames)} of its {pixels.frames} frames"
+            return NoSlices(str(path), what, is_damaged=True)
+        shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
+        return [
+            SliceHeader(**common, frame=number, **_frame(one, shared))
+            for number, one in enumerate(frames)
+        ]
+    return [SliceHeader(**common, frame=0, **_plane(data))]
+
+
+def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[str, Any]:
+    facts = {name: text_of(data, keyword) for name, keyword in FACTS.items()}
+    return {
+        "path": str(path),
+        "size_bytes": path.stat().st_size,
+        "series_uid": text_of(data, "SeriesInstanceUID"),
+        "sop_uid": text_of(data, "SOPInstanceUID"),
+        "sop_class": sop_class,
+        "modality": text_of(data, "Modality"),
+        "study_uid": text_of(data, "StudyInstanceUID"),
+        "patient_id": text_of(data, "PatientID"),
+        "image_type": tuple(str(one) for one in many_of(data, "ImageType")),
+        "pixels": pixels,
+        "instance_number": whole_of(data, "InstanceNumber"),
+        "field_of_view_mm": number_of(data, "ReconstructionDiameter"),
+        "has_conversion_type": "ConversionType" in data,
+        "facts": {name: told for name, told in facts.items() if told},
+    }
+
+
+def _plane(data: Any) -> dict[str, Any]:
+    """Geometry and rescaling of a file with one slice."""
+    return {
+        "position_mm": numbers_of(data, "ImagePositionPatient", 3),
+        "orientation": numbers_of(data, "ImageOrientationPatient", 6),
+        "pixel_spacing_mm": numbers_of(data, "PixelSpacing", 2),
+        "thickness_mm": number_of(data, "SliceThickness"),
+        "slice_spacing_mm": number_of(data, "SpacingBetweenSlices"),
+        "tilt_degrees": number_of(data, "GantryDetectorTilt"),
+        "slope": number_of(data, "RescaleSlope"),
+        "intercept": number_of(data, "RescaleIntercept"),
+    }
+
+
+def _frame(frame: Any, shared: Any) -> dict[str, Any]:
+    """Geometry and rescaling of one frame; what it does not say itself, all frames share."""
+
+    def group(keyword: str) -> Any:
+        for holder in (frame, shared):
+            items = holder.get(keyword) if holder is not None else None
+            if items:
+                return items[0]
+        return None
+
+    measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
+    return {
+        "position_mm": numbers_of(group("PlanePositionSequence"), "ImagePositionPatient", 3),
+        "orientation": numbers_of(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6),
+        "pixel_spacing_mm": numbers_of(measures, "PixelSpacing", 2),
+        "thickness_mm": number_of(measures, "SliceThickness"),
+        "slice_spacing_mm": number_of(measures, "SpacingBetweenSlices"),
+        "tilt_degrees": number_of(group("CTAcquisitionDetailsSequence"), "GantryDetectorTilt"),
+        "slope": number_of(values, "RescaleSlope"),
+        "intercept": number_of(values, "RescaleIntercept"),
+    }
+
+
+def _pixel_place(data: Any, path: Path, file: BinaryIO) -> PixelPlace:
+    syntax = str(data.file_meta.get("TransferSyntaxUID", "")) or _guessed_syntax(data)
+    offset, length = 0, 0
+    if syntax in (IMPLICIT_LITTLE, EXPLICIT_LITTLE):
+        offset, length = _pixel_element(file, is_explicit=syntax == EXPLICIT_LITTLE)
+    elif whole_of(data, "Rows"):
+        offset, length = 1, -1
+    size = path.stat().st_size
+    frames = whole_of(data, "NumberOfFrames")
+    if frames is not None and not 0 < frames <= MOST_FRAMES:
+        raise ValueError(f"{frames} frames")
+    bits = whole_of(data, "BitsAllocated") or 0
+    return PixelPlace(
+        transfer_syntax=syntax,
+        rows=whole_of(data, "Rows") or 0,
+        columns=whole_of(data, "Columns") or 0,
+        frames=frames or 1,
+        samples=whole_of(data, "SamplesPerPixel") or 1,
+        bits_allocated=bits,
+        bits_stored=whole_of(data, "BitsStored") or bits,
+        is_signed=whole_of(data, "PixelRepresentation") == 1,
+        photometric=text_of(data, "PhotometricInterpretation"),
+        offset=offset,
+        length=length,
+        available=max(0, size - offset) if offset else 0,
+    )
+
+
+def _pixel_element(file: BinaryIO, *, is_explicit: bool) -> tuple[int, int]:
+    """First byte and length of the pixels; the parser has stopped just before their element."""
+    place = file.tell()
+    head = file.read(12)
+    if head[:4] != _PIXEL_TAG:
+        return 0, 0
+    start, size = (12, head[8:12]) if is_explicit else (8, head[4:8])
+    length = int.from_bytes(size, "little")
+    return (place + start, -1 if length == 0xFFFFFFFF else length)
+
+
+def _guessed_syntax(data: Any) -> str:
+    return IMPLICIT_LITTLE if data.is_implicit_VR else EXPLICIT_LITTLE

@@ -1,0 +1,1 @@
+"""Image volumes in files, and the image that belongs to a case."""

@@ -1,0 +1,1 @@
+"""Files of marks and references, one format a file."""

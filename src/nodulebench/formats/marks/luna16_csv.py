@@ -1,0 +1,207 @@
+"""LUNA16 files: annotations.csv, annotations_excluded.csv, seriesuids.csv and a submission."""
+
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.case_names import algorithm_name
+from nodulebench.formats.format import Format
+from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
+from nodulebench.storage.csv_text import read_columns, read_head, refuse_flood, write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.staging import staged_folder
+
+_COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
+_PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}
+_MARKS = ("seriesuid", *_COORDINATES, "probability")
+_MANY_ROWS = 200_000
+_SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission: one row per mark, ``seriesuid,coordX,coordY,coordZ,probability``.
+
+    A column ``diameter_mm`` is read where there is one (the official program does not use it).
+    Rows of series that are not in ``cases`` may be anything, as for the official program. The id
+    of a mark is its line.
+    """
+    rows = read_columns(
+        path,
+        text=("seriesuid",),
+        numbers=(*_COORDINATES, "probability"),
+        optional_numbers=("diameter_mm",),
+        known_cases=None if cases is None else cases["case_id"],
+    )
+    diameter = pl.col("diameter_mm") if "diameter_mm" in rows.columns else pl.lit(None)
+    marks = rows.select(
+        case_id=_sparing(
+            rows["seriesuid"].fill_null(""), None if cases is None else cases["case_id"]
+        ),
+        mark_id=pl.col("line").cast(pl.String),
+        **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
+        score=pl.col("probability"),
+        diameter_mm=pl.when(diameter >= 0).then(diameter),
+    )
+    return Submission(
+        name=algorithm_name(path), marks=MARKS.arrange(marks), digest=file_digest(path)
+    )
+
+
+def read_series(path: Path) -> pl.Series:
+    """A list of series: no header, one series a line, first column."""
+    first = read_head(path).split(",")[0]
+    if first.strip('"') in ("seriesuid", "case_id"):
+        raise InputError(
+            Problem(
+                f"{path.name} line 1",
+                f"'{first}' is a header, but a series list has none.",
+                "Remove the line (the official program would count it as one more scan).",
+            )
+        )
+    refuse_flood(path)
+    try:
+        table = pl.read_csv(
+            path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(Problem(str(path), "is not a list of series, one a line.")) from error
+    listed = table.to_series(0).rename("case_id")
+    return listed.filter(listed.is_not_null())
+
+
+def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
+    """A LUNA16 folder: annotations, excluded findings and the list of series, each also .gz.
+
+    With ``cases``, what they say of a series (patient, geometry, strata) is taken over.
+    """
+    series_file = _needed(folder, _SERIES)
+    series = read_series(series_file)
+    included = _read_findings(_needed(folder, _INCLUDED), series, is_ignored=False)
+    excluded_file = _present(folder, _EXCLUDED)
+    notices: tuple[str, ...] = ()
+    parts = [included]
+    if excluded_file is None:
+        notices = (
+            f"{folder} has no annotations_excluded.csv: marks on excluded findings count as false "
+            "positives, so the result is not the official one.",
+        )
+    else:
+        parts.append(_read_findings(excluded_file, series, is_ignored=True))
+    findings = pl.concat(parts)
+    listed = series.unique(maintain_order=True).to_frame()
+    known = (
+        listed
+        if cases is None
+        else listed.join(cases, on="case_id", how="left", maintain_order="left")
+    )
+    reference = Reference(
+        name=folder.resolve().name,
+        cases=CASES.arrange(known),
+        nodules=NODULES.arrange(
+            findings.filter(findings["case_id"].is_in(series.implode()).fill_null(False))
+        ),
+        notices=notices,
+    )
+    # a series listed twice is refused there, in the same words as in a fold
+    return (
+        reference
+        if len(series) == listed.height
+        else reference.restricted(series, series_file.name)
+    )
+
+
+def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
+    """Write a submission as the official program reads it.
+
+    Raises:
+        InputError: if a mark has no score; the format has no marks without.
+    """
+    marks = submission.marks
+    if marks["score"].null_count():
+        raise InputError(
+            Problem(
+                f"submission '{submission.name}'",
+                f"has {marks['score'].null_count()} marks without a score.",
+                "LUNA16 files need a probability for every mark.",
+            )
+        )
+    table = marks.select(seriesuid="case_id", **_PLACE, probability="score")
+    if marks["diameter_mm"].null_count() < marks.height:
+        table = table.with_columns(marks["diameter_mm"])
+    write_csv(table, path)
+
+
+def write_reference(reference: Reference, folder: Path) -> None:
+    """Write a LUNA16 folder: annotations, excluded findings and the list of series."""
+    findings = reference.nodules.select(
+        "is_ignored", seriesuid="case_id", **_PLACE, diameter_mm="diameter_mm"
+    )
+    with staged_folder(folder) as stage:
+        for name, is_ignored in ((_INCLUDED, False), (_EXCLUDED, True)):
+            part = findings.filter(pl.col("is_ignored") == is_ignored).drop("is_ignored")
+            write_csv(part, stage / name)
+        write_csv(reference.cases.select("case_id"), stage / _SERIES, has_header=False)
+
+
+def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
+    """The same names; in a long table each known one is held once, not once per row."""
+    if known is None or len(names) < _MANY_ROWS:
+        return names
+    listed = known.unique(maintain_order=True).rename("name").to_frame().with_row_index("row")
+    row = names.rename("name").to_frame().join(listed, on="name", how="left", maintain_order="left")
+    if row["row"].null_count():
+        return names
+    return listed["name"].gather(row["row"])
+
+
+def _present(folder: Path, name: str) -> Path | None:
+    """A file of a folder, plain or gzipped, if it is there."""
+    candidates = (folder / name, folder / f"{name}.gz")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _needed(folder: Path, name: str) -> Path:
+    found = _present(folder, name)
+    if found is None:
+        raise InputError(
+            Problem(str(folder), f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?")
+        )
+    return found
+
+
+def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
+    rows = read_columns(
+        path,
+        text=("seriesuid",),
+        numbers=(*_COORDINATES, "diameter_mm"),
+        known_cases=series,
+    )
+    return rows.select(
+        case_id=_sparing(rows["seriesuid"], series),
+        nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
+        **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
+        diameter_mm=pl.col("diameter_mm"),
+        is_ignored=pl.lit(is_ignored),
+    )
+
+
+def _refuse_reference(glimpse: Glimpse) -> str:
+    if glimpse.kind != "folder":
+        return glimpse.is_not("folder")
+    needed = (_SERIES, _INCLUDED)
+    return glimpse.lacks(*(name for name in needed if f"{name}.gz" not in glimpse.names))
+
+
+FORMAT = Format(
+    name="luna16_csv",
+    meaning="LUNA16: a CSV file of marks, or a folder with annotations and the list of series",
+    suffixes=(".csv", ".csv.gz", "/"),
+    refuse_marks=lambda glimpse: glimpse.is_not("csv") or glimpse.lacks(*_MARKS),
+    refuse_reference=_refuse_reference,
+    read_marks=read_marks,
+    read_reference=read_reference,
+    write_marks=write_marks,
+    write_reference=write_reference,
+)

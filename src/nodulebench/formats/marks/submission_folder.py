@@ -1,0 +1,137 @@
+"""A submission as a folder: marks.*, mark_slices.*, runs.* and algorithm.toml <-> Submission."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.case_names import algorithm_name
+from nodulebench.formats.format import Format
+from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
+from nodulebench.storage.csv_text import read_header
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
+
+MANIFEST = "algorithm.toml"
+_MARK_FILES = tuple(f"marks{suffix}" for suffix in (*TABLE_SUFFIXES, ".json"))
+_MOST_NAMED = 5
+
+
+def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
+    """A submission folder; all but ``marks.*`` may be left out.
+
+    ``marks.*`` is our table MARKS as Parquet or CSV, or marks in any other format of one file.
+    ``algorithm.toml`` names the algorithm, else the folder does.
+    """
+    submission = _read_mark_file(_one(path, _MARK_FILES), cases)
+    slices_file = _one_of_table(path, "mark_slices")
+    if slices_file is not None:
+        slices = read_table(slices_file, MARK_SLICES)
+        _refuse_orphans(slices, submission.marks, slices_file.name)
+        submission = replace(submission, slices=slices)
+    runs_file = _one_of_table(path, "runs")
+    if runs_file is not None:
+        submission = replace(submission, runs=read_table(runs_file, RUNS))
+    submission = replace(submission, name=algorithm_name(path), digest=file_digest(path))
+    manifest = path / MANIFEST
+    return _declared(submission, manifest) if manifest.is_file() else submission
+
+
+def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None = None) -> None:  # noqa: ARG001
+    """Write a submission folder with Parquet tables; nothing is lost."""
+    from nodulebench.model.algorithm import AlgorithmManifest
+
+    fields = set(AlgorithmManifest.model_fields) & set(submission.facts)
+    manifest = AlgorithmManifest.model_validate(
+        {field: submission.facts[field] for field in fields}
+        | {"name": submission.name, "intended_types": submission.intended_types or ()}
+    )
+    tables = {"marks": submission.marks, "mark_slices": submission.slices, "runs": submission.runs}
+    with staged_folder(path) as stage:
+        for name, table in tables.items():
+            if table is not None:
+                table.write_parquet(stage / f"{name}.parquet")
+        (stage / MANIFEST).write_text(manifest.to_toml(), encoding="utf-8")
+        written = {file.name for file in stage.iterdir()}
+    for name in tables:  # those of an older submission in the same place
+        for suffix in (*TABLE_SUFFIXES, ".json"):
+            if f"{name}{suffix}" not in written:
+                (path / f"{name}{suffix}").unlink(missing_ok=True)
+
+
+def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:
+    is_own_table = file.suffix == ".parquet" or (
+        file.suffix != ".json" and {"mark_id", "x_mm"} <= set(read_header(file))
+    )
+    if is_own_table:
+        return Submission(name="", marks=read_table(file, MARKS))
+    from nodulebench.formats import read_submission
+
+    return read_submission(file, cases)
+
+
+def _declared(submission: Submission, manifest_file: Path) -> Submission:
+    from nodulebench.model.algorithm import parse_manifest
+
+    try:
+        text = manifest_file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            Problem(str(manifest_file), f"cannot be read as text: {error}.")
+        ) from error
+    manifest = parse_manifest(text, manifest_file.name)
+    return replace(
+        submission,
+        name=manifest.name,
+        intended_types=manifest.intended_types or None,
+        facts=manifest.facts,
+    )
+
+
+def _one_of_table(folder: Path, table: str) -> Path | None:
+    names = tuple(f"{table}{suffix}" for suffix in TABLE_SUFFIXES)
+    return _one(folder, names) if any((folder / name).is_file() for name in names) else None
+
+
+def _one(folder: Path, names: tuple[str, ...]) -> Path:
+    """The one file of these names that a folder has."""
+    found = [folder / name for name in names if (folder / name).is_file()]
+    if len(found) != 1:
+        held = " and ".join(file.name for file in found) or f"none of {', '.join(names)}"
+        raise InputError(Problem(str(folder), f"holds {held}.", "Leave exactly one of them."))
+    return found[0]
+
+
+def _refuse_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:
+    orphans = slices.join(marks, on=["case_id", "mark_id"], how="anti", maintain_order="left")
+    if orphans.height:
+        raise InputError(
+            Problem(
+                name,
+                f"has slices of mark '{mark_id}' in case '{case_id}', which has no such mark.",
+                "Give every slice the mark it belongs to.",
+            )
+            for case_id, mark_id in orphans.select("case_id", "mark_id")
+            .unique(maintain_order=True)
+            .head(_MOST_NAMED)
+            .iter_rows()
+        )
+
+
+def _refuse(glimpse: Glimpse) -> str:
+    if glimpse.kind != "folder":
+        return glimpse.is_not("folder")
+    return "" if glimpse.names & set(_MARK_FILES) else "no file marks.*"
+
+
+FORMAT = Format(
+    name="submission_folder",
+    meaning="a folder with marks.*, and where wanted mark_slices.*, runs.* and algorithm.toml",
+    suffixes=("/",),
+    refuse_marks=_refuse,
+    read_marks=read_marks,
+    write_marks=write_marks,
+)

@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom.header import SeriesHeader
+from nodulebench.formats.images import metaimage, nifti
+from nodulebench.formats.images.case_images import image_reader
+from nodulebench.imaging.volume import make_volume
+
+HEADER = SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient")
+VOLUME = make_volume(
+    np.arange(3 * 4 * 5, dtype=np.int16).reshape(3, 4, 5), spacing_mm=(1.0, 1.0, 2.0)
+)
+
+
+def test_images_are_read_by_the_name_of_their_case(tmp_path: Path) -> None:
+    metaimage.write_volume(VOLUME, tmp_path / "a.mhd")
+    nifti.write_volume(VOLUME, tmp_path / "b.nii.gz")
+    dicom_series.write_volume(VOLUME, tmp_path / "c", HEADER)
+    read = image_reader(tmp_path)
+    for case_id in ("a", "b", "c"):
+        assert np.array_equal(read(case_id).hu, VOLUME.hu)
+        np.testing.assert_allclose(read(case_id).geometry.spacing_mm, (1, 1, 2))
+
+
+def test_a_case_without_an_image_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as told:
+        image_reader(tmp_path)("b")
+    assert str(told.value) == (
+        f"{tmp_path}: has no image of case 'b'. "
+        "Put b.mhd, .mha, .nii or .nii.gz there, or a folder b of DICOM."
+    )

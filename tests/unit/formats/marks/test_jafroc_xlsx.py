@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+from openpyxl import load_workbook
+
+from builders import case, cohort, false_mark, ignored, mark, nodule
+from nodulebench.errors import InputError
+from nodulebench.formats.marks.jafroc_xlsx import write_cohorts
+
+FAR = (500.0, 0.0, 0.0)
+CASES = (
+    case("normal", false_mark(0.3)),
+    case("two", nodule(10), nodule(10, FAR), mark(0.9, FAR), false_mark(0.2), false_mark(0.1)),
+    case("one", nodule(10), ignored(10, FAR), mark(0.8), mark(0.7), mark(0.6, FAR)),
+)
+
+
+def sheets(path: Path) -> dict[str, list[tuple]]:
+    book = load_workbook(path)
+    return {sheet.title: list(sheet.iter_rows(values_only=True)) for sheet in book}
+
+
+def test_the_sheets_are_those_that_rjafroc_reads(tmp_path: Path) -> None:
+    """Layout: RJafroc's ReadJAFROCNewFormat and checkTruthTable (newExcelFileFormat = TRUE)."""
+    write_cohorts([cohort(*CASES)], tmp_path / "x.xlsx")
+    found = sheets(tmp_path / "x.xlsx")
+    assert sorted(name.upper() for name in found) == ["FP", "TP", "TRUTH"]
+    assert found["Truth"] == [
+        ("CaseID", "LesionID", "Weight", "ReaderID", "ModalityID", "Paradigm"),
+        (1, 0, 0, "1", "1", "FROC"),
+        (2, 1, 0, "1", "1", "FCTRL"),
+        (2, 2, 0, "1", "1", None),
+        (3, 1, 0, "1", "1", None),
+    ]
+    assert found["TP"] == [
+        ("ReaderID", "ModalityID", "CaseID", "LesionID", "TP_Rating"),
+        ("1", "1", 2, 2, 0.9),
+        ("1", "1", 3, 1, 0.8),
+    ]
+    assert found["FP"][0] == ("ReaderID", "ModalityID", "CaseID", "FP_Rating")
+    assert sorted(found["FP"][1:]) == [("1", "1", 1, 0.3), ("1", "1", 2, 0.1), ("1", "1", 2, 0.2)]
+
+
+def test_lesions_of_a_case_follow_one_another(tmp_path: Path) -> None:
+    """RJafroc refuses a Truth sheet whose lesion numbers jump."""
+    write_cohorts([cohort(*CASES)], tmp_path / "x.xlsx")
+    numbers = [row[1] for row in sheets(tmp_path / "x.xlsx")["Truth"][1:]]
+    for before, number in zip([None, *numbers], numbers, strict=False):
+        assert number in (0, 1) or number == before + 1
+
+
+def test_algorithms_are_modalities_of_one_reader(tmp_path: Path) -> None:
+    write_cohorts([cohort(*CASES), cohort(*CASES)], tmp_path / "x.xlsx")
+    found = sheets(tmp_path / "x.xlsx")
+    assert {row[4] for row in found["Truth"][1:]} == {"1,2"}
+    assert [row[1] for row in found["TP"][1:]] == ["1", "1", "2", "2"]
+
+
+def test_a_key_says_which_number_is_which(tmp_path: Path) -> None:
+    write_cohorts([cohort(*CASES)], tmp_path / "x.xlsx")
+    assert pl.read_csv(tmp_path / "x.key.csv").rows() == [
+        ("modality", 1, None, "algorithm"),
+        ("case", 1, None, "normal"),
+        ("case", 2, None, "two"),
+        ("case", 3, None, "one"),
+        ("lesion", 2, 1, "n0"),
+        ("lesion", 2, 2, "n1"),
+        ("lesion", 3, 1, "n0"),
+    ]
+
+
+def test_unfit_cohorts_are_told(tmp_path: Path) -> None:
+    unscored = cohort(case("a", nodule(5), mark(None)), case("b"))
+    with pytest.raises(InputError) as caught:
+        write_cohorts([cohort(*CASES), unscored], tmp_path / "x.xlsx")
+    assert [str(problem) for problem in caught.value.problems] == [
+        "submission 'algorithm': has marks without a score. JAFROC analyses ratings; give every "
+        "mark a score.",
+        "submission 'algorithm': was not tested on the same cases and nodules as the first. Write "
+        "a workbook of its own for it.",
+    ]
+    with pytest.raises(InputError, match="jafroc_xlsx: was given no algorithm"):
+        write_cohorts([], tmp_path / "x.xlsx")
+    with pytest.raises(InputError, match="needs at least two cases or nodules"):
+        write_cohorts([cohort(case("a"))], tmp_path / "x.xlsx")
+    assert list(tmp_path.iterdir()) == []

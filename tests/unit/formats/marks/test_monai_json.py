@@ -1,0 +1,182 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders import case, ignored, mark, nodule, reference, submission
+from nodulebench.errors import InputError
+from nodulebench.formats.marks.monai_json import (
+    read_marks,
+    read_reference,
+    write_marks,
+    write_reference,
+)
+
+ONE = {"image": "data/a.nii.gz", "box": [[10, -20, -80, 4, 6, 8]], "label": [0], "score": [0.5]}
+
+
+def written(path: Path, document: object) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_result_list_of_the_tutorial_is_read(tmp_path: Path) -> None:
+    found = read_marks(written(tmp_path / "result.json", {"validation": [ONE]}))
+    columns = ("case_id", "mark_id", "x_mm", "y_mm", "z_mm", "score", "diameter_mm")
+    assert found.marks.select(columns).rows() == [("a", "1", 10.0, -20.0, -80.0, 0.5, 5.0)]
+
+
+def test_a_result_list_of_the_bundle_is_read(tmp_path: Path) -> None:
+    item = {key: value for key, value in ONE.items() if key != "score"} | {"label_scores": [0.7]}
+    found = read_marks(written(tmp_path / "result.json", [item]))
+    assert found.marks["score"].to_list() == [0.7]
+
+
+def test_the_conventions_are_said_when_the_file_does_not(tmp_path: Path) -> None:
+    assert read_marks(written(tmp_path / "r.json", [ONE])).notices[:2] == (
+        "r.json does not say its coordinates; taken as LPS, as in MONAI's LUNA16 examples. State "
+        '"coordinates" at the top of the file if that is wrong.',
+        "r.json does not say its box_mode; taken as cccwhd, as in MONAI's LUNA16 examples. State "
+        '"box_mode" at the top of the file if that is wrong.',
+    )
+    stated = {"coordinates": "LPS", "box_mode": "cccwhd", "validation": []}
+    assert read_marks(written(tmp_path / "r.json", stated)).notices == ()
+
+
+def test_luna16s_own_datalist_is_in_lps(luna16_data: Path) -> None:
+    """Origin: MONAI model zoo, lung_nodule_ct_detection, dataset_fold0_debug.json, validation[0].
+
+    The box that MONAI lists for this series is the official annotation as it stands, so its
+    LUNA16 boxes are LPS, not MONAI's RAS.
+    """
+    series = "1.3.6.1.4.1.14519.5.2.1.6279.6001.281489753704424911132261151767"
+    official = pl.read_csv(luna16_data / "annotations.csv").filter(pl.col("seriesuid") == series)
+    assert official.rows() == [(series, 110.1355596, -32.0169515, -241.1046505, 6.005399015)]
+
+
+def test_ras_is_mirrored(tmp_path: Path) -> None:
+    stated = {"coordinates": "RAS", "box_mode": "cccwhd", "validation": [ONE]}
+    found = read_marks(written(tmp_path / "r.json", stated))
+    assert found.marks.select("x_mm", "y_mm", "z_mm").row(0) == (-10.0, 20.0, -80.0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "box"),
+    [
+        ("cccwhd", [10, -20, -80, 4, 6, 8]),
+        ("xyzxyz", [8, -23, -84, 12, -17, -76]),
+        ("xxyyzz", [8, 12, -23, -17, -84, -76]),
+        ("xyzwhd", [8, -23, -84, 4, 6, 8]),
+    ],
+)
+def test_every_box_mode_gives_the_same_box(
+    tmp_path: Path, cases: pl.DataFrame, mode: str, box: list[float]
+) -> None:
+    document = {"coordinates": "LPS", "box_mode": mode, "test": [ONE | {"box": [box]}]}
+    found = read_marks(written(tmp_path / "r.json", document), cases)
+    assert found.marks.select("x_mm", "y_mm", "z_mm", "diameter_mm").row(0) == (
+        10.0,
+        -20.0,
+        -80.0,
+        5.0,
+    )
+    assert found.slices is not None
+    # from -84 to -76 the planes at -84, -82, -80, -78, -76
+    assert found.slices["slice_index"].to_list() == [8, 9, 10, 11, 12]
+    assert found.slices.select("length_mm", "width_mm").unique().rows() == [(4.0, 6.0)]
+
+
+def test_ras_boxes_by_corners_are_mirrored_too(tmp_path: Path) -> None:
+    item = ONE | {"box": [[-12, 17, -84, -8, 23, -76]]}
+    document = {"coordinates": "RAS", "box_mode": "xyzxyz", "test": [item]}
+    found = read_marks(written(tmp_path / "r.json", document))
+    assert found.marks.select("x_mm", "y_mm", "z_mm", "diameter_mm").row(0) == (
+        10.0,
+        -20.0,
+        -80.0,
+        5.0,
+    )
+
+
+def test_a_box_without_size_has_no_diameter(tmp_path: Path) -> None:
+    found = read_marks(written(tmp_path / "r.json", [ONE | {"box": [[1, 2, 3, 0, 0, 0]]}]))
+    assert found.marks["diameter_mm"].to_list() == [None]
+
+
+def test_a_datalist_is_a_reference_with_its_empty_cases(tmp_path: Path) -> None:
+    items = [ONE, {"image": "b.mhd", "box": [], "label": []}]
+    found = read_reference(written(tmp_path / "list.json", {"training": items}))
+    assert found.cases["case_id"].to_list() == ["a", "b"]
+    assert found.nodules.select("case_id", "nodule_id", "diameter_mm", "is_ignored").rows() == [
+        ("a", "1", 5.0, False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "messages"),
+    [
+        (
+            {"other": 1},
+            [
+                "x.json: has no list of cases. Put the cases in a list, or in one under "
+                "validation, testing, test, training, results."
+            ],
+        ),
+        ([{"box": []}], ["x.json[0]: has no image. Name the image file of the case."]),
+        ([{"image": "a.nii"}], ["x.json[0].box: is not a list of boxes."]),
+        ([ONE | {"score": [0.5, 0.6]}], ["x.json[0]: has 1 boxes and 2 scores."]),
+        ([ONE | {"score": 0.5}], ["x.json[0].score: is a number; expected a list of 1 numbers."]),
+        (
+            [ONE | {"box": [[1, 2, 3]]}],
+            [
+                "x.json[0].box[0]: has 3 values; expected a list of 6 numbers.",
+                "x.json[0]: has 0 boxes and 1 scores.",
+            ],
+        ),
+        ([ONE, ONE], ["x.json: case 'a' stands 2 times. Give every case once."]),
+        ({"coordinates": "RAI", "test": []}, ["x.json coordinates: is not one of: LPS, RAS."]),
+        (
+            {"box_mode": ["a"], "test": []},
+            ["x.json box_mode: is not one of: cccwhd, xyzxyz, xxyyzz, xyzwhd."],
+        ),
+        ([ONE | {"box": [[1, 2, 3, -1, 2, 2]]}], ["x.json row 1: extent_x_mm '-1.0' is below 0."]),
+    ],
+)
+def test_wrong_documents_are_told(
+    tmp_path: Path, told, document: object, messages: list[str]
+) -> None:
+    assert told(read_marks, written(tmp_path / "x.json", document)) == messages
+
+
+def test_marks_are_written_with_their_conventions(tmp_path: Path) -> None:
+    said = submission(case("a", mark(0.5, (1, 2, 3), diameter_mm=4.0)), case("b", mark(0.25)))
+    write_marks(said, tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text()) == {
+        "coordinates": "LPS",
+        "box_mode": "cccwhd",
+        "validation": [
+            {
+                "image": "a.nii.gz",
+                "box": [[1.0, 2.0, 3.0, 4.0, 4.0, 4.0]],
+                "label": [0],
+                "score": [0.5],
+            },
+            {
+                "image": "b.nii.gz",
+                "box": [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]],
+                "label": [0],
+                "score": [0.25],
+            },
+        ],
+    }
+
+
+def test_ignored_findings_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has 1 ignored findings\. A MONAI datalist cannot hold"):
+        write_reference(reference(case("a", nodule(5), ignored(5))), tmp_path / "x.json")
+
+
+def test_one_case_may_stand_alone(tmp_path: Path) -> None:
+    found = read_marks(written(tmp_path / "x.json", ONE | {"image": "C:\\scans\\b"}))
+    assert found.marks["case_id"].to_list() == ["b"]
