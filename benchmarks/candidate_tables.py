@@ -14,7 +14,7 @@ from nodulebench.model.labels import DUPLICATE, HIT
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.statistics.intervals import wilson_interval
-from nodulebench.workflows.combination_tables import Members, all_members, candidate_table
+from nodulebench.workflows.compare.combination_tables import Members, all_members, candidate_table
 
 LEVEL = 0.95
 LINKAGES: tuple[Linkage, ...] = ("single", "greedy", "nearest")

@@ -16,7 +16,7 @@ from nodulebench.algorithms.classify.training import roc_area
 from nodulebench.algorithms.classify.weight_files import Classifier, read_weights, write_weights
 from nodulebench.formats.lidc.nodule_blocks import FOLDS
 from nodulebench.formats.marks.luna16_csv import read_reference
-from nodulebench.workflows.train_classifier import Examples, collect_examples, train_on
+from nodulebench.workflows.detect.train import Examples, collect_examples, train_on
 
 
 def kept_examples(name: str, folder: Path) -> Examples:

@@ -9,7 +9,7 @@ from nodulebench.formats.marks.luna16_csv import read_marks, read_reference
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
 from nodulebench.protocols import load_protocol
-from nodulebench.workflows.read_froc import read_froc
+from nodulebench.workflows.evaluate.read_froc import read_froc
 
 
 def main() -> None:

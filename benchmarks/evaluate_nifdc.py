@@ -3,8 +3,8 @@
 import time
 
 from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate import evaluate
-from nodulebench.workflows.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.workflows.evaluate.evaluate import evaluate
 
 
 def main() -> None:

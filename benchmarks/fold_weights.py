@@ -15,7 +15,7 @@ from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import Classifier
 from nodulebench.formats.lidc.nodule_blocks import FOLDS
 from nodulebench.model.arrays import BoolArray
-from nodulebench.workflows.train_classifier import SEED, hits
+from nodulebench.workflows.detect.train import SEED, hits
 
 MakeCases = Callable[[int], Iterable[Case]]
 """The cases of a fold."""

@@ -8,8 +8,8 @@ from nodulebench.formats.readings import read_readings
 from nodulebench.protocols import load_protocol
 from nodulebench.reference.agreement import readers_against_others, silent_readers
 from nodulebench.reference.panel import Panel, measure_findings
-from nodulebench.workflows.evaluate_files import with_options
-from nodulebench.workflows.reference_spread import reference_variants, score_under
+from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.reference.spread import reference_variants, score_under
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from benchmarks.measure import DATA
 
 from nodulebench.formats.lidc.nodule_blocks import read_blocks
 from nodulebench.imaging.volume import Volume
-from nodulebench.workflows.cut_patches import png
+from nodulebench.workflows.evaluate.cut_patches import png
 
 PICTURE = Path(__file__).parent / "pictures" / "candidates-missed.svg"
 FOLDS = tuple(range(2, 10))

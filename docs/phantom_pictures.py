@@ -17,7 +17,7 @@ from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import PhantomScan, scan_patient
 from nodulebench.phantom.scanner import Scanner
-from nodulebench.workflows.any_algorithm import read_case
+from nodulebench.workflows.detect.any_algorithm import read_case
 
 PICTURES = Path(__file__).parent / "pictures"
 Picture = npt.NDArray[np.uint8]

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
-from nodulebench.workflows.compare import ComparisonChoice
-from nodulebench.workflows.compare_files import compare_folder
-from nodulebench.workflows.evaluate import evaluate
-from nodulebench.workflows.evaluate_files import write_evaluation
-from nodulebench.workflows.freeze_plan import freeze_plan
-from nodulebench.workflows.judge_plan import evaluated_under
-from nodulebench.workflows.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import write_evaluation
+from nodulebench.workflows.plan.freeze import freeze_plan
+from nodulebench.workflows.plan.judge import evaluated_under
 
 PROTOCOL = TestProtocol(
     name="small",

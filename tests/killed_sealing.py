@@ -23,8 +23,8 @@ import cryptography.hazmat.primitives.asymmetric.ed25519
 import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
-from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.verify_sealed import verify_sealed
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from sealed_builder import SECRET, Desk
 
 WATCHED = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}

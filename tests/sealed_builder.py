@@ -9,7 +9,7 @@ from nodulebench.formats.bundle import write_reference
 from nodulebench.model.tables import CASES, NODULES, Reference
 from nodulebench.storage.signature import new_key
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.seal import SealOrder, SealReport, seal_bundle
+from nodulebench.workflows.custody.seal import SealOrder, SealReport, seal_bundle
 
 POLICY = """
 keeper = "Test laboratory"

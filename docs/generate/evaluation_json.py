@@ -9,11 +9,11 @@ from nodulebench import Estimate, Evaluation, evaluate, load_protocol
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.protocols import NAMES
 from nodulebench.report.document import evaluation_document
-from nodulebench.workflows.demo import SKILLS, demo_protocol
-from nodulebench.workflows.evaluate_files import with_options
-from nodulebench.workflows.freeze_plan import freeze_plan
-from nodulebench.workflows.judge_plan import evaluated_under
-from nodulebench.workflows.made_up import made_up_reference, made_up_submission
+from nodulebench.workflows.demo.made_up import made_up_reference, made_up_submission
+from nodulebench.workflows.demo.made_up_demo import SKILLS, demo_protocol
+from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.plan.freeze import freeze_plan
+from nodulebench.workflows.plan.judge import evaluated_under
 
 MEANINGS = {
     "schema": "name and version of this layout",

@@ -6,7 +6,7 @@ from generate.markdown import code, docstring_body, table
 from nodulebench import FIGURES, TestProtocol
 from nodulebench.metrics import CURVES, FACTS, Figure, meaning_of
 from nodulebench.metrics.figure import Ratio
-from nodulebench.workflows.extras import TABLE_NAMES
+from nodulebench.workflows.evaluate.extras import TABLE_NAMES
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from nodulebench.model.results import Curve, Estimate, Evaluation
     from nodulebench.model.tables import Reference, Submission
     from nodulebench.protocols import load_protocol
-    from nodulebench.workflows.conformance import run_conformance
-    from nodulebench.workflows.evaluate import evaluate
-    from nodulebench.workflows.evaluate_files import evaluate_files, write_evaluation
+    from nodulebench.workflows.evaluate.evaluate import evaluate
+    from nodulebench.workflows.evaluate.files import evaluate_files, write_evaluation
+    from nodulebench.workflows.verify.conformance import run_conformance
 
 __version__ = "0.1.0"
 
@@ -67,15 +67,15 @@ _HOME = {
     "Submission": "model.tables",
     "TestProtocol": "model.protocol",
     "UndefinedError": "errors",
-    "evaluate": "workflows.evaluate",
-    "evaluate_files": "workflows.evaluate_files",
+    "evaluate": "workflows.evaluate.evaluate",
+    "evaluate_files": "workflows.evaluate.files",
     "label_marks": "match",
     "load_protocol": "protocols",
     "read_cases": "formats",
     "read_reference": "formats",
     "read_submission": "formats",
-    "run_conformance": "workflows.conformance",
-    "write_evaluation": "workflows.evaluate_files",
+    "run_conformance": "workflows.verify.conformance",
+    "write_evaluation": "workflows.evaluate.files",
 }
 """Public name -> the module it is loaded from."""
 

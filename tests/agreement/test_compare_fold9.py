@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import plain_luna16
-from nodulebench.workflows.compare import AlgorithmComparison, ComparisonChoice
-from nodulebench.workflows.compare_files import compare_folder
-from nodulebench.workflows.evaluate_files import evaluate_files
+from nodulebench.workflows.compare.compare import AlgorithmComparison, ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.evaluate.files import evaluate_files
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 BOOTSTRAPS = 200

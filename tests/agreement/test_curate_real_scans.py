@@ -19,7 +19,7 @@ from nodulebench.curate.admission import Examined, examine
 from nodulebench.curate.limits import Limits
 from nodulebench.curate.series import group_series
 from nodulebench.formats.dicom.slices import NoSlices, read_slices
-from nodulebench.workflows.curate import curate
+from nodulebench.workflows.curate.curate import curate
 
 DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[3] / "shared")) / "ct"
 SCANS = ("LIDC-IDRI-0001", "LIDC-IDRI-0003", "LIDC-IDRI-0401", "LIDC-IDRI-0407", "NLST-101287")

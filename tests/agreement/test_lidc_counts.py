@@ -30,9 +30,9 @@ from nodulebench.reference.agreement import agreement_levels, readers_against_ot
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.compare import compare_references
 from nodulebench.reference.panel import Panel, measure_findings, measured_as
-from nodulebench.workflows.evaluate import evaluate
-from nodulebench.workflows.evaluate_files import with_options
-from nodulebench.workflows.reference_flips import flipped_marks
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.reference.flips import flipped_marks
 
 ROOT = Path(__file__).parents[2]
 TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))

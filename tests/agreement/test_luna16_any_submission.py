@@ -9,7 +9,7 @@ from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate import evaluate
+from nodulebench.workflows.evaluate.evaluate import evaluate
 
 REPLICATES = 40
 Rows = list[plain_luna16.Row]

@@ -18,8 +18,8 @@ from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate, RuleResult
 from nodulebench.model.tables import Reference
 from nodulebench.protocols import load_protocol
-from nodulebench.workflows.evaluate import evaluate
-from nodulebench.workflows.evaluate_files import with_options
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import with_options
 
 RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 SUBMISSIONS = {

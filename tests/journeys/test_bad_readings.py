@@ -9,7 +9,7 @@ from annotation import small_cases, two_teams
 from nodulebench.annotate.batch import NIFDC
 from nodulebench.cli import main
 from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotation_desk import Project
+from nodulebench.workflows.annotate.desk import Project
 
 HEADER = "case_id,nodule_id,slice_index,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
 GOOD = "a,f1,3,50,50,8,8,\na,f1,4,50,50,8,8,\n"

@@ -9,9 +9,9 @@ import pytest
 
 from nodulebench.cli import main
 from nodulebench.storage.manifest import manifest_problems
-from nodulebench.workflows.compare_files import recompute_comparisons
-from nodulebench.workflows.demo import run_demo
-from nodulebench.workflows.recompute import load_evaluated
+from nodulebench.workflows.compare.files import recompute_comparisons
+from nodulebench.workflows.demo.made_up_demo import run_demo
+from nodulebench.workflows.evaluate.result_folder import load_evaluated
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 

@@ -9,7 +9,7 @@ import pytest
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
 from nodulebench.storage.manifest import manifest_problems
-from nodulebench.workflows.phantom_demo import (
+from nodulebench.workflows.demo.phantom_demo import (
     COMBINATION,
     DETECTORS,
     RESULT,

@@ -176,7 +176,7 @@ def test_an_unknown_or_repeated_detector_is_told(tmp_path, capsys, scan):
 
 
 def test_a_zip_that_would_fill_the_disk_is_not_unpacked(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("nodulebench.workflows.detect.LARGEST_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("nodulebench.workflows.detect.detect.LARGEST_UNPACKED_BYTES", 1000)
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("0001.dcm", bytes(1001))
     assert run("detect", "largecad", tmp_path / "bomb.zip", "--out", tmp_path / "out") == 1

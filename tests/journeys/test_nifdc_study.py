@@ -10,12 +10,12 @@ import pytest
 
 from nodulebench.protocols import load_protocol
 from nodulebench.report.language import language
-from nodulebench.workflows.compare import ComparisonChoice
-from nodulebench.workflows.compare_files import compare_folder
-from nodulebench.workflows.evaluate import evaluate
-from nodulebench.workflows.evaluate_files import with_options, write_evaluation
-from nodulebench.workflows.made_up import Skill, made_up_reference, made_up_submission
-from nodulebench.workflows.write_report import ReportChoice, write_report
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import with_options, write_evaluation
+from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
 BOX_SCALES = (1.0, 1.1, 1.35, 0.95, 0.62, 0.9, 1.0, 0.85, 0.8, 0.9)
 SKILLS = tuple(

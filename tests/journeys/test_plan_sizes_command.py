@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from nodulebench.cli import main
-from nodulebench.workflows.demo import run_demo
+from nodulebench.workflows.demo.made_up_demo import run_demo
 
 
 def run(*arguments: object) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.workflows.demo import run_demo
+from nodulebench.workflows.demo.made_up_demo import run_demo
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from made_up_chest import {name}
-from nodulebench.workflows.any_algorithm import read_case
+from nodulebench.workflows.detect.any_algorithm import read_case
 marks = {name}(read_case(Path(sys.argv[1])))
 rows = [f"a,{{x}},{{y}},{{z}},{{s}}" for (x, y, z), s in zip(marks.center_mm, marks.score)]
 head = "seriesuid,coordX,coordY,coordZ,probability"

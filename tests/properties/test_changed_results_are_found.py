@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evaluated_folder import write_small_evaluation
 from nodulebench.storage.manifest import write_manifest
-from nodulebench.workflows.verify import verify_folder
+from nodulebench.workflows.verify.verify import verify_folder
 
 Place = tuple[str | int, ...]
 SETTINGS = [("margin",), ("bootstraps",), ("permutations",)]

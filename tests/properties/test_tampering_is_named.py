@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.workflows.audit_log import write_anchor
-from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.verify_sealed import verify_sealed
+from nodulebench.workflows.custody.audit_log import write_anchor
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from sealed_builder import SECRET, Desk, make_desk
 
 pytest.importorskip("cryptography")
@@ -115,7 +115,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     from nodulebench.storage.digest import file_digest
     from nodulebench.storage.json_text import read_json
     from nodulebench.storage.vault import open_vault
-    from nodulebench.workflows.sealed_set import stored_events, write_head
+    from nodulebench.workflows.custody.sealed_set import stored_events, write_head
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
     kept, _ = read_events(stored_events(folder), file_digest(folder / "manifest.json"))
@@ -132,7 +132,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
     from nodulebench.custody.audit import head_of, next_event, read_events
     from nodulebench.storage.digest import file_digest
-    from nodulebench.workflows.sealed_set import stored_events
+    from nodulebench.workflows.custody.sealed_set import stored_events
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)

@@ -55,7 +55,7 @@ def exam(
     out: Path | None,
 ) -> None:
     """Compare candidates' marks with the experts' KEY: who has passed, and what was missed."""
-    from nodulebench.workflows.exam import JUDGED, ExamRules, exam_files
+    from nodulebench.workflows.annotate.exam import JUDGED, ExamRules, exam_files
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
     sheets = exam_files(key, answers, cases=cases, rules=rules, out=out)
@@ -105,7 +105,7 @@ def consistency(
 ) -> None:
     """Compare the marks of several readers, one file each, slice by slice."""
     from nodulebench.annotate.consistency import ConsistencyRule
-    from nodulebench.workflows.compare_readings import compare_readings
+    from nodulebench.workflows.annotate.compare_readings import compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     found = compare_readings(

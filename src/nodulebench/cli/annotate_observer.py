@@ -40,7 +40,7 @@ def select(
     out: Path,
 ) -> None:
     """Choose the false positives of MARKS that readers shall judge."""
-    from nodulebench.workflows.observer_files import select_files
+    from nodulebench.workflows.annotate.observer_files import select_files
 
     found = select_files(
         marks,
@@ -83,7 +83,7 @@ def conclude(
     out: Path,
 ) -> None:
     """Count the readers' CALLS by agreement, and add what enough of them call a nodule."""
-    from nodulebench.workflows.observer_files import conclude_files
+    from nodulebench.workflows.annotate.observer_files import conclude_files
 
     found, scored = conclude_files(
         study,

@@ -38,7 +38,7 @@ def start(
     exam: Path | None,
 ) -> None:
     """Make the FOLDER of an annotation project."""
-    from nodulebench.workflows.annotation_desk import start_project
+    from nodulebench.workflows.annotate.desk import start_project
 
     desk = start_project(
         folder, roster, cases, workflow=workflow, seed=seed, repeat_share=repeat_share, exam=exam
@@ -59,7 +59,7 @@ def open_cases(
     folder: Path, batch: str, cases: tuple[str, ...], team: str, reviewer: str | None, actor: str
 ) -> None:
     """Give CASEs to a team."""
-    from nodulebench.workflows.annotation_desk import open_batch, open_project
+    from nodulebench.workflows.annotate.desk import open_batch, open_project
 
     desk = open_project(folder)
     open_batch(desk, actor, batch, team, cases, reviewer_id=reviewer)
@@ -73,7 +73,7 @@ def open_cases(
 @BY
 def read(folder: Path, batch: str, reading: Path, actor: str) -> None:
     """Hand in a reader's file for all cases of a BATCH; the last one starts the check."""
-    from nodulebench.workflows.annotation_desk import hand_in, open_project
+    from nodulebench.workflows.annotate.desk import hand_in, open_project
 
     desk = open_project(folder)
     hand_in(desk, batch, actor, reading)
@@ -137,7 +137,7 @@ def add(folder: Path, batch: str, nodules: Path, comment: str, actor: str) -> No
 
     FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
     """
-    from nodulebench.workflows.annotation_desk import add_nodules, open_project
+    from nodulebench.workflows.annotate.desk import add_nodules, open_project
 
     desk = open_project(folder)
     add_nodules(desk, batch, actor, nodules, comment=comment)
@@ -151,7 +151,7 @@ def add(folder: Path, batch: str, nodules: Path, comment: str, actor: str) -> No
 @BY
 def finish(folder: Path, batch: str, cases: tuple[str, ...], actor: str) -> None:
     """Finish the review of CASEs: all candidates are judged, and nothing is missing."""
-    from nodulebench.workflows.annotation_desk import finish_cases, open_project
+    from nodulebench.workflows.annotate.desk import finish_cases, open_project
 
     desk = open_project(folder)
     finish_cases(desk, batch, actor, cases)
@@ -211,8 +211,8 @@ def release(folder: Path, batch: str, actor: str) -> None:
 )
 def warnings(folder: Path, batch: str, images: Path | None) -> None:
     """Tell the reviewer what is unusual about the readings of a BATCH; types are those given."""
-    from nodulebench.workflows.annotation_desk import open_project
-    from nodulebench.workflows.reading_warnings import warn_of_batch
+    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.workflows.annotate.reading_warnings import warn_of_batch
 
     found = warn_of_batch(open_project(folder), batch, images)
     for told in found:
@@ -229,8 +229,8 @@ def warnings(folder: Path, batch: str, images: Path | None) -> None:
 )
 def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path | None) -> None:
     """Write the nodules of released batches as a reference bundle, with its provenance."""
-    from nodulebench.workflows.annotation_desk import open_project
-    from nodulebench.workflows.released_batches import export_released
+    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.workflows.annotate.released_batches import export_released
 
     reference = export_released(open_project(folder), target, batches, findings=findings)
     click.echo(
@@ -244,7 +244,7 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path 
 @click.argument("folder", type=FOLDER)
 def status(folder: Path) -> None:
     """Say how far each batch has come, and what is still open."""
-    from nodulebench.workflows.annotation_desk import open_project
+    from nodulebench.workflows.annotate.desk import open_project
 
     desk = open_project(folder)
     for batch in desk.batches():
@@ -263,8 +263,8 @@ def status(folder: Path) -> None:
 @click.option("--out", type=FOLDER, help="JSON file for all numbers.")
 def quality(folder: Path, periods: int, out: Path | None) -> None:
     """Say how readers agree with each other, with themselves and over time."""
-    from nodulebench.workflows.annotation_desk import open_project
-    from nodulebench.workflows.reader_quality import reader_quality, write_quality
+    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.workflows.annotate.reader_quality import reader_quality, write_quality
 
     found = reader_quality(open_project(folder), periods=periods)
     for one in found["pairs"]:
@@ -290,7 +290,7 @@ def _shown(value: float | None) -> str:
 @click.argument("folder", type=FOLDER)
 def log(folder: Path) -> None:
     """Show every step: who, when, what changed."""
-    from nodulebench.workflows.annotation_desk import open_project
+    from nodulebench.workflows.annotate.desk import open_project
 
     for event in open_project(folder).store.read():
         case = f" {event.case_id}" if event.case_id else ""
@@ -302,7 +302,7 @@ def log(folder: Path) -> None:
 
 
 def _step(folder: Path, actor: str, **fields: Any) -> None:
-    from nodulebench.workflows.annotation_desk import open_project, step_of
+    from nodulebench.workflows.annotate.desk import open_project, step_of
 
     desk = open_project(folder)
     desk.does(actor, step_of(fields))

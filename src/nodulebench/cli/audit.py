@@ -35,7 +35,7 @@ def command(
     nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key auditor.pem
     """
     from nodulebench.storage.file_names import in_a_line
-    from nodulebench.workflows.audit_log import read_audit, write_anchor
+    from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
 
     found = read_audit(sealed, secret_from(vault_key, passphrase_file))
     # who submits names files and developers: no name may pass for an event

@@ -28,7 +28,7 @@ def command(
     nodulebench bundle luna16/ --images scans/ --datasheet datasheet.toml --out lung-2026a
     nodulebench verify lung-2026a
     """
-    from nodulebench.workflows.bundle_files import write_bundle
+    from nodulebench.workflows.custody.bundle import write_bundle
 
     made = write_bundle(
         reference,

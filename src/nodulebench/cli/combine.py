@@ -68,7 +68,7 @@ def command(
     nodulebench combine a.csv b.csv c.csv --reference luna16/ --out candidates.csv
     nodulebench combine a.csv b.csv --by scores --reference luna16/ --out mean.csv
     """
-    from nodulebench.workflows.combine import CombinationChoice, combine_files, write_rows
+    from nodulebench.workflows.compare.combine import CombinationChoice, combine_files, write_rows
 
     choice = CombinationChoice(distance, linkage, lung_masks, slack)
     combination = combine_files(

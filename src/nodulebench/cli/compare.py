@@ -43,8 +43,8 @@ def command(
     nodulebench evaluate new.csv old.csv --reference luna16/ --out result/
     nodulebench compare result/ --baseline old --margin 0.05
     """
-    from nodulebench.workflows.compare import ComparisonChoice
-    from nodulebench.workflows.compare_files import compare_folder, is_signed
+    from nodulebench.workflows.compare.compare import ComparisonChoice
+    from nodulebench.workflows.compare.files import compare_folder, is_signed
 
     was_signed = is_signed(folder)
     choice = ComparisonChoice(baseline, figures, margin, bootstraps, permutations)

@@ -13,7 +13,7 @@ import click
 @click.option("--verbose", "-v", is_flag=True, help="Say what each case teaches.")
 def command(scorer: str | None, verbose: bool) -> int:
     """Run the golden edge cases and print which ones the scorer passes."""
-    from nodulebench.workflows.conformance import run_conformance
+    from nodulebench.workflows.verify.conformance import run_conformance
 
     passed = total = 0
     for outcome in run_conformance(scorer):

@@ -23,7 +23,7 @@ def command(test_set: Path, design: str | None, cases: Path | None, out: Path | 
     """
     from nodulebench.curate.design import load_design
     from nodulebench.formats import read_reference
-    from nodulebench.workflows.coverage import cover, write_coverage
+    from nodulebench.workflows.curate.coverage import cover, write_coverage
 
     chosen = None if design is None else load_design(design)
     document = cover(read_reference(test_set, cases), chosen)

@@ -33,8 +33,8 @@ def command(
     from nodulebench.curate.design import load_design
     from nodulebench.curate.known_sets import read_known_set
     from nodulebench.curate.limits import Limits
-    from nodulebench.workflows.curate import curate
-    from nodulebench.workflows.curate_files import summary, write_curation
+    from nodulebench.workflows.curate.curate import curate
+    from nodulebench.workflows.curate.files import summary, write_curation
 
     limits = Limits() if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]

@@ -41,7 +41,7 @@ def command(
     nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
     nodulebench deidentify clean/ --check
     """
-    from nodulebench.workflows.deidentify_files import check_folder, deidentify_folder
+    from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
 
     if check:
         problems = check_folder(folder, jobs=jobs)

@@ -34,11 +34,11 @@ def command(out: Path, phantoms: int, made_up: bool) -> None:
     network, no extras.
     """
     if made_up:
-        from nodulebench.workflows.demo import run_demo
+        from nodulebench.workflows.demo.made_up_demo import run_demo
 
         evaluation, result = run_demo(out), out
     else:
-        from nodulebench.workflows.phantom_demo import RESULT, DemoChoice, run_phantom_demo
+        from nodulebench.workflows.demo.phantom_demo import RESULT, DemoChoice, run_phantom_demo
 
         evaluation = run_phantom_demo(out, DemoChoice(phantoms=phantoms), click.echo)
         result = out / RESULT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.detect import Detection
+    from nodulebench.workflows.detect.detect import Detection
 
 
 @click.command("detect")
@@ -37,7 +37,7 @@ def command(
     nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.workflows import detect
+    from nodulebench.workflows.detect.detect import detect
 
     names = detect.detector_names(name)
     if not detect.is_test_set(case):

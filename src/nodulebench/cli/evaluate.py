@@ -70,7 +70,7 @@ def command(
             out=out,
         )
         return
-    from nodulebench.workflows.evaluate_files import evaluate_files
+    from nodulebench.workflows.evaluate.files import evaluate_files
 
     evaluation, written = evaluate_files(
         marks,

@@ -23,7 +23,7 @@ def evaluate_on_sealed(
     out: Path | None,
 ) -> None:
     """Score one submission on a sealed set, and say what its developer may be told."""
-    from nodulebench.workflows.evaluate_sealed import LookOrder, evaluate_sealed
+    from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 
     told, written = evaluate_sealed(
         LookOrder(

@@ -26,7 +26,7 @@ def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
     nodulebench folds check folds.csv --reference luna16/
     nodulebench folds check fold0.csv fold1.csv fold2.csv --reference luna16/
     """
-    from nodulebench.workflows.check_folds import check_folds
+    from nodulebench.workflows.compare.check_folds import check_folds
 
     sizes = check_folds(folds, reference, cases=cases)
     width = max(4, *(len(one.fold) for one in sizes))

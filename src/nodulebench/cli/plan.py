@@ -51,7 +51,7 @@ def size_error(
     sensitivity: float,
 ) -> None:
     """What a smallest size to report costs when sizes are measured with error (Fotin 2008)."""
-    from nodulebench.workflows.plan_size_error import plan_size_error
+    from nodulebench.workflows.plan.size_error import plan_size_error
 
     plan = plan_size_error(
         minimum_mm=minimum,

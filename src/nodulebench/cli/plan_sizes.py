@@ -240,7 +240,7 @@ def froc(folder: Path, power: float, **given: Any) -> None:
 
     DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
     """
-    from nodulebench.workflows.plan_from_pilot import plan_from_pilot
+    from nodulebench.workflows.plan.from_pilot import plan_from_pilot
 
     print_plan(plan_from_pilot(folder, power=power, **given), power)
 

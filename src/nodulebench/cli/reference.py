@@ -48,7 +48,7 @@ def build(
     \b
     nodulebench reference build lidc-idri-xml.tar.xz --series seriesuids.csv --out luna16/
     """
-    from nodulebench.workflows.build_reference import build_reference_files
+    from nodulebench.workflows.reference.build import build_reference_files
 
     built = build_reference_files(
         source,
@@ -130,7 +130,7 @@ def spread(
     out: Path | None,
 ) -> None:
     """Score MARKS under every threshold of agreement, without each reader, and by other rules."""
-    from nodulebench.workflows.reference_spread import spread_files
+    from nodulebench.workflows.reference.spread import spread_files
 
     table = spread_files(
         source,
@@ -165,7 +165,7 @@ def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def _print_flips(first: Path, second: Path, marks: Path, protocol: str) -> None:
-    from nodulebench.workflows.reference_flips import flipped_marks_of_files
+    from nodulebench.workflows.reference.flips import flipped_marks_of_files
 
     flipped = flipped_marks_of_files(first, second, marks, protocol)
     click.echo(f"{flipped.height} mark(s) of {marks.name} are labelled differently")

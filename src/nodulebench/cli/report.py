@@ -42,7 +42,7 @@ def command(folder: Path, out: Path | None, **chosen: Any) -> None:
     nodulebench report result/ --for developer --algorithm "Algorithm 3" --out to-send/
     nodulebench report result/ --language zh --pdf
     """
-    from nodulebench.workflows.write_report import ReportChoice, write_report
+    from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
     for path in write_report(folder, ReportChoice(**chosen), out):
         click.echo(f"wrote {path}")

@@ -55,9 +55,9 @@ def command(
     nodulebench robustness isicad scan.mhd --out robustness/
     nodulebench robustness "my_detector {case} {out}" dicom_folder/ --test shift --test crop
     """
-    from nodulebench.workflows.any_algorithm import find_algorithm, read_case
-    from nodulebench.workflows.robustness import TESTS, check_robustness, write_outcomes
-    from nodulebench.workflows.robustness_bench import RobustnessChoice
+    from nodulebench.workflows.detect.any_algorithm import find_algorithm, read_case
+    from nodulebench.workflows.detect.robustness import TESTS, check_robustness, write_outcomes
+    from nodulebench.workflows.detect.robustness_bench import RobustnessChoice
 
     choice = RobustnessChoice(tolerance_mm=tolerance, nodule_hu=nodule_hu, seed=seed)
     runs = check_robustness(

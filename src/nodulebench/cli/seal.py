@@ -52,7 +52,7 @@ def command(
     if bundle is None or key is None or policy is None or person is None or out is None:
         raise click.UsageError("give BUNDLE, --key, --policy, --as and --out, or --new-vault-key")
     from nodulebench.storage.signature import is_encrypted
-    from nodulebench.workflows.seal import SealOrder, seal_bundle
+    from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
 
     secret = required_secret(vault_key, passphrase_file, is_new=True)
     key_passphrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from nodulebench.cli.show_comparison import print_columns
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.combination_tables import CandidateRow, ScoreRow
+    from nodulebench.workflows.compare.combination_tables import CandidateRow, ScoreRow
 
 
 def print_rows(
@@ -23,7 +23,7 @@ def print_rows(
 
 
 def _cells(row: "CandidateRow | ScoreRow") -> list[str]:
-    from nodulebench.workflows.combination_tables import ScoreRow
+    from nodulebench.workflows.compare.combination_tables import ScoreRow
 
     return _score_cells(row) if isinstance(row, ScoreRow) else _candidate_cells(row)
 

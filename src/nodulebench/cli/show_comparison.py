@@ -8,9 +8,9 @@ import click
 if TYPE_CHECKING:
     from nodulebench.model.results import Estimate
     from nodulebench.statistics.ranking import Ranking
-    from nodulebench.workflows.compare import AlgorithmComparison, FigureDifference
-    from nodulebench.workflows.compare_nodules import DetectionDifference
-    from nodulebench.workflows.rule_effects import RuleEffects
+    from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference
+    from nodulebench.workflows.compare.nodules import DetectionDifference
+    from nodulebench.workflows.compare.rule_effects import RuleEffects
 
 
 def print_comparison(comparison: "AlgorithmComparison") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.verify_sealed import SealedCheck
+    from nodulebench.workflows.custody.verify_sealed import SealedCheck
 
 
 def print_check(found: "SealedCheck", folder: Path) -> None:

@@ -37,7 +37,7 @@ def freeze(
     nodulebench test-plan freeze --criteria criteria.toml --reference luna16/ --out plan.json
     nodulebench evaluate my_marks.csv --reference luna16/ --plan plan.json --out result/
     """
-    from nodulebench.workflows.freeze_plan import freeze_files
+    from nodulebench.workflows.plan.freeze import freeze_files
 
     plan = freeze_files(
         criteria,

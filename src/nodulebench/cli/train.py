@@ -31,7 +31,7 @@ def command(
     \b
     nodulebench train mot_m5lv1 --blocks nodule_blocks/ --reference luna16/ --out mot.npz
     """
-    from nodulebench.workflows.train_classifier import train_classifier
+    from nodulebench.workflows.detect.train import train_classifier
 
     examples = train_classifier(
         name,

@@ -36,7 +36,7 @@ def command(
     """
     if (out is None) == (result is None):
         raise click.UsageError("give --out, or --result")
-    from nodulebench.workflows.unseal import export_reference, open_result
+    from nodulebench.workflows.custody.unseal import export_reference, open_result
 
     secret = required_secret(vault_key, passphrase_file)
     if result is not None:

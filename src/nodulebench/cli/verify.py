@@ -10,7 +10,7 @@ from nodulebench.cli.vault_options import secret_from, vault_options
 from nodulebench.errors import InputError
 
 if TYPE_CHECKING:
-    from nodulebench.workflows.verify import Recomputed, Verification
+    from nodulebench.workflows.verify.verify import Recomputed, Verification
 
 FILE = click.Path(path_type=Path)
 
@@ -58,11 +58,11 @@ def command(
         reference is None and (series or cases or candidates)
     ):
         raise click.UsageError("--reference and --marks go together; other files go with them")
-    from nodulebench.workflows.sealed_set import is_sealed
+    from nodulebench.workflows.custody.sealed_set import is_sealed
 
     if is_sealed(folder):
         from nodulebench.cli.show_sealed import print_check
-        from nodulebench.workflows.verify_sealed import verify_sealed
+        from nodulebench.workflows.custody.verify_sealed import verify_sealed
 
         secret = secret_from(vault_key, passphrase_file)
         checked = verify_sealed(
@@ -71,11 +71,11 @@ def command(
         print_check(checked, folder)
         return 0 if checked.is_good else 1
     if images is not None:
-        from nodulebench.workflows.bundle_files import image_problems
+        from nodulebench.workflows.custody.bundle import image_problems
 
         if problems := image_problems(folder, images):
             raise InputError(problems)
-    from nodulebench.workflows.verify import Originals, verify_folder
+    from nodulebench.workflows.verify.verify import Originals, verify_folder
 
     originals = (
         None if reference is None else Originals(reference, marks, series, cases, candidates)

@@ -19,7 +19,7 @@ from nodulebench.curate.design import (
 from nodulebench.curate.sampling import draw_cases
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.report.composition import render_coverage
-from nodulebench.workflows.coverage import cover, reach_to_one_side
+from nodulebench.workflows.curate.coverage import cover, reach_to_one_side
 
 POOL = reference(
     case(

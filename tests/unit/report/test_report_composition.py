@@ -3,7 +3,7 @@
 from builders import case, nodule, reference
 from nodulebench.curate.design import CoverageRule, DesignInput
 from nodulebench.report.composition import render_coverage
-from nodulebench.workflows.coverage import cover
+from nodulebench.workflows.curate.coverage import cover
 
 
 def test_the_clause_that_asks_for_a_rule_can_be_read_on_paper() -> None:

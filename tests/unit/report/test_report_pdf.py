@@ -19,7 +19,7 @@ from nodulebench.report.pdf.drawing import absolute_steps, look_of
 from nodulebench.report.pdf.fonts import load_fonts
 from nodulebench.report.pdf.tables import TableMaker
 from nodulebench.report.tables import Table
-from nodulebench.workflows.cut_patches import png
+from nodulebench.workflows.evaluate.cut_patches import png
 from report_builder import comparison, group_document, plan, rule_effects
 
 pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installed")

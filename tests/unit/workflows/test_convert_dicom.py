@@ -10,9 +10,9 @@ from dicom_builder import marks_on, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference
 from nodulebench.formats.readings import read_readings
-from nodulebench.workflows.build_reference import build_reference_files
 from nodulebench.workflows.convert import convert
-from nodulebench.workflows.evaluate_files import evaluate_files
+from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.workflows.reference.build import build_reference_files
 
 pytest.importorskip("highdicom")
 

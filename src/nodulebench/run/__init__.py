@@ -1,0 +1,1 @@
+"""Work done by other processes: a pool with deadlines, commands of others."""

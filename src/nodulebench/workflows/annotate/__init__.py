@@ -1,0 +1,1 @@
+"""Readers at work: exams, readings brought together, review, observer studies."""

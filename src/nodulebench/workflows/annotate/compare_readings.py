@@ -1,0 +1,207 @@
+"""Files of several readers -> where they agree, what is unusual, and the union of their marks."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.annotate.consistency import CaseCheck, ConsistencyRule, check_consistency
+from nodulebench.annotate.findings import findings_of
+from nodulebench.annotate.quality import (
+    PairAgreement,
+    ReaderSkill,
+    detections,
+    group_agreement,
+    pairwise_agreement,
+    skills,
+)
+from nodulebench.annotate.reading import Reading, check_reading, readings_of
+from nodulebench.annotate.warnings import ReadingWarning
+from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
+from nodulebench.formats import read_cases, read_submission
+from nodulebench.formats.findings_tables import write_findings
+from nodulebench.formats.marks.nifdc_csv import write_reference
+from nodulebench.model.tables import CASES, NODULE_TYPES, Submission
+from nodulebench.statistics.agreement import krippendorff_alpha
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import write_table
+from nodulebench.workflows.annotate.reading_warnings import warn_of
+from nodulebench.workflows.annotate.unite_readings import accept_all, unite
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Several readers on the same cases."""
+
+    cases: pl.DataFrame
+    readings: list[Reading]
+    checks: list[CaseCheck]
+    warnings: list[ReadingWarning]
+
+    @property
+    def pairs(self) -> list[PairAgreement]:
+        """Every two readers."""
+        return pairwise_agreement(self.checks)
+
+    @property
+    def skills(self) -> list[ReaderSkill]:
+        """Each reader against the others."""
+        return skills(self.checks)
+
+    def quality(self) -> dict[str, Any]:
+        """Agreement as numbers; what is undefined is null with the reason."""
+        return {
+            "group": _or_reason(lambda: asdict(group_agreement(self.checks))),
+            "type_alpha": _or_reason(lambda: krippendorff_alpha(self._types()).to_json()),
+            "pairs": [asdict(one) for one in self.pairs],
+            "readers": [
+                asdict(one) | {"sensitivity": one.sensitivity, "lone_per_case": one.lone_per_case}
+                for one in self.skills
+            ],
+        }
+
+    def _types(self) -> Any:
+        """Candidates x readers: number of the type that each gave, NaN where none."""
+        said = {
+            (reading.case_id, reading.reader_id, finding.finding_id): finding.type
+            for reading in self.readings
+            for finding in reading.findings
+        }
+        readers = sorted({one.reader_id for one in self.readings})
+        rows = []
+        for check in self.checks:
+            for one in check.candidates:
+                given = {reader: said[check.case_id, reader, name] for reader, name in one.findings}
+                rows.append(
+                    [
+                        float("nan")
+                        if (kind := given.get(reader)) is None
+                        else float(NODULE_TYPES.index(kind))
+                        for reader in readers
+                    ]
+                )
+        if not rows:
+            raise UndefinedError("nobody drew anything")
+        return pl.DataFrame(rows, orient="row").to_numpy()
+
+    @property
+    def highlights(self) -> pl.DataFrame:
+        """One row per slice and candidate on which readers are missing."""
+        rows = [
+            {
+                "case_id": check.case_id,
+                "slice_index": cluster.box.slice_index,
+                "candidate_id": one.candidate_id,
+                "drawn_by": " ".join(cluster.reader_ids),
+                "missing": " ".join(sorted(set(check.reader_ids) - set(cluster.reader_ids))),
+                "center_x_mm": cluster.box.center_x_mm,
+                "center_y_mm": cluster.box.center_y_mm,
+            }
+            for check in self.checks
+            for one in check.candidates
+            for cluster in one.clusters
+            if not cluster.is_consistent
+        ]
+        names = {
+            "case_id": pl.String,
+            "slice_index": pl.Int64,
+            "candidate_id": pl.String,
+            "drawn_by": pl.String,
+            "missing": pl.String,
+            "center_x_mm": pl.Float64,
+            "center_y_mm": pl.Float64,
+        }
+        return pl.DataFrame(rows, schema=names)
+
+
+def _or_reason(figure: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = figure()
+    except UndefinedError as error:
+        return {"value": None, "reason": str(error)}
+    return found
+
+
+_RULE = ConsistencyRule()
+
+
+def compare_readings(
+    files: Sequence[Path],
+    *,
+    cases: Path | None = None,
+    rule: ConsistencyRule = _RULE,
+    images: Path | None = None,
+    out: Path | None = None,
+    findings: Path | None = None,
+) -> Comparison:
+    """Compare readers, one file each, named after the reader.
+
+    Without a table of cases, the cases are those that any file names. With ``out``, writes
+    inconsistent.csv, union.csv, warnings.csv, detections.csv and quality.json.
+
+    Args:
+        files: one per reader.
+        cases: table of cases.
+        rule: when boxes are taken for the same thing.
+        images: folder of images, named after their cases: for warnings that need them.
+        out: folder for the files.
+        findings: folder for what each reader drew, as tables.
+
+    Raises:
+        InputError: if there are fewer than two readers, or with the problems of their files.
+    """
+    known = None if cases is None else read_cases(cases)
+    said = [read_submission(path, known) for path in files]
+    names = [one.name for one in said]
+    if len(set(names)) < max(len(names), 2):
+        raise InputError(
+            Problem("readings", f"of {', '.join(names)}: need two or more different readers.")
+        )
+    table = _named_cases(said) if known is None else known
+    readings = [one for own in said for one in readings_of(own, table, own.name)]
+    problems: list[Problem] = []
+    for one in readings:
+        try:
+            check_reading(one, table)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    found = Comparison(
+        table,
+        readings,
+        [
+            check_consistency([one for one in readings if one.case_id == case_id], rule)
+            for case_id in table["case_id"]
+        ],
+        warn_of(readings, table, images),
+    )
+    if out is not None:
+        _write(found, out)
+    if findings is not None:
+        write_findings(findings_of("readings", table, readings), findings)
+    return found
+
+
+def _named_cases(said: Sequence[Submission]) -> pl.DataFrame:
+    names = pl.concat([one.marks.select("case_id") for one in said]).unique(maintain_order=True)
+    if not names.height:
+        raise NoduleBenchError("the readings name no case: give a table of cases.")
+    return CASES.arrange(names)
+
+
+def _write(found: Comparison, out: Path) -> None:
+    united = unite("union", found.cases, found.readings, accept_all(found.checks))
+    with staged_folder(out, last="quality.json") as stage:
+        write_table(found.highlights, stage / "inconsistent.csv")
+        write_reference(united, stage / "union.csv")
+        names = ("case_id", "reader_id", "finding_id", "kind", "text")
+        told = [asdict(one) for one in found.warnings]
+        write_table(
+            pl.DataFrame(told, schema=dict.fromkeys(names, pl.String)), stage / "warnings.csv"
+        )
+        write_table(detections(found.checks), stage / "detections.csv")
+        write_json(found.quality(), stage / "quality.json")

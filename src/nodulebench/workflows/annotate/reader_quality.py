@@ -1,0 +1,88 @@
+"""An annotation project -> how its readers agree, with each other, themselves and over time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nodulebench.annotate.consistency import CaseCheck
+from nodulebench.annotate.events import Event
+from nodulebench.annotate.quality import (
+    drift,
+    group_agreement,
+    pairwise_agreement,
+    repeat_agreement,
+    skills,
+)
+from nodulebench.annotate.repeats import repeated_readings
+from nodulebench.errors import UndefinedError
+from nodulebench.storage.json_text import write_json
+from nodulebench.workflows.annotate.desk import Desk
+
+
+def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
+    """Agreement over all batches whose readings have been checked.
+
+    Cases that were shown twice count once, by their first reading, except in ``repeats``.
+
+    Args:
+        desk: the project.
+        periods: into how many parts, of equally many cases, a reader's time is divided.
+    """
+    events = desk.store.read()
+    batches = [one for one in desk.workflow.batches(events).values() if one.checks is not None]
+    repeats = desk.repeats
+    checks = [
+        check
+        for one in batches
+        for case_id, check in (one.checks or {}).items()
+        if case_id not in repeats
+    ]
+    readings = [reading for one in batches for reading in one.readings.values()]
+    return {
+        "cases": len(checks),
+        "group": _or_reason(lambda: asdict(group_agreement(checks))),
+        "pairs": [asdict(one) for one in pairwise_agreement(checks)],
+        "readers": [
+            asdict(one)
+            | {
+                "sensitivity": one.sensitivity,
+                "lone_per_case": one.lone_per_case,
+                "drift": _drift(one.reader_id, checks, events, periods),
+            }
+            for one in skills(checks)
+        ],
+        "repeats": [
+            asdict(repeat_agreement(pairs, desk.workflow.rules.consistency))
+            for pairs in repeated_readings(readings, repeats).values()
+        ],
+    }
+
+
+def write_quality(found: dict[str, Any], path: Path) -> None:
+    """Write the numbers as JSON."""
+    write_json(found, path)
+
+
+def _drift(
+    reader_id: str, checks: Sequence[CaseCheck], events: Sequence[Event], periods: int
+) -> Mapping[str, Any]:
+    by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
+    in_order = [
+        by_case[event.case_id]
+        for event in events
+        if event.step == "read" and event.actor_id == reader_id and event.case_id in by_case
+    ]
+    parts = np.array_split(np.arange(len(in_order)), min(periods, len(in_order)))
+    grouped = [[in_order[place] for place in part] for part in parts]
+    return _or_reason(lambda: asdict(drift(grouped, reader_id)))
+
+
+def _or_reason(figure: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = figure()
+    except UndefinedError as error:
+        return {"value": None, "reason": str(error)}
+    return found

@@ -1,0 +1,1 @@
+"""Several algorithms beside each other: differences, combinations, folds."""

@@ -1,0 +1,81 @@
+"""Labelled cohorts of several algorithms -> which nodules each finds that the baseline does not."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.model.arrays import BoolArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.statistics.mcnemar import DetectionComparison, compare_detection, paired_hits
+from nodulebench.statistics.multiplicity import ADJUSTMENTS
+from nodulebench.workflows.evaluate.estimate import units_of
+
+ADJUSTED_BY = ("holm", "bonferroni", "benjamini_hochberg")
+"""How P values of one figure are adjusted over all algorithms and rules."""
+
+Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
+"""The cohort of each rule (first key) and algorithm (second key)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionDifference:
+    """Which nodules one algorithm and the baseline find, under one rule."""
+
+    rule: str
+    algorithm: str
+    both: int
+    """Nodules that both find, of those that both had to find."""
+    algorithm_only: int
+    baseline_only: int
+    neither: int
+    tests: DetectionComparison | None = None
+    """None: no nodule tells them apart."""
+    adjusted: dict[str, float] = field(default_factory=dict)
+    """Obuchowski's P value adjusted over all algorithms and rules, by method."""
+    reason: str = ""
+
+
+def compare_nodules(
+    cohorts: Cohorts, protocol: TestProtocol, baseline: str
+) -> Iterator[DetectionDifference]:
+    """McNemar's tests on the nodules, where a nodule tells the two algorithms apart."""
+    found: list[DetectionDifference] = []
+    for rule, of_rule in cohorts.items():
+        for algorithm, cohort in of_rule.items():
+            if algorithm == baseline or baseline not in of_rule:
+                continue
+            hits = paired_hits(cohort, of_rule[baseline], units_of(cohort, protocol.interval))
+            one = DetectionDifference(
+                rule,
+                algorithm,
+                both=_count(hits.first & hits.second),
+                algorithm_only=_count(hits.first & ~hits.second),
+                baseline_only=_count(~hits.first & hits.second),
+                neither=_count(~hits.first & ~hits.second),
+            )
+            try:
+                tests = compare_detection(hits, level=protocol.interval.level)
+            except UndefinedError as reason:
+                found.append(replace(one, reason=str(reason)))
+            else:
+                found.append(replace(one, tests=tests))
+    p_values = [one.tests.obuchowski.p_value for one in found if one.tests is not None]
+    adjusted = iter(adjusted_p_values(p_values))
+    for one in found:
+        yield one if one.tests is None else replace(one, adjusted=next(adjusted))
+
+
+def _count(is_counted: BoolArray) -> int:
+    return int(np.count_nonzero(is_counted))
+
+
+def adjusted_p_values(p_values: list[float]) -> list[dict[str, float]]:
+    """For each P value of a family its adjusted values, by method."""
+    by_method = {name: ADJUSTMENTS[name](p_values).tolist() for name in ADJUSTED_BY}
+    return [
+        {name: values[place] for name, values in by_method.items()}
+        for place in range(len(p_values))
+    ]

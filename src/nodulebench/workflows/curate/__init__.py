@@ -1,0 +1,1 @@
+"""From a folder of DICOM to admitted cases without identities."""

@@ -1,0 +1,239 @@
+"""A folder of DICOM -> cases admitted and excluded: read, group, examine, find duplicates."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.curate.admission import CodedReason, Examined, examine
+from nodulebench.curate.duplicates import Fingerprint, KnownSet, find_duplicates
+from nodulebench.curate.limits import Limits
+from nodulebench.curate.perceptual_hash import PerceptualHash
+from nodulebench.curate.series import Series, group_series
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.optional_package import optional_package
+from nodulebench.run.local import Lost, work
+from nodulebench.storage.walk import files_below
+from nodulebench.workflows.curate.journal import JOURNAL, Journal, open_journal, series_key
+
+FILES_AT_A_TIME = 64
+SECONDS_PER_FILE = 30.0
+SECONDS_PER_SERIES = 600.0
+PRELOAD = (
+    "nodulebench.curate.admission",
+    *(f"nodulebench.curate.checks.{one}" for one in ("kind", "pixels", "grid", "orientation")),
+    *(f"nodulebench.curate.checks.{one}" for one in ("places", "resolution", "values", "chest")),
+    "pydicom.pixels",
+    "scipy.ndimage",
+)
+
+Progress = Callable[[str, int, int], object]
+"""``progress(what, done, of)``."""
+
+
+@dataclass(frozen=True)
+class Curation:
+    """What became of every file of a folder."""
+
+    folder: Path
+    limits: Limits
+    series: tuple[Examined, ...]
+    """By the path of their first file, with all that speaks against them."""
+    other_files: tuple[NoSlices, ...]
+    """Files that hold no slices: damaged, or of another kind."""
+    against: tuple[tuple[str, int], ...] = ()
+    """Lists of other sets that it was compared with: name, and how many scans."""
+
+    @property
+    def admitted(self) -> list[Examined]:
+        """The series that nothing speaks against."""
+        return [one for one in self.series if one.is_admitted]
+
+
+def curate(
+    folder: Path,
+    out: Path,
+    *,
+    limits: Limits | None = None,
+    known: Sequence[KnownSet] = (),
+    processes: int = 2,
+    progress: Progress = lambda *_: None,
+) -> Curation:
+    """Examine all series below a folder.
+
+    What was examined is written to a journal in ``out`` at once; a run that was stopped goes on
+    from there, and gives the same as one that was not.
+
+    Args:
+        folder: looked through with its subfolders; any kind of file may be there.
+        out: where the journal is; its own files are not looked at.
+        limits: what a series must keep.
+        known: lists of other sets, whose scans are excluded.
+        processes: worker processes.
+        progress: told how far it is.
+
+    Raises:
+        InputError: if the folder is none, or ``out`` cannot be written to.
+    """
+    optional_package("pydicom", "images", "DICOM")  # told here, not by every worker
+    chosen = limits or Limits()
+    if not folder.is_dir():
+        raise InputError(Problem(str(folder), "is not a folder.", "Give a folder of DICOM files."))
+    if out.resolve() == folder.resolve():
+        raise InputError(
+            Problem(str(out), "is the folder that is read.", "Write to another folder.")
+        )
+    with open_journal(out) as journal:
+        paths, closed = _files_below(folder, out)
+        slices, others = _read_headers(paths, processes, progress)
+        examined = _examine_all(group_series(slices), chosen, journal, processes, progress)
+    others = tuple(sorted((*others, *closed), key=lambda one: one.path))
+    against = tuple((one.name, len(one.scans)) for one in known)
+    kept = tuple(_without_duplicates(examined, known, chosen, progress))
+    return Curation(folder, chosen, kept, others, against)
+
+
+def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
+    """The files below a folder, and the folders that cannot be looked into."""
+    closed: list[NoSlices] = []
+
+    def tell(error: OSError) -> None:
+        what = f"cannot be looked into ({error.strerror})"
+        closed.append(NoSlices(str(error.filename), what, is_damaged=True))
+
+    return list(files_below(folder.resolve(), tell, without=out)), closed
+
+
+def _read_headers(
+    paths: Sequence[str], processes: int, progress: Progress
+) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
+    """The slices of all files, and the files that have none."""
+    chunks = [paths[at : at + FILES_AT_A_TIME] for at in range(0, len(paths), FILES_AT_A_TIME)]
+    slices: list[SliceHeader] = []
+    others: list[NoSlices] = []
+    doubtful: list[str] = []
+    done = 0
+    seconds = SECONDS_PER_FILE * FILES_AT_A_TIME
+    for number, found in work(
+        read_chunk, chunks, processes=processes, seconds=seconds, preload=PRELOAD
+    ):
+        if isinstance(found, Lost):
+            doubtful += chunks[number]
+        else:
+            _sort_out(found, slices, others)
+        done += len(chunks[number])
+        progress("reading headers", done, len(paths))
+    # a file that ends its reader is found by reading one at a time
+    singles = [[path] for path in doubtful]
+    for number, found in work(
+        read_chunk, singles, processes=processes, seconds=SECONDS_PER_FILE, preload=PRELOAD
+    ):
+        if isinstance(found, Lost):
+            others.append(NoSlices(singles[number][0], found.why, is_damaged=True))
+        else:
+            _sort_out(found, slices, others)
+    return slices, tuple(sorted(others, key=lambda one: one.path))
+
+
+def read_chunk(paths: Sequence[str]) -> list[list[SliceHeader] | NoSlices]:
+    """The headers of some files; runs in a worker."""
+    return [read_slices(Path(path)) for path in paths]
+
+
+def _sort_out(
+    found: Sequence[list[SliceHeader] | NoSlices],
+    slices: list[SliceHeader],
+    others: list[NoSlices],
+) -> None:
+    for one in found:
+        if isinstance(one, NoSlices):
+            others.append(one)
+        else:
+            slices.extend(one)
+
+
+def _examine_all(
+    groups: Sequence[Series],
+    limits: Limits,
+    journal: Journal,
+    processes: int,
+    progress: Progress,
+) -> list[Examined]:
+    """Every series examined, now or in an earlier run."""
+    keys = [series_key(one, limits) for one in groups]
+    pending = [number for number, key in enumerate(keys) if key not in journal.known]
+    lost: dict[int, Examined] = {}
+    done = len(groups) - len(pending)
+    progress("examining series", done, len(groups))
+    # long series first, so that both workers end together
+    pending.sort(key=lambda number: -len(groups[number].slices))
+    tasks = [(groups[number], limits) for number in pending]
+    for number, found in work(
+        examine_task, tasks, processes=processes, seconds=SECONDS_PER_SERIES, preload=PRELOAD
+    ):
+        if isinstance(found, Lost):
+            lost[pending[number]] = _lost(groups[pending[number]], found.why)
+        else:
+            journal.add(keys[pending[number]], found)
+        done += 1
+        progress("examining series", done, len(groups))
+    return [lost.get(number) or journal.known[key] for number, key in enumerate(keys)]
+
+
+def examine_task(task: tuple[Series, Limits]) -> Examined:
+    """Examine one series; runs in a worker. What breaks a check is a reason too."""
+    series, limits = task
+    try:
+        return examine(series, limits)
+    except MemoryError:
+        return _lost(series, "its pixels need more memory than a CT series can")
+
+
+def _lost(series: Series, why: str) -> Examined:
+    """A series that could not be examined at all."""
+    return Examined(
+        uid=series.uid,
+        name=series.name,
+        modality=series.slices[0].modality,
+        slices=len(series.slices),
+        files=series.files,
+        frames=(),
+        reasons=(CodedReason("unreadable", why),),
+        waived=(),
+        pixel_sha256="",
+        perceptual_hash="",
+        pictures=(),
+        geometry={},
+        facts={},
+    )
+
+
+def _without_duplicates(
+    examined: Sequence[Examined],
+    known: Sequence[KnownSet],
+    limits: Limits,
+    progress: Progress,
+) -> list[Examined]:
+    """Admitted series that are there already, or in a list, are excluded too."""
+    numbers = [number for number, one in enumerate(examined) if one.is_admitted]
+    scans = [_fingerprint(examined[number]) for number in numbers]
+    result = list(examined)
+    found = find_duplicates(
+        scans,
+        known,
+        limits.near_duplicate_similarity,
+        lambda done, of: progress("comparing scans", done, of),
+    )
+    for number, reasons in zip(numbers, found, strict=True):
+        for reason in reasons:
+            is_waived = reason.code in limits.waived
+            result[number] = result[number].told(reason, is_waived=is_waived)
+    return result
+
+
+def _fingerprint(one: Examined) -> Fingerprint:
+    text = one.perceptual_hash
+    return Fingerprint(one.uid, one.pixel_sha256, PerceptualHash.from_text(text) if text else None)
+
+
+__all__ = ["JOURNAL", "Curation", "curate"]

@@ -1,0 +1,249 @@
+"""Folder of CT slices -> a folder of the same slices without identities, and a sealed key table."""
+
+import base64
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
+from nodulebench.deidentify.memory import Memory
+from nodulebench.deidentify.pseudonyms import Pseudonyms
+from nodulebench.errors import InputError, Problem
+from nodulebench.run.local import Lost, work
+from nodulebench.storage.durable import replace_whole
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.storage.walk import files_below
+
+Result = TypeVar("Result")
+SCHEMA = "nodulebench/key-table@1"
+_TABLE = "key table"
+BATCH = 16
+"""Files that a process gets at once."""
+_PRELOADED = ("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph")
+"""What every process needs, loaded once."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeidentifyReport:
+    """What became of a folder."""
+
+    outcomes: tuple[Outcome, ...]
+    seconds: float
+
+    @property
+    def written(self) -> int:
+        """Files without identities."""
+        return sum(bool(one.written) for one in self.outcomes)
+
+    @property
+    def patients(self) -> int:
+        """Patients among them."""
+        return len({one.pseudonym for one in self.outcomes if one.written})
+
+    @property
+    def refused(self) -> list[Outcome]:
+        """Files that were left out."""
+        return [one for one in self.outcomes if not one.written]
+
+    @property
+    def bytes_read(self) -> int:
+        """How large the files were."""
+        return sum(one.bytes_read for one in self.outcomes)
+
+    @property
+    def repeated(self) -> int:
+        """Files that are copies of another instance, and were written once."""
+        counts = Counter(one.written for one in self.outcomes if one.written)
+        return sum(count - 1 for count in counts.values())
+
+
+def deidentify_folder(
+    folder: Path,
+    out: Path,
+    key_table: Path,
+    secret: Secret,
+    *,
+    prefix: str = "P",
+    has_pixel_check: bool = True,
+    jobs: int = 1,
+    progress: Callable[[int, int], object] = lambda *_: None,
+) -> DeidentifyReport:
+    """De-identify every CT slice below a folder.
+
+    The key of the pseudonyms is the key table's own, which is written before the first slice: the
+    same table gives the same pseudonyms again, so an interrupted run is completed by the next.
+
+    Args:
+        folder: looked through with its subfolders; one bad file never stops the rest.
+        out: where the slices go, by patient and series; their names say nothing.
+        key_table: who is who, sealed; made if it is not there. Not below ``out``.
+        secret: opens the key table.
+        prefix: begins every pseudonym, for instance the site's letters.
+        has_pixel_check: whether text is searched for in the pictures.
+        jobs: processes.
+        progress: told how many files are done, of how many.
+
+    Raises:
+        InputError: if the folders cannot be used, or the secret is another.
+    """
+    _refuse_places(folder, out, key_table, prefix)
+    started = time.monotonic()
+    header, vault, rows = _open_table(key_table, secret)
+    if not key_table.exists():
+        _write_table(key_table, header, vault, rows)
+    paths, closed = _files_below(folder)
+    pseudonyms = Pseudonyms(vault.key_for("pseudonyms"), prefix)
+    clean = partial(
+        deidentify_file,
+        out=out,
+        pseudonyms=pseudonyms,
+        has_pixel_check=has_pixel_check,
+        memory=Memory(),
+    )
+    found = {}
+    for number, outcome in _each(clean, paths, jobs):
+        if isinstance(outcome, Lost):
+            outcome = Outcome(str(paths[number]), refused=f"cannot be read ({outcome.why})")
+        found[number] = outcome
+        progress(len(found), len(paths))
+    outcomes = [found[number] for number in range(len(paths))]
+    outcomes += [Outcome(one, refused="cannot be looked into") for one in closed]
+    _write_table(key_table, header, vault, _merged(rows, outcomes))
+    return DeidentifyReport(tuple(outcomes), time.monotonic() - started)
+
+
+def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
+    """What below a folder could still identify somebody; every file has to be a DICOM file.
+
+    Args:
+        folder: looked through with its subfolders.
+        jobs: processes.
+    """
+    if not folder.is_dir():
+        raise InputError(Problem(str(folder), "is no folder."))
+    paths, closed = _files_below(folder)
+    check = partial(check_file, memory=Memory())
+    found = {
+        number: [f"cannot be read ({told.why})"] if isinstance(told, Lost) else told
+        for number, told in _each(check, paths, jobs)
+    }
+    return [
+        *(Problem(one, "cannot be looked into.") for one in closed),
+        *(
+            Problem(str(path), f"{what}.")
+            for number, path in enumerate(paths)
+            for what in found[number]
+        ),
+    ]
+
+
+def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
+    """All files, those behind links too, and the folders that cannot be looked into."""
+    closed: list[OSError] = []
+    paths = sorted(Path(one) for one in files_below(folder, closed.append))
+    return paths, [str(one.filename) for one in closed]
+
+
+def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:
+    """Who is who: one row per series.
+
+    Raises:
+        InputError: if it is no key table, was changed, or the secret is another.
+    """
+    if not path.is_file():
+        raise InputError(Problem(str(path), "is not there."))
+    return _open_table(path, secret)[2]
+
+
+def _each(
+    function: Callable[[Path], Result], paths: Sequence[Path], jobs: int
+) -> Iterator[tuple[int, Result | Lost]]:
+    """What a function says of every file, with the file's number, as the answers come."""
+    if jobs == 1 or len(paths) < 2:
+        yield from enumerate(map(function, paths))
+        return
+    batches = [paths[first : first + BATCH] for first in range(0, len(paths), BATCH)]
+    lost: list[int] = []
+    answer = partial(_answers, function)
+    for number, answers in work(answer, batches, processes=jobs, preload=_PRELOADED):
+        first = number * BATCH
+        if isinstance(answers, Lost):
+            lost += range(first, first + len(batches[number]))
+        else:
+            yield from enumerate(answers, first)
+    # one of them was the cause; the others are done now
+    alone = work(function, [paths[number] for number in lost], processes=jobs, preload=_PRELOADED)
+    for place, one in alone:
+        yield lost[place], one
+
+
+def _answers(function: Callable[[Path], Result], batch: Sequence[Path]) -> list[Result]:
+    return [function(path) for path in batch]
+
+
+def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:
+    problems = []
+    if not folder.is_dir():
+        problems.append(Problem(str(folder), "is no folder."))
+    if out.resolve().is_relative_to(folder.resolve()):
+        problems.append(Problem(str(out), "lies in the folder of the originals."))
+    for place in (out, folder):
+        if key_table.resolve().is_relative_to(place.resolve()):
+            problems.append(
+                Problem(str(key_table), f"lies in {place}.", "Keep the key table apart.")
+            )
+    if not prefix.isalnum() or not prefix.isascii() or prefix != prefix.upper() or len(prefix) > 16:
+        problems.append(Problem(f"prefix '{prefix}'", "is not up to 16 capitals and digits."))
+    if problems:
+        raise InputError(problems)
+
+
+def _open_table(path: Path, secret: Secret) -> tuple[dict[str, Any], Vault, list[dict[str, Any]]]:
+    """A key table's header, its open vault and its rows; a new one where there is none."""
+    if not path.is_file():
+        vault, header = create_vault(secret)
+        return header, vault, []
+    content = read_json(path)
+    found = content.get("schema") if isinstance(content, dict) else None
+    if found != SCHEMA:
+        raise InputError(Problem(str(path), f"has the schema '{found}', not '{SCHEMA}'."))
+    vault = open_vault(content.get("vault"), secret, str(path))
+    try:
+        sealed = base64.b64decode(content["sealed"], validate=True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(Problem(str(path), "was changed: it holds no sealed table.")) from error
+    rows: list[dict[str, Any]] = json.loads(vault.open(sealed, _TABLE, str(path)))
+    return content["vault"], vault, rows
+
+
+def _write_table(
+    path: Path, header: dict[str, Any], vault: Vault, rows: list[dict[str, Any]]
+) -> None:
+    sealed = vault.seal(json.dumps(rows).encode(), _TABLE)
+    content = {"schema": SCHEMA, "vault": header, "sealed": base64.b64encode(sealed).decode()}
+    replace_whole(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _merged(rows: list[dict[str, Any]], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """The rows of a key table with those of this run: one per series."""
+    known = {row["series"]: row for row in rows}
+    for one in outcomes:
+        if one.written:
+            patient, _, issuer = one.patient.partition("\n")
+            known[one.series[0]] = {
+                "patient": patient,
+                "issuer": issuer,
+                "pseudonym": one.pseudonym,
+                "days": one.days,
+                "study": one.study[0],
+                "new_study": one.study[1],
+                "series": one.series[0],
+                "new_series": one.series[1],
+            }
+    return [known[series] for series in sorted(known)]

@@ -1,0 +1,165 @@
+"""Curation -> files: CASES of the admitted, exclusions, fingerprints, flow and a page to browse."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+import polars as pl
+
+from nodulebench import __version__
+from nodulebench.curate.admission import Examined
+from nodulebench.curate.known_sets import write_known_set
+from nodulebench.curate.vendors import vendor_of
+from nodulebench.model.tables import CASES
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.file_names import shown
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.workflows.curate.curate import Curation
+from nodulebench.workflows.curate.page import curation_page, flow_svg
+
+SCHEMA = "nodulebench/curation@1"
+SUMMARY = "curation.json"
+NUMBERS = {
+    "tube_voltage_kv": "kvp",
+    "tube_current_ma": "tube_current_ma",
+    "exposure_mas": "exposure_mas",
+}
+TEXTS = {
+    "manufacturer": "manufacturer",
+    "model": "model",
+    "hospital": "institution",
+    "kernel": "kernel",
+    "contrast_agent": "contrast_agent",
+    "body_part": "body_part",
+    "sex": "sex",
+    "study_date": "study_date",
+}
+"""Column of the cases, as designs name it -> what a header says."""
+EXCLUSIONS = {
+    "series_uid": pl.String,
+    "code": pl.String,
+    "decides": pl.Boolean,
+    "reason": pl.String,
+    "slices": pl.Int64,
+    "files": pl.String,
+}
+
+
+def write_curation(curation: Curation, out: Path) -> list[Path]:
+    """Write all files, the summary last; return where they are."""
+    cases = cases_table(curation)
+    with staged_folder(out, last=SUMMARY) as stage:
+        cases.write_parquet(stage / "cases.parquet")
+        write_csv(exclusions_table(curation), stage / "exclusions.csv")
+        write_csv(_case_files(curation), stage / "case_files.csv")
+        write_known_set(
+            ((one.uid, one.pixel_sha256, one.perceptual_hash) for one in curation.admitted),
+            stage / "fingerprints.csv",
+        )
+        (stage / "flow.svg").write_text(flow_svg(curation), encoding="utf-8")
+        (stage / "curation.html").write_text(shown(curation_page(curation)), encoding="utf-8")
+        write_json(summary(curation), stage / SUMMARY)
+        names = sorted(path.name for path in stage.iterdir())
+    return [out / name for name in names]
+
+
+def summary(curation: Curation) -> dict[str, Any]:
+    """How many series fell out where."""
+    codes = Counter(one.reasons[0].code for one in curation.series if one.reasons)
+    damaged = sum(one.is_damaged for one in curation.other_files)
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "limits": curation.limits.model_dump(mode="json"),
+        "against": [{"name": name, "scans": scans} for name, scans in curation.against],
+        "series": len(curation.series),
+        "admitted": len(curation.admitted),
+        "excluded": dict(sorted(codes.items())),
+        "unreadable_files": damaged,
+        "other_files": len(curation.other_files) - damaged,
+    }
+
+
+def cases_table(curation: Curation) -> pl.DataFrame:
+    """The admitted series as CASES, with what their headers say of scanner and patient."""
+    rows = [_case_row(one) for one in curation.admitted]
+    if not rows:
+        return CASES.empty()
+    kinds: dict[str, type[pl.DataType]] = {
+        **{column.name: column.dtype for column in CASES.columns},
+        **dict.fromkeys(("study_uid", "vendor", *TEXTS, "pixel_sha256"), pl.String),
+        **dict.fromkeys(("slice_thickness_mm", *NUMBERS), pl.Float64),
+        "age": pl.Int64,
+    }
+    return CASES.conform(pl.DataFrame(rows, schema=kinds, strict=False), "curated cases")
+
+
+def _case_row(one: Examined) -> dict[str, Any]:
+    facts = dict(one.facts)
+    age = str(facts.get("age", ""))
+    return {
+        "case_id": one.uid,
+        "patient_id": facts.get("patient_id"),
+        **one.geometry,
+        "study_uid": facts.get("study_uid"),
+        "vendor": vendor_of(facts["manufacturer"]) if "manufacturer" in facts else None,
+        **{name: facts.get(said) for name, said in TEXTS.items()},
+        "slice_thickness_mm": facts.get("slice_thickness_mm"),
+        **{name: _number(facts.get(said)) for name, said in NUMBERS.items()},
+        "age": int(age[:-1]) if age.endswith("Y") and age[:-1].isdigit() else None,
+        "pixel_sha256": one.pixel_sha256,
+    }
+
+
+def _number(text: Any) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def exclusions_table(curation: Curation) -> pl.DataFrame:
+    """One row per reason, the deciding one of a series first; then files that hold no slices."""
+    rows = [
+        (
+            one.uid,
+            reason.code,
+            number == 0,
+            shown(reason.text),
+            one.slices,
+            ";".join(_below(curation.folder, reason.files or one.files)),
+        )
+        for one in curation.series
+        for number, reason in enumerate(one.reasons)
+    ]
+    rows += [
+        (
+            "",
+            "unreadable" if one.is_damaged else "other_file",
+            True,
+            one.what,
+            0,
+            next(_below(curation.folder, (one.path,))),
+        )
+        for one in curation.other_files
+    ]
+    return pl.DataFrame(rows, schema=EXCLUSIONS, orient="row")
+
+
+def _below(folder: Path, files: tuple[str, ...]) -> Iterator[str]:
+    root = folder.resolve()
+    for path in files:
+        yield shown(PurePath(path).relative_to(root).as_posix())
+
+
+def _case_files(curation: Curation) -> pl.DataFrame:
+    """For every slice of an admitted series its file, and its frame there."""
+    kinds = {"case_id": pl.String, "slice_index": pl.Int64, "file": pl.String, "frame": pl.Int64}
+    rows = []
+    for one in curation.admitted:
+        files = list(_below(curation.folder, one.files))
+        places = zip(one.frames[::2], one.frames[1::2], strict=True)
+        rows += [(one.uid, at, files[file], frame) for at, (file, frame) in enumerate(places)]
+    return pl.DataFrame(rows, schema=kinds, orient="row")

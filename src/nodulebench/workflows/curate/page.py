@@ -1,0 +1,232 @@
+"""Curation -> curation.html: the flow of series, and every series with its picture and reasons."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from markupsafe import Markup, escape
+
+from nodulebench import __version__
+from nodulebench.curate.admission import CodedReason, Examined
+from nodulebench.curate.checks import CODES_OF_MODULE
+from nodulebench.curate.duplicates import DUPLICATE_CODES
+from nodulebench.curate.limits import Limits
+from nodulebench.report.cells import count, words
+from nodulebench.report.pictures.flow_chart import Step, flow_chart
+from nodulebench.report.plain_page import plain_page
+from nodulebench.report.section import Section
+from nodulebench.report.tables import Table
+from nodulebench.workflows.curate.curate import Curation
+
+STEPS = {
+    "kind": "CT scans",
+    "pixels": "readable",
+    "grid": "of one patient, on one grid",
+    "orientation": "axial, not tilted",
+    "places": "without gaps or repeats",
+    "resolution": "fine enough",
+    "values": "in Hounsfield units",
+    "chest": "whole chests",
+    "duplicates": "each scan once",
+}
+"""What is left after a group of checks, in words."""
+
+
+def curation_page(curation: Curation) -> str:
+    """The page, complete in itself."""
+    admitted, series = len(curation.admitted), len(curation.series)
+    return plain_page(
+        title=curation.folder.resolve().name or "folder",
+        kind="Curation of DICOM series",
+        lead=f"{admitted} of {series} series are admitted as cases.",
+        facts=_facts(curation),
+        sections=[
+            Section("flow", "Where series fell out", [_flow(curation), *_codes(curation)]),
+            Section("series", "All series", [_browser(curation)]),
+            *_other_files(curation),
+            Section("limits", "Limits", [_limits(curation)]),
+        ],
+        footer=f"NoduleBench {__version__}. Every reason stands with its files in exclusions.csv.",
+        version=__version__,
+        style="curation.css",
+        script="curation.js",
+    )
+
+
+def flow_svg(curation: Curation) -> str:
+    """The flow as a file of its own, with its colours."""
+    drawn = str(_flow(curation)).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    style = (
+        ".box{fill:#f4f6f8;stroke:#566270}.whisker{fill:none;stroke:#1b232d;stroke-width:1.3}"
+        "text{font:13px sans-serif;fill:#566270;text-anchor:middle}text.axis{fill:#1b232d}"
+        "text.first{text-anchor:start}"
+    )
+    head, end, rest = drawn.partition(">")
+    return f"{head}{end}<style>{style}</style>{rest}\n"
+
+
+def _facts(curation: Curation) -> list[tuple[str, str]]:
+    damaged = sum(one.is_damaged for one in curation.other_files)
+    slices = sum(one.slices for one in curation.series)
+    return [
+        ("Series found", str(len(curation.series))),
+        ("Admitted", str(len(curation.admitted))),
+        ("Excluded", str(len(curation.series) - len(curation.admitted))),
+        ("Slices", f"{slices:,}"),
+        ("Unreadable files", str(damaged)),
+        ("Files of other kinds", str(len(curation.other_files) - damaged)),
+        *((f"Scans in the list {name}", f"{scans:,}") for name, scans in curation.against),
+    ]
+
+
+def _flow(curation: Curation) -> Markup:
+    """Series that are left after each group of checks, and what fell out there."""
+    fell = Counter(one.reasons[0].code for one in curation.series if one.reasons)
+    left = len(curation.series)
+    steps = [Step(f"{left} series found"), Step("")]
+    for group, name in STEPS.items():
+        codes = CODES_OF_MODULE.get(group, tuple(DUPLICATE_CODES))
+        lost = sum(fell[code] for code in codes)
+        if not lost:
+            continue
+        left -= lost
+        told = "; ".join(f"{fell[code]} {_spoken(code)}" for code in codes if fell[code])
+        steps[-2] = Step(steps[-2].text, exit=told, otherwise=f"−{lost}")
+        steps[-1:] = [Step(f"{left} {name}"), Step("")]
+    steps[-1] = Step(f"{left} admitted as cases")
+    return flow_chart(steps, f"{len(curation.series)} series found, {left} admitted")
+
+
+def _codes(curation: Curation) -> list[Table]:
+    """Every code that was met: where it decided, and where it applied beside others."""
+    first = Counter(one.reasons[0].code for one in curation.series if one.reasons)
+    all_told = Counter(
+        code for one in curation.series for code in {reason.code for reason in one.reasons}
+    )
+    order = [code for codes in CODES_OF_MODULE.values() for code in codes] + list(DUPLICATE_CODES)
+    heads = [words("reason"), words("code"), words("decided"), words("applied")]
+    rows = [
+        [words(_spoken(code)), words(code), count(first[code]), count(all_told[code])]
+        for code in order
+        if all_told[code]
+    ]
+    remark = "A series falls out where its first reason lies; all that apply are kept."
+    return [Table("Reasons", heads, rows, remark=remark)] if rows else []
+
+
+def _browser(curation: Curation) -> Markup:
+    """Cards of all series, with a choice of what to show."""
+    codes = Counter(one.reasons[0].code if one.reasons else "" for one in curation.series)
+    chosen = [
+        f'<option value="all">all ({len(curation.series)})</option>',
+        f'<option value="">admitted ({codes[""]})</option>',
+        *(
+            f'<option value="{escape(code)}">{escape(_spoken(code))} ({number})</option>'
+            for code, number in sorted(codes.items())
+            if code
+        ),
+    ]
+    tools = (
+        '<p class="tools"><label>Show <select id="shown">'
+        f'{"".join(chosen)}</select></label> <label>Find <input id="sought" type="search" '
+        'placeholder="UID, patient, folder"></label> <output id="told" aria-live="polite">'
+        "</output></p>"
+    )
+    cards = "\n".join(_card(curation, one) for one in curation.series)
+    return Markup(f'{tools}<div class="series">{cards}</div>')  # noqa: S704 - escaped in parts
+
+
+def _card(curation: Curation, one: Examined) -> str:
+    facts = dict(one.facts)
+    geometry = dict(one.geometry)
+    size = (
+        f"{geometry['size_x']} × {geometry['size_y']} × {geometry['size_z']}, "
+        f"{geometry['spacing_x_mm']:.3g} × {geometry['spacing_z_mm']:.3g} mm"
+        if geometry
+        else f"{one.slices} slices"
+    )
+    names = ("manufacturer", "model", "kernel")
+    scanner = " ".join(str(facts[name]) for name in names if name in facts)
+    code = one.reasons[0].code if one.reasons else ""
+    folder = _folder(curation, one)
+    views = "".join(
+        f'<img alt="{name}" loading="lazy" src="data:image/png;base64,{picture}">'
+        for name, picture in zip(("axial cut", "coronal cut"), one.pictures, strict=False)
+    )
+    state = (
+        f'<p class="state out">{escape(_spoken(code))}</p>{_told(one.reasons)}'
+        if code
+        else '<p class="state in">admitted</p>'
+    )
+    if one.waived:
+        state += f'<p class="small">waived by the design:</p>{_told(one.waived)}'
+    return (
+        f'<article data-code="{escape(code)}"><div class="views">'
+        f"{views or '<span>no picture</span>'}</div><div>{state}"
+        f"<p>{escape(facts.get('patient_id') or 'no patient ID')}"
+        f" · {escape(one.modality or 'no modality')} · {escape(size)}</p>"
+        f'<p class="small">{escape(scanner)}</p><p class="small">{escape(folder)}</p>'
+        f'<p class="small uid">{escape(one.name)}</p></div></article>'
+    )
+
+
+def _told(reasons: Sequence[CodedReason]) -> str:
+    items = "".join(
+        f"<li>{escape(one.text)} <code>{escape(one.code)}</code></li>" for one in reasons
+    )
+    return f"<ul>{items}</ul>"
+
+
+def _folder(curation: Curation, one: Examined) -> str:
+    root = curation.folder.resolve()
+    places = dict.fromkeys(PurePath(path).parent.relative_to(root).as_posix() for path in one.files)
+    first = next(iter(places))
+    more = f" and {len(places) - 1} more folders" if len(places) > 1 else ""
+    return f"{'.' if first == '.' else first}{more}"
+
+
+def _other_files(curation: Curation) -> list[Section]:
+    if not curation.other_files:
+        return []
+    root = curation.folder.resolve()
+    shown = sorted(curation.other_files, key=lambda one: not one.is_damaged)[:200]
+    rows = [
+        [
+            words("unreadable" if one.is_damaged else "other kind"),
+            words(PurePath(one.path).relative_to(root).as_posix()),
+            words(one.what),
+        ]
+        for one in shown
+    ]
+    more = len(curation.other_files) - len(shown)
+    remark = f"{more} more are in exclusions.csv." if more else ""
+    table = Table("", [words(""), words("file"), words("what it is")], rows, remark=remark)
+    return [Section("files", "Files without slices", [table])]
+
+
+def _limits(curation: Curation) -> Table:
+    """What a series had to keep; those that the design changed are marked."""
+    usual = Limits().model_dump()
+    rows = [
+        [
+            words(name.replace("_", " ")),
+            words(", ".join(value) if isinstance(value, tuple) else f"{value:g}"),
+            words("" if value == usual[name] else "set by the design"),
+        ]
+        for name, value in curation.limits.model_dump().items()
+        if value != ()
+    ]
+    return Table("", [words("limit"), words("value"), words("")], rows)
+
+
+def _spoken(code: str) -> str:
+    """A code as words."""
+    return {
+        "not_ct": "not CT",
+        "listed_uid": "in another set's list (UID)",
+        "listed_pixels": "in another set's list (pixels)",
+        "listed_near_duplicate": "near duplicate of another set's scan",
+        "duplicate_uid": "second copy (same UID)",
+        "duplicate_pixels": "second copy (same pixels)",
+        "not_chest": "not a chest",
+    }.get(code, code.replace("_", " "))

@@ -1,0 +1,1 @@
+"""A test set kept: bundled, sealed, evaluated, audited, opened."""

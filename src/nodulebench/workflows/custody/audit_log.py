@@ -1,0 +1,72 @@
+"""Sealed test set -> its log, how the budget stands, and an anchor for somebody else to keep."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nodulebench.custody import layout
+from nodulebench.custody.audit import Anchor, Event, anchor_of, anchor_problems
+from nodulebench.custody.budget import Use, uses
+from nodulebench.custody.policy import CustodyPolicy, parse_policy
+from nodulebench.errors import InputError, Problem
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.manifest import MANIFEST
+from nodulebench.storage.signature import sign_bytes
+from nodulebench.storage.staging import staged_file
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.sealed_set import read_note, refuse_inside, stored_events
+from nodulebench.workflows.custody.verify_sealed import check_log, signature_of_anchor
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What a sealed set's log says, and whether it can be believed."""
+
+    name: str
+    policy: CustodyPolicy
+    events: tuple[Event, ...]
+    uses: tuple[Use, ...]
+    """By developer; none where the log cannot be believed."""
+    problems: tuple[Problem, ...]
+
+
+def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
+    """The log of a sealed set; its chain is checked, with the secret also who wrote it."""
+    note = read_note(folder)
+    policy = parse_policy((folder / layout.POLICY).read_text(encoding="utf-8"), layout.POLICY)
+    events, problems = check_log(folder, secret)
+    used = () if problems else uses(events, policy.reuse)
+    return AuditReport(note["name"], policy, tuple(events), used, tuple(problems))
+
+
+def write_anchor(
+    folder: Path, path: Path, *, key: Path | None = None, passphrase: str = ""
+) -> Anchor:
+    """Write down how far a log goes, for somebody else to keep; an older anchor is checked first.
+
+    Args:
+        folder: a sealed set.
+        path: the anchor, outside of it.
+        key: private Ed25519 key; the signature lies beside the anchor.
+        passphrase: of the key, if it is encrypted.
+
+    Raises:
+        InputError: if the log was tampered with, or no longer holds what the older anchor says.
+    """
+    refuse_inside(path, folder)
+    events, problems = check_log(folder, None)
+    bundle = file_digest(folder / MANIFEST)
+    if path.exists():
+        problems += anchor_problems(path.read_bytes(), bundle, stored_events(folder), str(path))
+    if problems:
+        raise InputError(problems)
+    anchor = anchor_of(events, bundle, datetime.now(UTC))
+    signature = None if key is None else sign_bytes(anchor.to_bytes(), key, passphrase)
+    with staged_file(path) as stage:
+        stage.write_bytes(anchor.to_bytes())
+    beside = signature_of_anchor(path)
+    beside.unlink(missing_ok=True)
+    if signature is not None:
+        with staged_file(beside) as stage:
+            stage.write_bytes(signature)
+    return anchor

@@ -1,0 +1,195 @@
+"""Submission + sealed test set -> the feedback that its policy allows.
+
+The reference is decrypted in memory only.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nodulebench.custody import audit, layout
+from nodulebench.custody.budget import (
+    Look,
+    SpentError,
+    admit,
+    answers_of,
+    has_passed,
+    same_developer,
+)
+from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
+from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.formats import read_submission
+from nodulebench.model.plan import TestPlan
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import Evaluation
+from nodulebench.model.tables import Reference, Submission
+from nodulebench.report.document import evaluation_document
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.durable import create_once
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import choose_protocol, write_evaluation
+
+FEEDBACK = "feedback.json"
+ANCHOR = "anchor.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LookOrder:
+    """What shall be scored on a sealed set, for whom."""
+
+    marks: Path
+    sealed: Path
+    secret: Secret
+    person: str
+    developer: str
+    protocol: str | None = None
+    plan: Path | None = None
+    bootstraps: int | None = None
+    seed: int | None = None
+    out: Path | None = None
+    at: datetime | None = None
+
+
+def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
+    """Score one submission; the developer's budget is charged before anything is decrypted.
+
+    Returns:
+        What the developer is told, and the files written.
+
+    Raises:
+        InputError: if the set was changed, the person may not, the budget is spent, or the
+            submission cannot be read.
+    """
+    if order.out is not None:
+        refuse_inside(order.out, order.sealed)
+    opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
+    reuse = opened.policy.reuse
+    protocol, plan = choose_protocol(
+        order.protocol, order.plan, bootstraps=order.bootstraps, seed=order.seed
+    )
+    if reuse.feedback == "verdict" and plan is None:
+        raise InputError(
+            Problem(
+                "policy", "tells passed or not passed only, and no plan was given.", "Give --plan."
+            )
+        )
+    look, number, standing = _charge(opened, order, protocol)
+    try:
+        document, evaluation = _scored(opened, order, protocol, plan)
+        told = _told(document, opened, standing)
+    except NoduleBenchError as error:
+        opened.record("failed", {**_facts(look), "look": number, "reason": _short(error)}, order.at)
+        raise
+    kept = {"evaluation": document, "corrected": corrected_figures(document, standing)}
+    sealed = opened.vault.seal(_json_bytes(kept), f"{layout.RESULTS}/{number:08d}.json")
+    create_once(opened.folder / layout.result_file(number), sealed)
+    content = _json_bytes(told)
+    opened.record(
+        "evaluated",
+        {
+            **_facts(look),
+            "look": number,
+            "result": bytes_digest(sealed),
+            "feedback": bytes_digest(content),
+            "level": reuse.feedback,
+            "passed": is_passed(document) if plan is not None else None,
+        },
+        order.at,
+    )
+    return told, _write(order, opened, content, evaluation)
+
+
+def _charge(
+    opened: SealedSet, order: LookOrder, protocol: TestProtocol
+) -> tuple[Look, int, Standing]:
+    """Admit a look and write it down: the look, its event, and which of the developer's it is."""
+    developer = same_developer(order.developer)
+    if not developer:
+        raise InputError(Problem("developer", "has no name.", "Looks are counted by developer."))
+    look = Look(developer, file_digest(order.marks), protocol.digest)
+    reuse = opened.policy.reuse
+    place = 0
+
+    def facts(events: list[audit.Event]) -> dict[str, audit.Fact]:
+        nonlocal place
+        place = admit(look, events, reuse)
+        return {**_facts(look), "algorithm": order.marks.stem, "of": reuse.looks_per_developer}
+
+    try:
+        event = opened.record("look", facts, order.at)
+    except SpentError as error:
+        opened.record("refused", {**_facts(look), "reason": _short(error)}, order.at)
+        raise
+    passed = has_passed(developer, opened.events)
+    answers = answers_of(reuse, has_passed_before=passed)
+    return look, event.number, Standing(place, reuse.looks_per_developer, answers)
+
+
+def _scored(
+    opened: SealedSet, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
+) -> tuple[dict[str, Any], Evaluation]:
+    reference = opened.reference()
+    submission = read_submission(order.marks, reference.cases)
+    _refuse_other_cases(submission, reference)
+    evaluation = evaluate(reference, [submission], protocol)
+    if plan is not None:
+        from nodulebench.workflows.plan.judge import evaluated_under
+
+        evaluation = evaluated_under(plan, evaluation)
+    return evaluation_document(evaluation), evaluation
+
+
+def _refuse_other_cases(submission: Submission, reference: Reference) -> None:
+    """Refuse marks on another set's cases; the names of cases are no secret of a sealed set."""
+    named = submission.marks["case_id"]
+    if len(named) and not named.is_in(reference.cases["case_id"].implode()).any():
+        what = f"marks no case of this test set, but '{named[0]}' and others."
+        raise InputError(Problem(submission.name, what, "Is it for another set?"))
+
+
+def _told(document: dict[str, Any], opened: SealedSet, standing: Standing) -> dict[str, Any]:
+    from nodulebench.report.developer import developers_document
+
+    told = feedback(document, opened.policy.reuse, standing)
+    if opened.policy.reuse.feedback == "figures":
+        told["evaluation"] = developers_document(document)
+    elif opened.policy.reuse.feedback == "cases":
+        told["evaluation"] = document
+    return told
+
+
+def _write(
+    order: LookOrder, opened: SealedSet, content: bytes, evaluation: Evaluation
+) -> list[Path]:
+    """Write the feedback with an anchor of the log; the whole evaluation only at level cases."""
+    if order.out is None:
+        return []
+    if opened.policy.reuse.feedback == "cases":
+        write_evaluation(evaluation, order.out / "evaluation")
+    events = opened.events
+    anchor = audit.anchor_of(events, opened.bundle, events[-1].at)
+    with staged_folder(order.out) as stage:
+        (stage / FEEDBACK).write_bytes(content)
+        (stage / ANCHOR).write_bytes(anchor.to_bytes())
+    return [order.out / FEEDBACK, order.out / ANCHOR]
+
+
+def _facts(look: Look) -> dict[str, audit.Fact]:
+    return {
+        "developer": look.developer,
+        "submission": look.submission,
+        "protocol": look.protocol,
+    }
+
+
+def _short(error: Exception) -> str:
+    return str(error).partition("\n")[0][:300]
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()

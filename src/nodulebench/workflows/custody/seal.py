@@ -1,0 +1,272 @@
+"""Bundle + keys + policy -> a sealed test set: a signed BagIt bag whose reference is encrypted.
+
+The set is built in a folder beside its place and moved there when it is complete. A run that was
+killed leaves that folder; the next run with the same secret takes over what is whole in it.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nodulebench import __version__
+from nodulebench.custody import layout
+from nodulebench.custody.audit import next_event
+from nodulebench.custody.datasheet import make_datasheet, parse_answers
+from nodulebench.custody.policy import CustodyPolicy, parse_policy
+from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.formats import bundle as bundle_format
+from nodulebench.match.rules import RULES
+from nodulebench.metrics import FIGURES
+from nodulebench.model.tables import Reference
+from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.durable import create_once, replace_whole, settle, write_through
+from nodulebench.storage.file_names import shown
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.lock import alone
+from nodulebench.storage.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
+from nodulebench.storage.signature import sign_manifest
+from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.workflows.custody.seal_files import Placed, place_files
+from nodulebench.workflows.custody.sealed_set import (
+    SCHEMA,
+    is_sealed,
+    log_authenticator,
+    read_note,
+    write_head,
+)
+
+STORAGE = (
+    "Reference and all other tables encrypted with AES-256-GCM; images in plain form; every file "
+    "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SealOrder:
+    """What shall be sealed, by whom and how."""
+
+    bundle: Path
+    out: Path
+    key: Path
+    """Private Ed25519 key, PEM."""
+    secret: Secret
+    policy: Path
+    person: str
+    answers: Path | None = None
+    """What people say of the set, TOML."""
+    key_passphrase: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SealReport:
+    """What was sealed."""
+
+    name: str
+    files: int
+    secrets: int
+    taken_over: int
+    """Files that an interrupted run had already finished."""
+    gaps: tuple[str, ...]
+    """Questions of the datasheet without an answer."""
+    was_there: bool = False
+    """Whether the same set had been sealed there before, and nothing was done."""
+
+
+def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> SealReport:
+    """Seal a test set. The bundle itself is not changed.
+
+    Raises:
+        InputError: if the bundle is damaged, the person may not seal, a key cannot be used, or
+            the place is taken.
+    """
+    policy = parse_policy(order.policy.read_text(encoding="utf-8"), str(order.policy))
+    _refuse_unknown_figures(policy, order.policy)
+    role = policy.role_of(order.person, "seal")
+    reference = bundle_format.read_reference(order.bundle)
+    source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
+    if is_bag(order.bundle) and (problems := manifest_problems(order.bundle)):
+        raise InputError(problems)
+    if order.out.resolve().is_relative_to(order.bundle.resolve()):
+        raise InputError(
+            Problem(str(order.out), "lies in the bundle, which stays as it is.", "Choose another.")
+        )
+    names = _names_in(source)
+    if is_sealed(order.out):
+        return _already(order, reference, source, names)
+    if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
+        raise InputError(
+            Problem(str(order.out), "is already there.", "Choose a new place for the sealed set.")
+        )
+    stage = order.out.resolve().with_name(f".{order.out.resolve().name}.sealing")
+    stage.mkdir(parents=True, exist_ok=True)
+    with alone(stage):
+        vault = _vault_of(stage, order.secret)
+        placed = place_files(source, names, stage, vault, progress)
+        gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
+        _finish(order, role, stage, vault, placed)
+        stage.replace(order.out.resolve())
+        settle(order.out.resolve().parent)
+    return SealReport(
+        reference.name,
+        files=len(placed.digests),
+        secrets=sum(layout.place_of(name).is_secret for name in names),
+        taken_over=placed.taken_over,
+        gaps=gaps,
+    )
+
+
+def _refuse_unknown_figures(policy: CustodyPolicy, source: Path) -> None:
+    """A sealed policy cannot be mended, so that its figures have to exist when it is sealed."""
+    for named in policy.reuse.figures:
+        rule, _, figure = named.partition("@")[0].partition(".")
+        try:
+            RULES[rule], FIGURES[figure]
+        except UnknownNameError as error:
+            where = f"{source} field 'reuse.figures'"
+            raise InputError(Problem(where, f"'{named}': {error}", "Write rule.figure.")) from error
+
+
+def _write_descriptions(
+    order: SealOrder,
+    policy: CustodyPolicy,
+    reference: Reference,
+    stage: Path,
+    vault: Vault,
+    placed: Placed,
+) -> tuple[str, ...]:
+    """Write what describes the set: cases for a run, policy, datasheet, bag; return the gaps."""
+    cases = stage / layout.RUN_CASES
+    cases.parent.mkdir(parents=True, exist_ok=True)
+    # by name: the order of a reference may tell where nodules are
+    write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
+    placed.add(stage, layout.RUN_CASES, file_digest(cases))
+    stated = {}
+    if order.answers is not None:
+        stated = parse_answers(order.answers.read_text(encoding="utf-8"), str(order.answers))
+    images = [name for name in placed.source_digests if not layout.place_of(name).is_secret]
+    told = f"{len(images)} image files in {layout.PAYLOAD}/{layout.IMAGES}/." if images else ""
+    sheet = make_datasheet(reference, stated, policy, images=told, storage=STORAGE)
+    note = {
+        "schema": SCHEMA,
+        "name": reference.name,
+        "cases": reference.cases.height,
+        "source": _source_code(vault, placed.source_digests),
+    }
+    others = {
+        layout.POLICY: order.policy.read_bytes(),
+        layout.VAULT: (stage / layout.VAULT).read_bytes(),
+        layout.SEALED_NOTE: _json_bytes(note),
+        "datasheet.json": _json_bytes(sheet.to_json()),
+        "datasheet.md": sheet.to_markdown().encode(),
+    }
+    payload = {name: one for name, one in placed.digests.items() if name.startswith(PAYLOAD)}
+    written = tag_files(
+        payload,
+        payload_bytes=placed.payload_bytes,
+        description=f"Sealed test set {reference.name}",
+        organization=policy.keeper,
+        day=datetime.now(UTC).date(),
+        agent=f"NoduleBench {__version__}",
+        others=others,
+    )
+    for name, content in written.items():
+        replace_whole(stage / name, content)
+        placed.add(stage, name, bytes_digest(content))
+    return tuple(sheet.gaps)
+
+
+def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Placed) -> None:
+    """Remove what does not belong, sign, and begin the log."""
+    for path in sorted(stage.rglob("*"), reverse=True):
+        name = path.relative_to(stage).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif name not in placed.digests:
+            path.unlink()
+    at = datetime.now(UTC)
+    sign_manifest(
+        stage,
+        Manifest(placed.digests),
+        order.key,
+        passphrase=order.key_passphrase,
+        by=order.person,
+        at=at,
+    )
+    for name in (MANIFEST, SIGNATURE):  # through to the disk, as all else
+        write_through(stage / name, (stage / name).read_bytes())
+    event = next_event(
+        [],
+        bundle=file_digest(stage / MANIFEST),
+        at=at,
+        person=order.person,
+        role=role,
+        step="sealed",
+        facts={"files": len(placed.digests)},
+        authenticate=log_authenticator(vault),
+    )
+    create_once(stage / layout.event_file(1), event.to_bytes())
+    write_head(stage, [event], vault)
+    for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
+        settle(folder)
+
+
+def _vault_of(stage: Path, secret: Secret) -> Vault:
+    """The vault that an interrupted run began, or a new one."""
+    path = stage / layout.VAULT
+    if not path.is_file():
+        vault, header = create_vault(secret)
+        replace_whole(path, _json_bytes(header))
+        return vault
+    try:
+        return open_vault(read_json(path), secret, str(path))
+    except InputError as error:
+        raise InputError(
+            [
+                *error.problems,
+                Problem(
+                    str(stage),
+                    "was left by an interrupted run with another secret.",
+                    "Give the same secret, or remove that folder to begin anew.",
+                ),
+            ]
+        ) from error
+
+
+def _already(order: SealOrder, reference: Reference, source: Path, names: list[str]) -> SealReport:
+    """The report on a set that is already sealed there, if it is the same one."""
+    path = order.out / layout.VAULT
+    vault = open_vault(read_json(path), order.secret, str(path))
+    found = _source_code(vault, {name: file_digest(source / name) for name in names})
+    if read_note(order.out)["source"] != found:
+        raise InputError(
+            Problem(str(order.out), "is another sealed set.", "Choose a new place for this one.")
+        )
+    secrets = sum(layout.place_of(name).is_secret for name in names)
+    return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
+
+
+def _source_code(vault: Vault, digests: dict[str, str]) -> str:
+    """Tells whether two sealings are of the same files, to those who can open the vault."""
+    return vault.authenticator(_json_bytes(dict(sorted(digests.items()))), "source of a sealed set")
+
+
+def _names_in(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    strange = [name for name in names if shown(name) != name]
+    if strange:
+        raise InputError(
+            Problem(str(folder / shown(name)), "has a name that is not UTF-8.", "Rename it.")
+            for name in strange
+        )
+    return names
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,48 @@
+"""Sealed test set -> its reference in plain form, or a kept result, for those who may."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nodulebench.custody import layout
+from nodulebench.errors import InputError, Problem
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.sealed_set import open_sealed, refuse_inside
+
+
+def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out: Path) -> int:
+    """Write the sealed tables of a set in plain form into a new folder; how many files.
+
+    Raises:
+        InputError: if the person may not, gives no reason, or the folder is not empty.
+    """
+    if not reason.strip():
+        raise InputError(Problem("export", "has no reason.", "Say why in --reason; it is logged."))
+    refuse_inside(out, sealed)
+    opened = open_sealed(sealed, secret, person, "export")
+    names = opened.secret_names
+    with staged_folder(out, is_new=True) as stage:
+        opened.record("exported", {"reason": reason.strip(), "files": len(names)})
+        for name in names:
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            (stage / name).write_bytes(opened.plain(name))
+    return len(names)
+
+
+def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[str, Any]:
+    """The kept result of an evaluation, by the number of its look in the log.
+
+    Raises:
+        InputError: if there is none, it was changed, or the person may not.
+    """
+    opened = open_sealed(sealed, secret, person, "inspect")
+    path = sealed / layout.result_file(look)
+    if not path.is_file():
+        kept = sorted(one.name for one in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
+        listed = ", ".join(str(int(name.partition(".")[0])) for name in kept) or "none"
+        raise InputError(Problem(str(path), "is not there.", f"Kept looks: {listed}."))
+    opened.record("inspected", {"look": look})
+    name = f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}"
+    content: dict[str, Any] = json.loads(opened.vault.open(path.read_bytes(), name, str(path)))
+    return content

@@ -1,0 +1,1 @@
+"""A whole test on made-up data, for a first look."""

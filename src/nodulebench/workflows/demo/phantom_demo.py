@@ -1,0 +1,168 @@
+"""Phantoms, three candidate detectors and their combination -> the whole journey in one command.
+
+What is judged is real work on images whose nodules are known; everything follows from a seed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import DETECTORS as FOUND_BY
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.combine import Combined, merge_candidates
+from nodulebench.algorithms.describe import describe
+from nodulebench.formats.images.case_images import image_reader
+from nodulebench.imaging.volume import to_patient_axes
+from nodulebench.model.protocol import RuleChoice, TestProtocol
+from nodulebench.model.results import Evaluation
+from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
+from nodulebench.phantom.patient import NodulePlan
+from nodulebench.phantom.test_set import PhantomCase, make_case, write_test_set
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.compare.combine import CombinationChoice, combine_candidates, write_rows
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import write_evaluation
+from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
+
+DETECTORS = ("isicad", "subsolidcad", "largecad")
+COMBINATION = "combination"
+MOST_PER_SCAN = 40
+"""A detector's marks on a scan, the best ones; a candidate detector proposes hundreds."""
+TEST_SET, RESULT, TABLE = "test-set", "result", "combinations.csv"
+"""Where things are; the result has a folder of its own, whose manifest lists all that is in it."""
+
+
+MERGING = CombinationChoice(linkage="nearest")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoChoice:
+    """How large the demonstration is."""
+
+    phantoms: int = 6
+    matrix: int = 256
+    """Pixels along a side of a slice."""
+    seed: int = 5
+    bootstraps: int = 1000
+    processes: int = 2
+    types: tuple[str, ...] = NODULE_TYPES
+    """Every phantom has a nodule of each."""
+
+
+DEFAULT_CHOICE = DemoChoice()
+
+
+def demo_protocol(bootstraps: int) -> TestProtocol:
+    """The NIFDC protocol under all rules, and a FROC beside because marks have scores."""
+    published = load_protocol("nifdc-2022")
+    rules = ("center_hit", "center_distance", "area_overlap", "luna16", "luna16_clean")
+    return published.model_copy(
+        update={
+            "name": "demo",
+            "title": "Three candidate detectors and their combination under five rules",
+            "rules": tuple(RuleChoice(name=name) for name in rules),
+            "figures": (*published.figures, "sensitivity_at_fp_rate", "cpm"),
+            "interval": published.interval.model_copy(update={"bootstraps": bootstraps}),
+            "strata": ("type", "size", "vendor"),
+        }
+    )
+
+
+def run_phantom_demo(
+    out: Path,
+    choice: DemoChoice = DEFAULT_CHOICE,
+    progress: Callable[[str], object] = str,
+) -> Evaluation:
+    """Make the test set, let the detectors read it, judge them, and write the full report.
+
+    Returns:
+        The evaluation. The folder ``result`` has its tables, the comparison with the combination
+        and the report with pictures; ``test-set`` has the images and the truth.
+    """
+    with _pool(choice.processes) as each:
+        made = each(partial(_make, choice), range(1, choice.phantoms + 1))
+        reference = write_test_set(out / TEST_SET, made, has_masks=False, progress=progress)
+        images = out / TEST_SET / "images"
+        progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans")
+        found = list(each(partial(_read, images), reference.cases["case_id"]))
+    submissions = _joined(found)
+    evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))
+    result, table = out / RESULT, out / TABLE
+    write_evaluation(evaluation, result)
+    write_rows(
+        combine_candidates(reference, submissions[:-1], MERGING, load_protocol("luna16")), table
+    )
+    compare_folder(result, ComparisonChoice(COMBINATION, bootstraps=choice.bootstraps))
+    write_report(result, ReportChoice(images=images, combinations=(table,)))
+    return evaluation
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A ``map`` over processes, or the plain one."""
+    if processes == 1:
+        yield map
+        return
+    # forked processes would share the threads of polars, and hang
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield pool.map
+
+
+def _make(choice: DemoChoice, number: int) -> PhantomCase:
+    plans = tuple(NodulePlan(kind) for kind in choice.types)
+    return make_case(choice.seed, number, matrix=choice.matrix, plans=plans)
+
+
+def _read(images: Path, case_id: str) -> dict[str, Submission]:
+    """What the detectors, and all of them together, say of one scan."""
+    volume = to_patient_axes(image_reader(images)(case_id), case_id)
+    chest = see_chest(volume, case_id)
+    found = {name: _ranked(FOUND_BY[name](chest).best(MOST_PER_SCAN)) for name in DETECTORS}
+    parts = [
+        Submission(name, *describe(chest, candidates, case_id, volume.geometry))
+        for name, candidates in found.items()
+    ]
+    together = _agreed(merge_candidates(parts, linkage=MERGING.linkage))
+    merged = describe(chest, together, case_id, volume.geometry)
+    return {one.name: one for one in (*parts, Submission(COMBINATION, *merged))}
+
+
+def _ranked(best: Candidates) -> Candidates:
+    """Scores by rank, so that those of several detectors can be averaged."""
+    return replace(best, score=1.0 - np.arange(len(best)) / MOST_PER_SCAN)
+
+
+def _agreed(merged: Combined) -> Candidates:
+    """The merged marks; a detector that did not propose one counts as 0 in its mean score."""
+    votes = merged.sources.group_by("mark_id").agg(
+        share=pl.col("algorithm").n_unique() / len(DETECTORS)
+    )
+    marks = merged.submission.marks.join(votes, on="mark_id", how="left", maintain_order="left")
+    return Candidates(
+        marks.select("x_mm", "y_mm", "z_mm").to_numpy(),
+        (marks["score"] * marks["share"]).to_numpy(),
+        marks["diameter_mm"].to_numpy(),
+    )
+
+
+def _joined(found: Sequence[dict[str, Submission]]) -> list[Submission]:
+    """What was said of single scans, as one submission for each algorithm."""
+    joined = []
+    for name in (*DETECTORS, COMBINATION):
+        parts = [one[name] for one in found]
+        slices = [MARK_SLICES.empty(), *(part.slices for part in parts if part.slices is not None)]
+        joined.append(
+            Submission(name, pl.concat([part.marks for part in parts]), pl.concat(slices))
+        )
+    return joined

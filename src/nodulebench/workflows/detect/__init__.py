@@ -1,0 +1,1 @@
+"""A scan in, marks out: detectors, their training, their robustness."""

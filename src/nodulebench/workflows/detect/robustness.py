@@ -1,0 +1,229 @@
+"""Algorithm and one case -> a table of relations that its marks must keep, each passed or failed.
+
+No reference is needed: the same scan stored otherwise has the same marks, and nodules that are
+drawn into it are known.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.algorithms.lung_density import lung_density
+from nodulebench.errors import InputError, Problem
+from nodulebench.imaging.volume import Volume
+from nodulebench.robustness.relations import (
+    Verdict,
+    found_and_nothing_else,
+    kept_marks,
+    never_rising,
+    same_marks,
+    still_found,
+)
+from nodulebench.robustness.variants import (
+    Variant,
+    cropped,
+    flipped,
+    mirrored,
+    sharper,
+    shifted,
+    smoother,
+    thicker,
+    with_dose,
+    with_noise,
+)
+from nodulebench.storage.staging import staged_file
+from nodulebench.workflows.detect.any_algorithm import Algorithm
+from nodulebench.workflows.detect.robustness_bench import DEFAULT_CHOICE, Bench, RobustnessChoice
+
+SHIFT_MM = (37.0, -21.0, 143.0)
+CROP_LOW_MM, CROP_HIGH_MM = 15.0, 25.0
+"""Kept around the lungs; unequal, so that the middle of the image moves too."""
+SCORE_TOLERANCE = 0.05
+TOP_MARKS = 10
+DOSE_SHARES = (1 / 2, 1 / 4, 1 / 8)
+BLUR_MM, SHARPENING = 0.8, 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One line of the table."""
+
+    name: str
+    relation: str
+    verdict: Verdict
+
+    @property
+    def word(self) -> str:
+        """Pass, FAIL, or that nothing can be said."""
+        return {True: "pass", False: "FAIL", None: "not tested"}[self.verdict.is_passed]
+
+
+def _exact(bench: Bench, variant: Variant) -> Verdict:
+    choice = bench.choice
+    return same_marks(
+        *bench.moved(variant),
+        tolerance_mm=choice.tolerance_mm,
+        least=choice.exact_share,
+        score_tolerance=SCORE_TOLERANCE,
+    )
+
+
+def _near(bench: Bench, variant: Variant) -> Verdict:
+    choice = bench.choice
+    return same_marks(
+        *bench.moved(variant), tolerance_mm=choice.tolerance_mm, least=choice.near_share
+    )
+
+
+def _highest(bench: Bench, variant: Variant) -> Verdict:
+    choice = bench.choice
+    return kept_marks(
+        *bench.moved(variant),
+        tolerance_mm=choice.tolerance_mm,
+        count=TOP_MARKS,
+        least=choice.highest_share,
+    )
+
+
+def _shift(bench: Bench) -> Verdict:
+    return _exact(bench, shifted(bench.volume, np.array(SHIFT_MM)))
+
+
+def _flip_columns(bench: Bench) -> Verdict:
+    return _exact(bench, flipped(bench.volume, 0))
+
+
+def _flip_slices(bench: Bench) -> Verdict:
+    return _exact(bench, flipped(bench.volume, 2))
+
+
+def _mirror(bench: Bench) -> Verdict:
+    return _highest(bench, mirrored(bench.volume))
+
+
+def _crop(bench: Bench) -> Verdict:
+    box = []
+    for axis, spacing in enumerate(bench.volume.spacing_mm.tolist()):
+        others = tuple(other for other in range(3) if other != axis)
+        inside = np.flatnonzero(bench.lungs.mask.any(axis=others))
+        low = int(inside[0]) - round(CROP_LOW_MM / spacing)
+        high = int(inside[-1]) + round(CROP_HIGH_MM / spacing) + 1
+        box.append(slice(max(0, low), min(bench.volume.hu.shape[axis], high)))
+    return _near(bench, cropped(bench.volume, tuple(box)))
+
+
+def _noise(bench: Bench) -> Verdict:
+    return _highest(bench, with_noise(bench.volume, bench.choice.noise_hu, bench.random(1)))
+
+
+def _insert(bench: Bench) -> Verdict:
+    choice = bench.choice
+    after = bench.run("with nodules", bench.with_nodules)
+    return found_and_nothing_else(
+        bench.nodules,
+        bench.before,
+        after,
+        large_mm=choice.large_mm,
+        tolerance_mm=choice.tolerance_mm,
+        margin_mm=10.0,
+        least=choice.near_share,
+    )
+
+
+def _dose(bench: Bench) -> Verdict:
+    volume = bench.with_nodules
+    noise = lung_density(bench.volume.hu, bench.lungs).noise_sd_hu
+    worse = (
+        with_dose(volume, share, noise, bench.random(2 + number))
+        for number, share in enumerate(DOSE_SHARES)
+    )
+    return _falling(bench, worse)
+
+
+def _thickness(bench: Bench) -> Verdict:
+    return _falling(bench, (thicker(bench.with_nodules, factor) for factor in (2, 4)))
+
+
+def _falling(bench: Bench, worse: Iterable[Variant]) -> Verdict:
+    names, found = ["as it is"], [int(bench.found.sum())]
+    for variant in worse:
+        names.append(variant.name)
+        found.append(int(bench.found_in(variant.name, variant.volume).sum()))
+    return never_rising(names, found, len(bench.nodules), bench.choice.chance)
+
+
+def _smooth_kernel(bench: Bench) -> Verdict:
+    return _kernel(bench, smoother(bench.with_nodules, BLUR_MM))
+
+
+def _sharp_kernel(bench: Bench) -> Verdict:
+    return _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING))
+
+
+def _kernel(bench: Bench, variant: Variant) -> Verdict:
+    after = bench.found_in(variant.name, variant.volume)
+    return still_found(bench.nodules, bench.found, after, bench.choice.large_mm)
+
+
+TESTS: dict[str, tuple[str, Callable[[Bench], Verdict]]] = {
+    "shift": ("the patient lies elsewhere: marks move along", _shift),
+    "flip-columns": ("columns stored backwards: the same marks", _flip_columns),
+    "flip-slices": ("slices stored from head to feet: the same marks", _flip_slices),
+    "mirror": ("the mirror image has the highest-scored marks mirrored", _mirror),
+    "crop": ("cut to the lungs: the same marks", _crop),
+    "noise": ("a little noise: the highest-scored marks stay", _noise),
+    "insert": ("nodules drawn in are found, other marks stay", _insert),
+    "dose": ("sensitivity does not rise as dose falls", _dose),
+    "thickness": ("sensitivity does not rise as slices get thicker", _thickness),
+    "smooth-kernel": ("large nodules are found with a smoother kernel", _smooth_kernel),
+    "sharp-kernel": ("large nodules are found with a sharper kernel", _sharp_kernel),
+}
+"""Name -> the relation in words, and its test. One line adds a test."""
+
+
+def check_robustness(
+    algorithm: Algorithm,
+    volume: Volume,
+    choice: RobustnessChoice = DEFAULT_CHOICE,
+    names: Sequence[str] = tuple(TESTS),
+) -> Iterator[tuple[Outcome, Bench]]:
+    """Test an algorithm on one case, relation by relation.
+
+    Raises:
+        InputError: if a test is unknown, or the case shows no lung.
+    """
+    unknown = [name for name in names if name not in TESTS]
+    if unknown:
+        raise InputError(
+            Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
+            for name in unknown
+        )
+    bench = Bench(algorithm, volume, choice)
+    for name in names:
+        relation, test = TESTS[name]
+        yield Outcome(name, relation, test(bench)), bench
+
+
+def write_outcomes(folder: Path, outcomes: Sequence[Outcome], bench: Bench) -> None:
+    """Write ``robustness.csv``, the marks of every variant, and the nodules that were drawn in."""
+    rows = [(one.name, one.word.lower(), one.relation, one.verdict.measured) for one in outcomes]
+    _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
+    marks = [
+        (name, *center, score)
+        for name, found in bench.marks.items()
+        for center, score in zip(found.center_mm.tolist(), found.score.tolist(), strict=True)
+    ]
+    _write_csv(folder / "marks.csv", ("variant", "x_mm", "y_mm", "z_mm", "score"), marks)
+    if "with nodules" in bench.marks:
+        nodules = [(one.x_mm, one.y_mm, one.z_mm, one.diameter_mm) for one in bench.nodules]
+        _write_csv(folder / "inserted.csv", ("x_mm", "y_mm", "z_mm", "diameter_mm"), nodules)
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with staged_file(path) as staged, staged.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)

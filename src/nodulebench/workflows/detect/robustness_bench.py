@@ -1,0 +1,102 @@
+"""One algorithm and one case -> its marks on variants of the case, each made once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.algorithms.lungs import Lungs, segment_lungs
+from nodulebench.imaging.volume import Volume, to_patient_axes
+from nodulebench.model.arrays import BoolArray
+from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
+from nodulebench.robustness.relations import Marks, is_found
+from nodulebench.robustness.variants import Variant
+from nodulebench.workflows.detect.any_algorithm import Algorithm
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessChoice:
+    """What is inserted, and how strict the relations are."""
+
+    tolerance_mm: float = 3.0
+    """How far apart the same mark may be."""
+    noise_hu: float = 10.0
+    diameters_mm: tuple[float, ...] = (4, 4, 6, 6, 8, 8, 12, 12)
+    nodule_hu: float = 20.0
+    large_mm: float = 10.0
+    """Inserted nodules from this size on have to be found."""
+    exact_share: float = 0.99
+    """Least agreement where not a single voxel's value changes."""
+    near_share: float = 0.9
+    """Least agreement where the surroundings change."""
+    highest_share: float = 0.8
+    """Least share of the highest-scored marks that stay under noise and on another grid."""
+    chance: int = 1
+    """How many more nodules may be found at a lower dose or in thicker slices."""
+    seed: int = 0
+
+
+DEFAULT_CHOICE = RobustnessChoice()
+
+
+class Bench:
+    """One algorithm and one case; runs are made when a relation asks for them, and once."""
+
+    def __init__(self, algorithm: Algorithm, volume: Volume, choice: RobustnessChoice) -> None:
+        """Look at the lungs of the case."""
+        self.choice = choice
+        self.volume = to_patient_axes(volume, "case")
+        self.lungs: Lungs = segment_lungs(self.volume, "case")
+        self.marks: dict[str, Marks] = {}
+        self._algorithm = algorithm
+        self._inserted: tuple[tuple[InsertedNodule, ...], Volume] | None = None
+
+    @property
+    def before(self) -> Marks:
+        """Marks of the case as it is."""
+        return self.run("as it is", self.volume)
+
+    @property
+    def nodules(self) -> tuple[InsertedNodule, ...]:
+        """What was inserted."""
+        return self._insertion()[0]
+
+    @property
+    def with_nodules(self) -> Volume:
+        """The case with the nodules drawn into it."""
+        return self._insertion()[1]
+
+    @property
+    def found(self) -> BoolArray:
+        """Which inserted nodules are found at full dose."""
+        return self.found_in("with nodules", self.with_nodules)
+
+    def run(self, name: str, volume: Volume) -> Marks:
+        """Marks of a volume, made once for each name."""
+        if name not in self.marks:
+            self.marks[name] = self._algorithm(volume)
+        return self.marks[name]
+
+    def moved(self, variant: Variant) -> tuple[Marks, Marks]:
+        """Where the marks of the case should be in a variant, and where they are."""
+        before = self.before
+        expected = Marks(variant.move(before.center_mm.copy()), before.score)
+        return expected, self.run(variant.name, variant.volume)
+
+    def found_in(self, name: str, volume: Volume) -> BoolArray:
+        """Which inserted nodules are found in a variant of the case with nodules."""
+        return is_found(self.nodules, self.run(name, volume), self.choice.tolerance_mm)
+
+    def random(self, purpose: int) -> np.random.Generator:
+        """Chance that does not depend on which tests are run."""
+        return np.random.default_rng([self.choice.seed, purpose])
+
+    def _insertion(self) -> tuple[tuple[InsertedNodule, ...], Volume]:
+        if self._inserted is None:
+            choice = self.choice
+            marks = self.before.center_mm
+            nodules = place_nodules(
+                self.volume, self.lungs.mask, choice.diameters_mm, marks, self.random(0)
+            )
+            drawn = insert_nodules(self.volume, nodules, choice.nodule_hu)
+            self._inserted = nodules, drawn
+        return self._inserted

@@ -1,0 +1,257 @@
+"""Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from nodulebench import __version__
+from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.match import label_marks, targets
+from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.labels import LABEL_NAMES, Labels
+from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
+from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
+from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.storage.digest import table_digest
+from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
+from nodulebench.workflows.evaluate.estimate import estimate_figures, shown_name
+from nodulebench.workflows.evaluate.extras import (
+    figure_curves,
+    figure_tables,
+    matching_order,
+    size_sweep,
+)
+from nodulebench.workflows.evaluate.read_froc import read_froc
+from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
+from nodulebench.workflows.evaluate.strata import estimate_strata
+
+FROC_FIGURES = ("sensitivity_at_fp_rate", "cpm")
+
+Progress = Callable[[str], None]
+
+
+def evaluate(
+    reference: Reference,
+    submissions: Iterable[Submission],
+    protocol: TestProtocol,
+    progress: Progress = lambda _: None,
+) -> Evaluation:
+    """Judge submissions against a reference under every rule of a protocol.
+
+    Args:
+        reference: the test set; its CASES table drives every loop and denominator.
+        submissions: one per algorithm, names unique.
+        protocol: everything that can change a number.
+        progress: told what is being worked on.
+    """
+    results: list[AlgorithmResult] = []
+    for submission in submissions:
+        if any(submission.name == done.name for done in results):
+            raise InputError(
+                Problem(
+                    f"submission '{submission.name}'",
+                    "has the name of another submission.",
+                    "Rename a file, or name the algorithm in its algorithm.toml.",
+                )
+            )
+        progress(submission.name)
+        results.append(_evaluate_algorithm(reference, submission, protocol))
+    return Evaluation(
+        version=__version__,
+        protocol=protocol,
+        digests={
+            "protocol": protocol.digest,
+            "reference": table_digest(reference.nodules, reference.slices),
+            "cohort": table_digest(reference.cases),
+        },
+        reference={
+            "name": reference.name,
+            "cases": reference.cases.height,
+            "patients": int(reference.unit_of_case.max(initial=-1)) + 1,
+            "findings": reference.nodules.height,
+            "ignored_findings": int(reference.nodules["is_ignored"].sum()),
+            "diameters": diameter_histogram(reference),
+        },
+        algorithms=tuple(results),
+        # a test set that is read back from results has the notice already
+        notices=tuple(
+            dict.fromkeys((*reference.notices, *small_cohort_notices(reference, protocol)))
+        ),
+        test_set=reference,
+    )
+
+
+def _evaluate_algorithm(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> AlgorithmResult:
+    listed, notices = keep_listed(reference, submission, protocol)
+    rules: dict[str, RuleResult] = {}
+    labels: dict[str, Labels] = {}
+    for choice in protocol.rules:
+        try:
+            labels[choice.name] = label_marks(reference, listed, protocol, choice)
+        except UndefinedError as error:
+            rules[choice.name] = RuleResult(
+                choice.name, choice.parameters, {}, {}, undefined=str(error)
+            )
+            continue
+        rules[choice.name] = _evaluate_rule(
+            reference, listed, protocol, choice, labels[choice.name]
+        )
+    tables = [
+        found.table(submission.name, rule, listed, reference) for rule, found in labels.items()
+    ]
+    flips, differences = _compare_rules(reference, listed, labels)
+    return AlgorithmResult(
+        name=submission.name,
+        digest=submission.digest,
+        rules=rules,
+        labels=pl.concat(tables) if tables else pl.DataFrame(),
+        flips=flips,
+        rule_differences=differences,
+        facts={**submission.facts, "intended_types": submission.intended_types},
+        notices=(*submission.notices, *notices),
+        submission=listed,
+    )
+
+
+def _compare_rules(
+    reference: Reference, submission: Submission, labels: dict[str, Labels]
+) -> tuple[pl.DataFrame | None, list[dict[str, Any]]]:
+    """For every pair of rules the flip list, and how much the counts change."""
+    if len(labels) < 2:
+        return None, []
+    from nodulebench.match.flips import flip_list, rule_difference
+
+    flips, differences = [], []
+    for base, other in combinations(labels, 2):
+        names = {"algorithm": submission.name, "base_rule": base, "rule": other}
+        found = flip_list(labels[base], labels[other], submission, reference)
+        flips.append(
+            found.select(*(pl.lit(value).alias(key) for key, value in names.items()), pl.all())
+        )
+        difference = rule_difference(labels[base], labels[other])
+        differences.append({"base_rule": base, "rule": other, **difference})
+    return pl.concat(flips), differences
+
+
+def keep_listed(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> tuple[Submission, tuple[str, ...]]:
+    """The submission's marks on cases of the test set, and a word on the others.
+
+    Raises:
+        InputError: where the protocol does not allow marks of other cases.
+    """
+    row = case_of_marks(reference, submission)
+    if (row >= 0).all():
+        return submission, ()
+    is_listed = pl.Series(row >= 0)
+    others = submission.marks.filter(~is_listed)
+    if protocol.unlisted_cases == "error":
+        raise InputError(
+            Problem(
+                f"submission '{submission.name}' mark '{row['mark_id']}'",
+                f"case '{row['case_id']}' is not in the test set '{reference.name}' "
+                f"({reference.cases.height} cases).",
+                "Remove the mark, or evaluate against the set it was made for.",
+            )
+            for row in others.iter_rows(named=True)
+        )
+    kept = replace(submission, marks=submission.marks.filter(is_listed))
+    return kept, tuple(_dropped_notices(others["case_id"]))
+
+
+def _dropped_notices(case_ids: pl.Series) -> Iterator[str]:
+    """What the official program drops without a word, in words."""
+    is_header = case_ids == "seriesuid"
+    foreign = case_ids.filter(~is_header)
+    if len(foreign):
+        names = foreign.unique(maintain_order=True)
+        shown = ", ".join(f"'{name}'" for name in names.head(3))
+        more = ", ..." if len(names) > 3 else ""
+        yield (
+            f"{len(foreign)} mark(s) of {len(names)} case(s) that are not in the list were "
+            f"dropped: {shown}{more}."
+        )
+    if is_header.any():
+        yield f"{int(is_header.sum())} repeated header row(s) were dropped."
+
+
+def _evaluate_rule(
+    reference: Reference,
+    submission: Submission,
+    protocol: TestProtocol,
+    choice: RuleChoice,
+    labels: Labels,
+) -> RuleResult:
+    cohort = labelled_cohort(
+        reference, submission, labels, targets(reference, submission, protocol)
+    )
+    counts = _counts(cohort, labels, protocol.size_limit)
+    wanted = [name for name in protocol.figures if name not in FROC_FIGURES]
+    figures = {
+        shown_name(name, protocol): found
+        for name, found in estimate_figures(cohort, protocol, wanted).items()
+    }
+    curves = figure_curves(cohort, protocol)
+    if any(name in protocol.figures for name in FROC_FIGURES):
+        reading = read_froc(cohort, protocol)
+        figures = {
+            "cpm": reading.cpm,
+            "sensitivity_at_fp_rate": reading.sensitivity,
+            "threshold_at_fp_rate": reading.threshold,
+            **figures,
+        }
+        curves = [*reading.curves, *curves]
+    sizes, size_curves = size_sweep(cohort, protocol, choice)
+    return RuleResult(
+        rule=choice.name,
+        parameters=dict(choice.parameters),
+        counts=counts,
+        figures=figures,
+        strata=estimate_strata(cohort, protocol),
+        curves=(*curves, *size_curves),
+        extras={
+            **figure_tables(cohort, protocol),
+            **matching_order(labels),
+            **sizes,
+            **error_analysis(cohort, protocol),
+        },
+        notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
+        remarks=labels.remarks,
+    )
+
+
+def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:
+    """Nodules hit and missed, and marks by label as the official program counts them."""
+    return {
+        "cases": cohort.case_count,
+        "nodules": cohort.nodule_count,
+        "hit": cohort.nodule_count - cohort.missed_count,
+        "missed": cohort.missed_count,
+        "marks": cohort.submission.marks.height,
+        **{name: labels.count(number) for number, name in enumerate(LABEL_NAMES) if number},
+        **(
+            {}
+            if limit is None
+            else {"fp_oe": len(labels.overestimated), "fn_ue": len(labels.underestimated)}
+        ),
+    }
+
+
+def _cap_notices(count: int, protocol: TestProtocol) -> tuple[str, ...]:
+    if not count:
+        return ()
+    ties = {
+        "drop": "marks tied across the cut are all dropped",
+        "keep": "marks tied across the cut are all kept",
+        "file_order": "ties are cut in file order",
+    }[protocol.ties]
+    return (
+        f"{count} mark(s) beyond the {protocol.mark_cap} best of their case were not judged "
+        f"({ties}).",
+    )

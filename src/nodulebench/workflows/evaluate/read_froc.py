@@ -1,0 +1,172 @@
+"""Labelled cohort x protocol -> the FROC curve, its readings, the CPM and a bootstrap band."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nodulebench.errors import UndefinedError
+from nodulebench.metrics.froc import froc_curve, sensitivity_at_fp_rate
+from nodulebench.metrics.luna16_program import (
+    GRID,
+    grid_neighbours,
+    grid_sensitivity,
+    official_curve,
+)
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import Curve, Estimate
+from nodulebench.statistics.intervals import sorted_index_interval
+from nodulebench.workflows.evaluate.estimate import (
+    bootstrap_of,
+    leave_one_out_of,
+    make_estimate,
+    method_name,
+)
+
+BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
+"""Where the bootstrap band is drawn, false positives per case."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrocReading:
+    """The FROC of one algorithm under one rule."""
+
+    sensitivity: dict[str, Estimate]
+    cpm: Estimate
+    threshold: dict[str, Estimate]
+    curves: tuple[Curve, ...] = field(default=())
+
+
+def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
+    """Read the curve at the protocol's operating points, with intervals.
+
+    Under ``interpolation = "luna16"`` and ``interval.method = "luna16"`` every number is the one
+    that the official program gives.
+    """
+    keys = [f"{rate:g}" for rate in protocol.operating_points]
+    everyone = np.ones((1, cohort.case_count), dtype=np.int32)
+    try:
+        is_official = protocol.interpolation == "luna16"
+        curve = official_curve(cohort) if is_official else froc_curve(cohort)
+    except UndefinedError as error:
+        nothing = Estimate(None, reason=str(error))
+        return FrocReading(dict.fromkeys(keys, nothing), nothing, dict.fromkeys(keys, nothing))
+    rates = np.asarray(protocol.operating_points)
+    point = _readings(cohort, everyone, protocol, protocol.operating_points)[0]
+    # the official curve leaves out points on straight pieces, and their scores with them
+    every = froc_curve(cohort)
+    threshold = every.threshold[np.searchsorted(every.x, rates, "right") - 1]
+    if protocol.interval.method == "luna16":
+        sensitivity, cpm, band = _official_bootstrap(cohort, protocol, point)
+    else:
+        sensitivity, cpm, band = _bootstrap(cohort, protocol, point)
+    return FrocReading(
+        sensitivity=dict(zip(keys, sensitivity, strict=True)),
+        cpm=cpm,
+        threshold={
+            key: Estimate(float(score))
+            if np.isfinite(score)
+            else Estimate(None, reason="no mark may count at so low a rate")
+            for key, score in zip(keys, threshold, strict=True)
+        },
+        curves=(curve, *band),
+    )
+
+
+def _bootstrap(
+    cohort: LabelledCohort, protocol: TestProtocol, point: FloatArray
+) -> tuple[list[Estimate], Estimate, tuple[Curve, ...]]:
+    """Intervals from exact readings of every replicate."""
+    rates = (*protocol.operating_points, *BAND_RATES)
+    count = len(protocol.operating_points)
+    blocks = [
+        _readings(cohort, block, protocol, rates)
+        for block in bootstrap_of(cohort, protocol).blocks()
+    ]
+    left_out = [
+        _readings(cohort, block, protocol, protocol.operating_points)
+        for block in leave_one_out_of(cohort, protocol.interval)
+    ]
+    replicates = np.concatenate(blocks) if blocks else None
+    jackknife = np.concatenate(left_out) if left_out else None
+    sensitivity = [
+        make_estimate(
+            float(point[column]),
+            None if replicates is None else replicates[:, column],
+            None if jackknife is None else jackknife[:, column],
+            protocol.interval,
+        )
+        for column in range(count)
+    ]
+    cpm = make_estimate(
+        float(np.mean(point)),
+        None if replicates is None else replicates[:, :count].mean(axis=1),
+        None if jackknife is None else jackknife.mean(axis=1),
+        protocol.interval,
+    )
+    at_band = np.empty((0, 0)) if replicates is None else replicates[:, count:]
+    at_band = at_band[np.isfinite(at_band).all(axis=1)]
+    if len(at_band) < 2:
+        return sensitivity, cpm, ()
+    tail = (1 - protocol.interval.level) / 2
+    low, high = np.quantile(at_band, [tail, 1 - tail], axis=0)
+    return sensitivity, cpm, _band(np.asarray(BAND_RATES), low, high)
+
+
+def _official_bootstrap(
+    cohort: LabelledCohort, protocol: TestProtocol, point: FloatArray
+) -> tuple[list[Estimate], Estimate, tuple[Curve, ...]]:
+    """The official program's bounds, and the interval of the replicates' CPM.
+
+    A replicate without a hit is NaN there and leaves the program's bounds to chance; here it is
+    left out, and the estimate says so.
+    """
+    interval, rates = protocol.interval, np.asarray(protocol.operating_points)
+    index = grid_neighbours((*protocol.operating_points, *BAND_RATES))
+    blocks = [
+        grid_sensitivity(cohort, block, index) for block in bootstrap_of(cohort, protocol).blocks()
+    ]
+    drawn = np.concatenate(blocks) if blocks else np.empty((0, len(index)), dtype=np.float32)
+    sampled = drawn[np.isfinite(drawn).all(axis=1)]
+    if len(sampled) < 2:
+        reason = "no interval: the replicates have no hits" if len(drawn) else ""
+        plain = [Estimate(float(value), reason=reason) for value in point]
+        return plain, Estimate(float(np.mean(point)), reason=reason), ()
+    grid, lost = GRID[index], len(drawn) - len(sampled)
+    low, high = sorted_index_interval(sampled, interval.level)
+    mean = sampled.mean(axis=0, dtype=np.float64)
+    at_rates = [np.interp(rates, grid, bound) for bound in (low, high, mean)]
+    sensitivity = [
+        Estimate(
+            value=float(value),
+            low=float(lower),
+            high=float(upper),
+            level=interval.level,
+            method=method_name(interval, len(drawn)),
+            reason=f"no hit in {lost} of {len(drawn)} replicates, left out" if lost else "",
+            mean=float(middle),
+        )
+        for value, lower, upper, middle in zip(point, *at_rates, strict=True)
+    ]
+    replicate_cpm = np.full(len(drawn), np.nan)
+    replicate_cpm[: len(sampled)] = [np.interp(rates, grid, row).mean() for row in sampled]
+    cpm = make_estimate(float(np.mean(point)), replicate_cpm, None, interval)
+    return sensitivity, cpm, _band(grid, low.astype(np.float64), high.astype(np.float64))
+
+
+def _readings(
+    cohort: LabelledCohort, weight: WeightArray, protocol: TestProtocol, rates: tuple[float, ...]
+) -> FloatArray:
+    return sensitivity_at_fp_rate(
+        cohort, weight, operating_points=rates, interpolation=protocol.interpolation
+    )
+
+
+def _band(rate: FloatArray, low: FloatArray, high: FloatArray) -> tuple[Curve, ...]:
+    axes = ("false positives per case", "sensitivity")
+    no_threshold = np.full(len(rate), np.nan)
+    return (
+        Curve("froc_low", *axes, rate, low, no_threshold),
+        Curve("froc_high", *axes, rate, high, no_threshold),
+    )

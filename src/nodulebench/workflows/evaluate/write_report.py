@@ -1,0 +1,230 @@
+"""Folder of an evaluation -> its report again: another reader, another language, on paper."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.report.content import Audience, Beside
+from nodulebench.report.developer import developers_document, only_algorithm
+from nodulebench.report.html import render_html
+from nodulebench.report.language import LanguageName
+from nodulebench.report.results import baseline_rule
+from nodulebench.storage.csv_text import read_header, require_columns, write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, read_manifest, record_files
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import read_parquet
+from nodulebench.workflows.evaluate.files import CURVE_FILE, FLIP_FILE
+from nodulebench.workflows.evaluate.result_folder import EVALUATION, load_evaluated, read_document
+
+SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
+CAUSE_COLUMNS = ("algorithm", "cause")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChoice:
+    """Who reads the report, in which language, and what else belongs to it."""
+
+    audience: Audience = "lab"
+    language: LanguageName = "en"
+    is_pdf: bool = False
+    algorithm: str | None = None
+    """The only algorithm that is reported; None: all."""
+    causes: Path | None = None
+    """CSV with what readers say false positives are: algorithm, cause."""
+    images: Path | None = None
+    """Folder with ``<case_id>.mhd`` or ``.nii.gz``, from which a gallery is cut."""
+    combinations: tuple[Path, ...] = ()
+    """CSV tables of ``nodulebench combine --table``."""
+    agreement: Path | None = None
+    """JSON with the readers' agreement: a list of name, value, low, high."""
+    spreads: tuple[Path, ...] = ()
+    """CSV tables of ``nodulebench reference spread --out``."""
+    font: Path | None = None
+    """A TrueType font that print embeds."""
+
+    @property
+    def name(self) -> str:
+        """What the report's files are called."""
+        return self._named("report") + ("" if self.language == "en" else f"-{self.language}")
+
+    @property
+    def tables(self) -> str:
+        """The folder of its tables, which are the same in every language."""
+        return self._named("tables")
+
+    def _named(self, first: str) -> str:
+        parts = [first] + ([] if self.audience == "lab" else [self.audience])
+        return "-".join(parts + ([_as_file_name(self.algorithm)] if self.algorithm else []))
+
+
+DEFAULT_CHOICE = ReportChoice()
+
+
+def write_report(
+    folder: Path, choice: ReportChoice = DEFAULT_CHOICE, out: Path | None = None
+) -> list[Path]:
+    """Write the report of a folder that ``evaluate`` wrote, from its tables alone.
+
+    Args:
+        folder: evaluation.json and the tables beside it.
+        choice: for whom, and how.
+        out: where the files go; None: into the folder itself.
+
+    Returns:
+        The files written.
+
+    Raises:
+        InputError: if the folder is not as the evaluation left it.
+        UnknownNameError: if there is no such algorithm.
+    """
+    document = read_document(folder / EVALUATION)
+    _require_unchanged(folder)
+    curves, flips = read_parquet(folder / CURVE_FILE), None
+    if (folder / FLIP_FILE).is_file():
+        flips = read_parquet(folder / FLIP_FILE)
+    if choice.algorithm is not None:
+        document = _only(document, choice.algorithm)
+        is_own = pl.col("algorithm") == choice.algorithm
+        curves = curves.filter(is_own)
+        flips = None if flips is None else flips.filter(is_own)
+    beside = _beside(folder, document, choice, flips)
+    target = folder if out is None else out
+    with staged_folder(target) as stage:
+        page = render_html(
+            document, curves, audience=choice.audience, language=choice.language, beside=beside
+        )
+        (stage / f"{choice.name}.html").write_text(page, encoding="utf-8")
+        if choice.is_pdf:
+            from nodulebench.report.pdf import render_pdf
+
+            render_pdf(
+                stage / f"{choice.name}.pdf",
+                document,
+                curves,
+                audience=choice.audience,
+                language=choice.language,
+                beside=beside,
+                font=choice.font,
+            )
+        _write_tables(stage / choice.tables, document, flips, choice)
+        names = sorted(
+            path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()
+        )
+    if out is None:
+        record_files(folder, names)
+    return [target / name for name in names]
+
+
+def _write_tables(
+    folder: Path, document: dict[str, Any], flips: pl.DataFrame | None, choice: ReportChoice
+) -> None:
+    """The tables as CSV, the same in every language."""
+    from nodulebench.report.csv_tables import csv_tables
+
+    is_lab = choice.audience == "lab"
+    shown = document if is_lab else developers_document(document)
+    folder.mkdir()
+    for name, table in csv_tables(shown, flips if is_lab else None).items():
+        write_csv(table, folder / f"{name}.csv")
+
+
+def _require_unchanged(folder: Path) -> None:
+    """Refuse tables that are not those that the evaluation wrote."""
+    if not (folder / MANIFEST).is_file():
+        return
+    listed = read_manifest(folder).files
+    changed = [
+        name
+        for name in (EVALUATION, CURVE_FILE, FLIP_FILE)
+        if (folder / name).is_file() and listed.get(name) != file_digest(folder / name)
+    ]
+    if changed:
+        raise InputError(
+            Problem(
+                str(folder / name),
+                "was changed after it was written.",
+                "Evaluate anew; 'nodulebench verify' says what differs.",
+            )
+            for name in changed
+        )
+
+
+def _only(document: dict[str, Any], algorithm: str) -> dict[str, Any]:
+    names = [one["name"] for one in document["algorithms"]]
+    if algorithm not in names:
+        raise UnknownNameError(f"there is no algorithm '{algorithm}'. Known: {', '.join(names)}.")
+    return only_algorithm(document, algorithm)
+
+
+def _beside(
+    folder: Path, document: dict[str, Any], choice: ReportChoice, flips: pl.DataFrame | None
+) -> Beside:
+    return Beside(
+        flips=flips,
+        causes=None if choice.causes is None else read_causes(choice.causes),
+        patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
+        combinations=tuple(pl.read_csv(path, glob=False) for path in choice.combinations),
+        agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
+        spreads=tuple(read_spread(path) for path in choice.spreads),
+    )
+
+
+def read_causes(path: Path) -> pl.DataFrame:
+    """What readers say false positives are, one row for each: algorithm, cause.
+
+    Raises:
+        InputError: if the columns are not there.
+    """
+    require_columns(path, read_header(path), list(CAUSE_COLUMNS))
+    table = pl.read_csv(path, glob=False, infer_schema=False)
+    return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
+
+
+def read_spread(path: Path) -> pl.DataFrame:
+    """A figure under other references, as ``nodulebench reference spread --out`` wrote it.
+
+    Raises:
+        InputError: if it is another file.
+    """
+    require_columns(path, read_header(path), list(SPREAD_COLUMNS))
+    return pl.read_csv(path, glob=False, schema_overrides={"value": pl.Float64})
+
+
+def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[Any]:
+    from nodulebench.formats.images.case_images import image_reader
+    from nodulebench.workflows.evaluate.cut_patches import cut_patches
+
+    if choice.images is None or choice.audience != "lab":
+        return
+    names = [one["name"] for one in document["algorithms"]]
+    found = cut_patches(
+        load_evaluated(folder), baseline_rule(document), image_reader(choice.images)
+    )
+    yield from (one for one in found if one.algorithm in names)
+
+
+def _agreement(path: Path) -> Iterator[dict[str, Any]]:
+    rows = read_json(path)
+    is_fit = isinstance(rows, list) and all(
+        isinstance(row, dict) and "name" in row and "value" in row for row in rows
+    )
+    if not is_fit:
+        raise InputError(
+            Problem(
+                str(path),
+                "is not a list of objects with name and value.",
+                'Write [{"name": "reader 1, reader 2", "value": 0.71, "low": 0.62, "high": 0.8}].',
+            )
+        )
+    yield from rows
+
+
+def _as_file_name(name: str) -> str:
+    """A name without what a file name must not have."""
+    return "".join(one if one.isalnum() or one in "._" else "_" for one in name)

@@ -1,0 +1,1 @@
+"""Before a test: its size, its frozen plan; after it: the verdict."""

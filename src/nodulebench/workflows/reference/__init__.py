@@ -1,0 +1,1 @@
+"""What readers drew in, a reference standard out; and what hangs on it."""

@@ -1,0 +1,1 @@
+"""Whether numbers hold: results computed again, scorers against known answers."""

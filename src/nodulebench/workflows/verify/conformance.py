@@ -1,0 +1,306 @@
+"""Golden edge cases x a scorer -> which cases it passes. For our scorer or any other command."""
+
+import json
+import math
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import NoduleBenchError
+from nodulebench.formats.marks import luna16_csv
+from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.model.results import Estimate, RuleResult
+from nodulebench.model.tables import (
+    CASES,
+    MARK_SLICES,
+    MARKS,
+    NODULE_SLICES,
+    NODULES,
+    Reference,
+    Submission,
+)
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import with_options
+
+TOLERANCE = 1e-9
+SECONDS_PER_CASE = 120
+OFFICIAL_NAMES = {
+    "True positives": "hit",
+    "False negatives": "missed",
+    "False positives": "false_positive",
+    "Ignored candidates which were double detections on a nodule": "duplicate",
+    "Ignored candidates on excluded nodules": "ignored",
+}
+NEEDED_COUNTS = ("hit", "missed", "false_positive")
+"""Counts that every scorer must give; the others are compared where it gives them."""
+RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one golden case."""
+
+    kit: str
+    case: str
+    teaches: str
+    is_passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a scorer says of one point case: counts, seven sensitivities, CPM (None: NaN)."""
+
+    counts: dict[str, int]
+    sensitivity: list[float | None]
+    cpm: float | None
+
+
+def run_conformance(scorer: str | None = None) -> Iterator[Outcome]:
+    """Run every golden case; with a scorer's command only those it can be asked.
+
+    The command is called as ``COMMAND annotations excluded seriesuids submission OUTDIR`` and
+    writes ``OUTDIR/result.json`` with ``counts``, ``sensitivity`` (seven numbers) and ``cpm``.
+    """
+    ask = _ask_ourselves if scorer is None else _asker(scorer)
+    for case in golden_cases("luna16"):
+        with tempfile.TemporaryDirectory() as folder:
+            yield _judge_points(case, ask, Path(folder))
+    if scorer is None:
+        for case in golden_cases("slices"):
+            yield from _judge_slices(case)
+        for case in golden_cases("sizes"):
+            yield _judge_sizes(case)
+
+
+def golden_cases(kit: str) -> list[dict[str, Any]]:
+    """The cases of one kit: ``luna16`` (points), ``slices`` (boxes) or ``sizes``."""
+    text = files(__package__).joinpath("golden", f"{kit}.json").read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+def write_point_case(case: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the four input files of a point case, in the order a scorer is given them."""
+    header = "seriesuid,coordX,coordY,coordZ,"
+    contents = {
+        "annotations.csv": _csv(header + "diameter_mm", case["nodules"]),
+        "annotations_excluded.csv": _csv(header + "diameter_mm", case["ignored"]),
+        "seriesuids.csv": "".join(f"{name}\n" for name in case["series"]),
+        "submission.csv": case.get("text") or _csv(header + "probability", case.get("marks", [])),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content.encode())
+    return [folder / name for name in contents]
+
+
+def _csv(header: str, rows: list[list[Any]]) -> str:
+    return "\n".join([header, *(",".join(str(value) for value in row) for row in rows), ""])
+
+
+def _judge_points(
+    case: dict[str, Any], ask: Callable[[list[Path], Path], Score], folder: Path
+) -> Outcome:
+    def outcome(is_passed: bool, detail: str) -> Outcome:
+        return Outcome("luna16", case["name"], case["teaches"], is_passed, detail)
+
+    inputs = write_point_case(case, folder)
+    result_folder = folder / "result"
+    result_folder.mkdir()
+    try:
+        score = ask(inputs, result_folder)
+    except (NoduleBenchError, _ScorerError) as error:
+        return outcome(False, str(error).splitlines()[0])
+    wanted = case["expected"]
+    wrong_counts = [
+        f"{name} {score.counts.get(name)} instead of {count}"
+        for name, count in wanted["counts"].items()
+        if score.counts.get(name, None if name in NEEDED_COUNTS else count) != count
+    ]
+    if wrong_counts:
+        return outcome(False, "; ".join(wrong_counts))
+    if _is_equal(score, wanted):
+        return outcome(True, "")
+    if "exact" in case and _is_equal(score, case["exact"]):
+        return outcome(True, "by exact counts; the official program differs")
+    return outcome(False, f"CPM {_shown(score.cpm)} instead of {_shown(wanted['cpm'])}")
+
+
+def _is_equal(score: Score, wanted: dict[str, Any]) -> bool:
+    pairs = zip(
+        [*score.sensitivity, score.cpm], [*wanted["sensitivity"], wanted["cpm"]], strict=False
+    )
+    return len(score.sensitivity) == len(RATES) and all(
+        (ours is None and theirs is None)
+        or (ours is not None and theirs is not None and abs(ours - theirs) <= TOLERANCE)
+        for ours, theirs in pairs
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.6f}"
+
+
+def _ask_ourselves(inputs: list[Path], result_folder: Path) -> Score:  # noqa: ARG001
+    reference = luna16_csv.read_reference(inputs[0].parent)
+    submission = luna16_csv.read_marks(inputs[3], reference.cases)
+    protocol = with_options(load_protocol("luna16"), bootstraps=0)
+    result = evaluate(reference, [submission], protocol).algorithms[0].rules["luna16"]
+    readings, cpm = result.figures["sensitivity_at_fp_rate"], result.figures["cpm"]
+    if not isinstance(readings, dict) or not isinstance(cpm, Estimate):
+        raise TypeError("sensitivities are read at several rates, the CPM is one number")
+    return Score(result.counts, [readings[rate].value for rate in RATES], cpm.value)
+
+
+class _ScorerError(Exception):
+    """A scorer that crashed, hung, or wrote something else than asked."""
+
+
+def _asker(scorer: str) -> Callable[[list[Path], Path], Score]:
+    def ask(inputs: list[Path], result_folder: Path) -> Score:
+        command = [*shlex.split(scorer), *map(str, inputs), str(result_folder)]
+        try:
+            run = subprocess.run(  # noqa: S603 - running the user's own scorer is the purpose
+                command, capture_output=True, text=True, timeout=SECONDS_PER_CASE, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise _ScorerError(f"no answer within {SECONDS_PER_CASE} s") from error
+        except OSError as error:
+            raise _ScorerError(f"cannot be started: {error.strerror}") from error
+        if run.returncode:
+            last = run.stderr.strip().splitlines() or ["no message"]
+            raise _ScorerError(f"exit {run.returncode}: {last[-1]}")
+        return _read_score(result_folder / "result.json")
+
+    return ask
+
+
+def _read_score(path: Path) -> Score:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        readings = found["sensitivity"]
+        if isinstance(readings, dict):
+            readings = [readings[rate] for rate in RATES]
+        return Score(
+            {OFFICIAL_NAMES.get(name, name): int(count) for name, count in found["counts"].items()},
+            [_number(value) for value in readings],
+            _number(found["cpm"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _ScorerError(f"result.json is not as agreed: {error!r}") from error
+
+
+def _number(value: Any) -> float | None:
+    """A number of a result; NaN and null both mean undefined."""
+    return None if value is None or math.isnan(float(value)) else float(value)
+
+
+def _judge_slices(case: dict[str, Any]) -> Iterator[Outcome]:
+    reference, submission = slice_tables(case)
+    for rule, wanted in case["expected"].items():
+        protocol = TestProtocol(
+            name="golden",
+            rules=(RuleChoice(name=rule),),
+            figures=("recall",),
+            interval=IntervalChoice(bootstraps=0),
+        )
+        algorithm = evaluate(reference, [submission], protocol).algorithms[0]
+        hits = algorithm.labels.filter(pl.col("label") == "hit")["mark_id"].sort().to_list()
+        found = {**algorithm.rules[rule].counts, "hits": hits}
+        yield _compared("slices", f"{case['name']} · {rule}", case["teaches"], found, wanted)
+
+
+def slice_tables(case: dict[str, Any]) -> tuple[Reference, Submission]:
+    """The tables of a case of boxes: rows of case, id, slice, x, y, length, width, long, short."""
+    place = ["slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm"]
+
+    def boxes(rows: list[list[Any]], key: str) -> pl.DataFrame:
+        names = ["case_id", key, *place, "long_mm", "short_mm"]
+        padded = [row + [None] * (len(names) - len(row)) for row in rows]
+        table = pl.DataFrame(padded, schema=names, orient="row", infer_schema_length=None)
+        return table.with_columns(z_mm=pl.col("slice_index").cast(pl.Float64))
+
+    def points(table: pl.DataFrame, key: str) -> pl.DataFrame:
+        return table.group_by("case_id", key, maintain_order=True).agg(
+            x_mm=pl.col("center_x_mm").mean(),
+            y_mm=pl.col("center_y_mm").mean(),
+            z_mm=pl.col("z_mm").mean(),
+            diameter_mm=(pl.col("length_mm") + pl.col("width_mm")).max() / 2,
+        )
+
+    nodules = boxes(case["nodules"], "nodule_id")
+    marks = boxes(case["marks"], "mark_id")
+    cases = pl.concat([nodules["case_id"], marks["case_id"]]).unique(maintain_order=True)
+    return (
+        Reference(
+            "golden",
+            CASES.conform(cases.to_frame(), "cases"),
+            NODULES.conform(
+                points(nodules, "nodule_id").with_columns(is_ignored=pl.lit(False)), "nodules"
+            ),
+            NODULE_SLICES.conform(nodules, "nodules"),
+        ),
+        Submission(
+            "golden",
+            MARKS.conform(points(marks, "mark_id"), "marks"),
+            MARK_SLICES.conform(marks, "marks"),
+        ),
+    )
+
+
+def _judge_sizes(case: dict[str, Any]) -> Outcome:
+    result = size_result(case)
+    return _compared("sizes", case["name"], case["teaches"], result.counts, case["expected"])
+
+
+def size_result(case: dict[str, Any]) -> RuleResult:
+    """Evaluate pairs of true and reported size, each in a case of its own, under a size limit."""
+    ids = [f"pair{number}" for number in range(len(case["pairs"]))]
+    place = {"x_mm": 0.0, "y_mm": 0.0, "z_mm": 0.0}
+    nodules = [
+        {"case_id": name, "nodule_id": "n", **place, "diameter_mm": float(true)}
+        for name, (true, _) in zip(ids, case["pairs"], strict=True)
+        if true is not None
+    ]
+    marks = [
+        {"case_id": name, "mark_id": "m", **place, "diameter_mm": float(said)}
+        for name, (_, said) in zip(ids, case["pairs"], strict=True)
+        if said is not None
+    ]
+    reference = Reference(
+        "golden",
+        CASES.conform(pl.DataFrame({"case_id": ids}), "cases"),
+        NODULES.conform(pl.DataFrame(nodules).with_columns(is_ignored=pl.lit(False)), "nodules"),
+    )
+    submission = Submission("golden", MARKS.conform(pl.DataFrame(marks), "marks"))
+    protocol = TestProtocol(
+        name="golden",
+        rules=(RuleChoice(name="luna16_clean"),),
+        figures=("recall",),
+        interval=IntervalChoice(bootstraps=0),
+        size_limit=SizeLimit(
+            minimum_mm=case["minimum_mm"],
+            tolerance_mm=case["tolerance_mm"],
+            reading=case["reading"],
+        ),
+    )
+    return evaluate(reference, [submission], protocol).algorithms[0].rules["luna16_clean"]
+
+
+def _compared(
+    kit: str, name: str, teaches: str, found: dict[str, Any], wanted: dict[str, Any]
+) -> Outcome:
+    wrong = [
+        f"{key} {found.get(key)} instead of {value}"
+        for key, value in wanted.items()
+        if found.get(key) != value
+    ]
+    return Outcome(kit, name, teaches, not wrong, "; ".join(wrong))

@@ -1,0 +1,271 @@
+"""Folder of an evaluation -> what differs when every number is recomputed; digests; signature."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.model.tables import Reference, Submission
+from nodulebench.report.document import evaluation_document
+from nodulebench.storage.digest import table_digest
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
+from nodulebench.storage.signature import Signature, check_signature
+from nodulebench.storage.table_file import read_parquet
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import PLAN, keep_to_candidates, result_tables
+from nodulebench.workflows.evaluate.result_folder import EVALUATION, Evaluated, load_evaluated
+from nodulebench.workflows.plan.freeze import read_plan
+from nodulebench.workflows.plan.judge import evaluated_under
+from nodulebench.workflows.verify.differences import (
+    NOTHING,
+    Difference,
+    count_values,
+    document_differences,
+    table_differences,
+)
+
+COMPARISON = "comparison.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The files that an evaluation was made from."""
+
+    reference: Path
+    marks: tuple[Path, ...]
+    series: Path | None = None
+    cases: Path | None = None
+    candidates: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """How much was recomputed, and what came out otherwise."""
+
+    values: int = 0
+    """Values of evaluation.json."""
+    rows: int = 0
+    """Rows of the tables beside it."""
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked in a folder, and everything that is not as it should be."""
+
+    files: int
+    """Files that the manifest lists."""
+    is_signed: bool
+    """Whether there is a signature at all."""
+    signature: Signature | None
+    """The signature if it holds."""
+    problems: tuple[Problem, ...]
+    """Files that are not as listed or cannot be read, and a signature that does not hold."""
+    version: str = ""
+    """Version of NoduleBench that made the evaluation."""
+    from_folder: Recomputed | None = None
+    """Recomputed from the folder alone; None: it could not be."""
+    from_originals: Recomputed | None = None
+    """Recomputed from the original files; None: they were not given or could not be used."""
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What came out otherwise, each place once."""
+        parts = [part for part in (self.from_folder, self.from_originals) if part is not None]
+        found = {str(one): one for part in parts for one in part.differences}
+        return list(found.values())
+
+    @property
+    def is_good(self) -> bool:
+        """Whether everything is as it should be."""
+        return not self.problems and not self.differences
+
+
+def verify_folder(
+    folder: Path, *, public_key: Path | None = None, originals: Originals | None = None
+) -> Verification:
+    """Check a folder's files and signature, and recompute its numbers where it is an evaluation.
+
+    Args:
+        folder: what ``evaluate --out`` wrote, or any folder with a manifest.
+        public_key: the key of whoever shall have signed.
+        originals: the files that the evaluation was made from; the numbers are then recomputed
+            from them too.
+
+    Raises:
+        InputError: if there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(Problem(str(folder), "is no folder."))
+    problems = manifest_problems(folder)
+    signature: Signature | None = None
+    evaluated: Evaluated | None = None
+    from_folder: Recomputed | None = None
+    from_originals: Recomputed | None = None
+    has_manifest = (folder / MANIFEST).is_file()
+    try:
+        signature = check_signature(folder, public_key) if has_manifest else None
+    except InputError as error:
+        problems.extend(one for one in error.problems if one not in problems)
+    try:
+        if originals is not None or not has_manifest or (folder / EVALUATION).is_file():
+            evaluated = load_evaluated(folder)
+            from_folder = _recompute_folder(evaluated)
+            if originals is not None and from_folder.values:
+                from_originals = recompute(evaluated, *_read_originals(originals, evaluated))
+    except InputError as error:
+        problems.extend(error.problems)
+    except NoduleBenchError as error:
+        problems.append(Problem(str(folder / EVALUATION), str(error)))
+    return Verification(
+        files=len(listed_files(folder)),
+        is_signed=(folder / SIGNATURE).exists(),
+        signature=signature,
+        problems=tuple(problems),
+        version="" if evaluated is None else evaluated.document["version"],
+        from_folder=from_folder,
+        from_originals=from_originals,
+    )
+
+
+def _recompute_folder(evaluated: Evaluated) -> Recomputed:
+    """Recompute from the tables in the folder, if they are those that the digests name.
+
+    From others nothing is recomputed: the numbers would differ for a reason that is already known,
+    and tables that were tampered with may hold anything.
+    """
+    written, reference = evaluated.document["digests"], evaluated.reference
+    found = {
+        "protocol": evaluated.protocol.digest,
+        "reference": table_digest(reference.nodules, reference.slices),
+        "cohort": table_digest(reference.cases),
+    }
+    changed = tuple(
+        Difference(EVALUATION, f"digests.{name}", written.get(name), digest)
+        for name, digest in found.items()
+        if written.get(name) != digest
+    )
+    if changed:
+        return Recomputed(differences=changed)
+    comparisons = _recompute_comparisons(evaluated)
+    return recompute(evaluated, reference, _kept_submissions(evaluated), comparisons)
+
+
+def recompute(
+    evaluated: Evaluated,
+    reference: Reference,
+    submissions: list[Submission],
+    comparisons: list[dict[str, Any]] | None = None,
+) -> Recomputed:
+    """Evaluate again under the written protocol, and compare everything with what is written.
+
+    Args:
+        evaluated: what is written.
+        reference: the test set.
+        submissions: one per algorithm, in the written order.
+        comparisons: the comparisons between algorithms, recomputed; None: they are not compared.
+    """
+    document, protocol = evaluated.document, evaluated.protocol
+    evaluation = evaluate(reference, submissions, protocol)
+    if "plan" in document:
+        evaluation = evaluated_under(read_plan(evaluated.folder / PLAN), evaluation)
+    again = evaluation_document(evaluation)
+    again["version"] = document["version"]
+    again["comparisons"] = document["comparisons"] if comparisons is None else comparisons
+    tables = result_tables(evaluation)
+    return Recomputed(
+        values=count_values(document),
+        rows=sum(table.height for table in tables.values()),
+        differences=(
+            *document_differences(document, again, EVALUATION),
+            *_table_differences(evaluated.folder, tables),
+            *_comparison_differences(evaluated.folder, again["comparisons"]),
+        ),
+    )
+
+
+def _recompute_comparisons(evaluated: Evaluated) -> list[dict[str, Any]]:
+    """The comparisons between algorithms, as their settings say, from the written labels."""
+    written = evaluated.document["comparisons"]
+    if not written:
+        return []
+    from nodulebench.workflows.compare.files import recompute_comparisons
+
+    found = recompute_comparisons(evaluated)
+    return [{**one, "version": old.get("version")} for one, old in zip(found, written, strict=True)]
+
+
+def _comparison_differences(
+    folder: Path, comparisons: list[dict[str, Any]]
+) -> Iterator[Difference]:
+    """Where the latest comparison, which has a file of its own, is not as it should be there."""
+    path = folder / COMPARISON
+    if not path.is_file():
+        return
+    written = read_json(path)
+    baseline = written.get("baseline") if isinstance(written, dict) else None
+    same = [one for one in comparisons if one["baseline"] == baseline]
+    yield from document_differences(written, same[0] if same else NOTHING, COMPARISON)
+
+
+def _table_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
+    for name, table in tables.items():
+        yield from table_differences(read_parquet(folder / name), table, name)
+
+
+def _kept_submissions(evaluated: Evaluated) -> list[Submission]:
+    """The submissions that lie in the folder; what was noticed on reading them is only written."""
+    return [
+        replace(evaluated.submissions[one["name"]], notices=tuple(one["notices"]))
+        for one in evaluated.document["algorithms"]
+    ]
+
+
+def _read_originals(
+    originals: Originals, evaluated: Evaluated
+) -> tuple[Reference, list[Submission]]:
+    """The test set and the submissions from their files, under the names that are written."""
+    reference = read_reference(originals.reference, cases=originals.cases)
+    if originals.series is not None:
+        reference = reference.restricted(read_series(originals.series), originals.series.name)
+    given = [read_submission(path, reference.cases) for path in originals.marks]
+    if originals.candidates is not None:
+        given = keep_to_candidates(given, originals.candidates, reference)
+    return (
+        replace(reference, name=evaluated.reference.name),
+        _in_written_order(given, evaluated.document["algorithms"]),
+    )
+
+
+def _in_written_order(
+    given: list[Submission], algorithms: list[dict[str, Any]]
+) -> list[Submission]:
+    """For each algorithm the submission of the same digest, or else of the same name.
+
+    Raises:
+        InputError: for algorithms without a file and files without an algorithm.
+    """
+    found: list[Submission] = []
+    problems: list[Problem] = []
+    left = list(given)
+    for one in algorithms:
+        same = [other for other in left if other.digest == one["digest"]]
+        same += [other for other in left if other.name == one["name"]]
+        if same:
+            left.remove(same[0])
+            found.append(replace(same[0], name=one["name"]))
+        else:
+            where = f"algorithm '{one['name']}'"
+            problems.append(Problem(where, "is evaluated, but its marks were not given."))
+    problems.extend(
+        Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left
+    )
+    if problems:
+        raise InputError(problems)
+    return found

@@ -1,0 +1,37 @@
+import time
+
+from nodulebench.run.local import Lost, work
+from worker_tasks import behave, double, threads
+
+
+def test_every_task_has_its_result_whatever_the_number_of_workers():
+    for processes in (1, 3):
+        found = dict(work(double, list(range(20)), processes=processes))
+        assert found == {number: 2 * number for number in range(20)}
+
+
+def test_nothing_to_do_starts_nothing():
+    assert list(work(double, [])) == []
+
+
+def test_a_task_that_ends_its_worker_is_lost_and_the_rest_is_done():
+    found = dict(work(behave, ["a", "die", "b", "break", "c"], processes=2))
+    assert [found[number] for number in (0, 2, 4)] == ["A", "B", "C"]
+    assert found[1] == Lost("its reader died (exit -9)")
+    assert found[3] == Lost("its reader died (exit 3)")
+
+
+def test_a_task_that_takes_too_long_is_lost():
+    start = time.monotonic()
+    found = dict(work(behave, ["hang", "a"], processes=1, seconds=10.0))
+    assert found == {0: Lost("its reader did not come to an end in time"), 1: "A"}
+    assert time.monotonic() - start < 50
+
+
+def test_a_task_that_wants_too_much_memory_does_not_get_it():
+    found = dict(work(behave, ["eat", "a"], processes=1))
+    assert found == {0: Lost("its reader died (exit 1)"), 1: "A"}
+
+
+def test_a_worker_computes_on_one_core():
+    assert dict(work(threads, ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])) == {0: "1", 1: "1"}

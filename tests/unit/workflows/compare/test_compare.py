@@ -1,0 +1,369 @@
+"""Algorithms against a baseline: differences, P values, margins, ranks, and what the rule does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import case, cohort, false_mark, mark, nodule, protocol
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.match import label_marks, targets
+from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
+from nodulebench.workflows.compare.compare import (
+    AlgorithmComparison,
+    ComparisonChoice,
+    FigureDifference,
+    compare_algorithms,
+)
+from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.workflows.evaluate.estimate import bootstrap_of
+
+RATES = {"interval": IntervalChoice(bootstraps=200)}
+RULES = ("center_hit", "center_distance", "area_overlap")
+
+
+def found(case_number: int, *scores: float | None) -> LabelledCohort:
+    """Cases with one nodule each; a score: it is hit with it, None: it is missed."""
+    return cohort(
+        *(
+            case(f"c{number}", nodule(8), *([] if score is None else [mark(score)]))
+            for number, score in enumerate(scores)
+        ),
+        *(case(f"empty{number}") for number in range(case_number - len(scores))),
+    )
+
+
+def one_rule(**algorithms: LabelledCohort) -> dict[str, dict[str, LabelledCohort]]:
+    return {"luna16": algorithms}
+
+
+def difference(
+    comparison: AlgorithmComparison, algorithm: str, figure: str, point: str = ""
+) -> FigureDifference:
+    (one,) = (
+        one
+        for one in comparison.differences
+        if (one.algorithm, one.reading.shown, one.reading.point) == (algorithm, figure, point)
+    )
+    return one
+
+
+def test_a_difference_is_the_algorithms_value_less_the_baselines() -> None:
+    cohorts = one_rule(old=found(4, 0.9, None, None, 0.8), new=found(4, 0.9, 0.7, None, 0.8))
+    comparison = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old"))
+    one = difference(comparison, "new", "recall")
+    assert (one.value, one.baseline_value) == (0.75, 0.5)
+    assert one.comparison is not None
+    assert one.comparison.difference.value == 0.25
+
+
+def test_resamples_are_those_of_the_evaluation_and_the_same_for_both() -> None:
+    cohorts = one_rule(old=found(5, 0.9, None, None, 0.8), new=found(5, 0.9, 0.7, None, None))
+    chosen = protocol(**RATES, seed=4)
+    one = difference(
+        compare_algorithms(cohorts, chosen, ComparisonChoice("old")), "new", "recall"
+    ).comparison
+    assert one is not None
+    (weight,) = bootstrap_of(cohorts["luna16"]["old"], chosen).blocks()
+    has_nodule = np.array([1, 1, 1, 1, 0])
+    gain = np.array([0, 1, 0, -1, 0])
+    nodules = weight @ has_nodule
+    drawn = (weight @ gain)[nodules > 0] / nodules[nodules > 0]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert (one.difference.low, one.difference.high) == pytest.approx((low, high))
+    assert one.undefined_replicates == int(np.count_nonzero(nodules == 0))
+
+
+def test_an_algorithm_equal_to_the_baseline_differs_by_nothing() -> None:
+    cohorts = one_rule(old=found(4, 0.9, None), same=found(4, 0.9, None))
+    one = difference(
+        compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")), "same", "recall"
+    )
+    assert one.comparison is not None
+    estimate = one.comparison.difference
+    assert (estimate.value, estimate.low, estimate.high) == (0, 0, 0)
+    assert one.comparison.p_value == 1
+    assert one.permutation is not None
+    assert one.permutation.p_value == 1
+
+
+def test_p_values_are_adjusted_over_algorithms_and_rules() -> None:
+    cohorts = made_up_cohorts(4)
+    comparison = compare_algorithms(
+        cohorts, three_rules(), ComparisonChoice("a0", ("recall",), permutations=0)
+    )
+    rows = [one for one in comparison.differences if one.comparison is not None]
+    assert len(rows) == 3 * 3
+    p_values = [one.comparison.p_value for one in rows if one.comparison is not None]
+    for name, adjust in (
+        ("holm", holm),
+        ("bonferroni", bonferroni),
+        ("benjamini_hochberg", benjamini_hochberg),
+    ):
+        assert [one.adjusted[name] for one in rows] == pytest.approx(adjust(p_values).tolist())
+    assert rows[0].comparison is not None
+    assert rows[0].comparison.adjusted_p_value == rows[0].adjusted["holm"]
+
+
+def test_the_swap_test_of_four_discordant_cases_tries_all_swaps() -> None:
+    cohorts = one_rule(old=found(4, None, None, None, None), new=found(4, 0.9, 0.8, 0.7, 0.6))
+    one = difference(
+        compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")), "new", "recall"
+    )
+    assert one.permutation is not None
+    assert one.permutation.is_exact
+    assert one.permutation.p_value == 2 / 16  # only all and none of the swaps differ as much
+
+
+def test_a_margin_is_judged_where_higher_is_better() -> None:
+    cohorts = one_rule(old=found(4, 0.9, None), same=found(4, 0.9, None))
+    chosen = protocol(figures=("recall", "fp_per_case"), **RATES)
+    comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old", margin=0.05))
+    recall, falses = (difference(comparison, "same", name) for name in ("recall", "fp_per_case"))
+    assert recall.comparison is not None
+    assert recall.comparison.margin is not None
+    assert recall.comparison.margin.is_equivalent
+    assert not recall.comparison.margin.is_superior
+    assert falses.comparison is not None
+    assert falses.comparison.margin is None  # a margin of a rate says nothing of a count
+
+
+def test_a_named_figure_is_judged_by_the_margin_in_its_own_direction() -> None:
+    noisy = cohort(case("c0", nodule(8), mark(0.9), false_mark(0.5)), case("empty0"))
+    cohorts = one_rule(old=found(2, 0.9), noisy=noisy)
+    choice = ComparisonChoice("old", ("fp_per_case",), margin=0.1)
+    one = difference(compare_algorithms(cohorts, protocol(**RATES), choice), "noisy", "fp_per_case")
+    assert one.comparison is not None
+    assert one.comparison.difference.value == 0.5
+    assert one.comparison.margin is not None
+    assert not one.comparison.margin.is_non_inferior  # more false positives are worse
+
+
+def test_the_cpm_beside_its_sensitivities_is_their_mean() -> None:
+    cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
+    both = protocol(figures=("sensitivity_at_fp_rate", "cpm"), **RATES)
+    alone = protocol(figures=("cpm",), **RATES)
+    together, single = (
+        difference(compare_algorithms(cohorts, chosen, ComparisonChoice("old")), "new", "cpm")
+        for chosen in (both, alone)
+    )
+    assert together.comparison == single.comparison
+    assert together.permutation == single.permutation
+
+
+def test_each_operating_point_is_compared() -> None:
+    cohorts = one_rule(old=found(6, 0.9, None, 0.3), new=found(6, 0.9, 0.7, 0.3))
+    chosen = protocol(figures=("sensitivity_at_fp_rate",), operating_points=(0.5, 4.0), **RATES)
+    comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
+    assert [one.reading.point for one in comparison.differences] == ["0.5", "4"]
+    one = difference(comparison, "new", "sensitivity_at_fp_rate", "0.5")
+    assert one.comparison is not None
+    assert one.comparison.difference.value == pytest.approx(1 / 3)
+    assert one.permutation is None
+
+
+def test_f_beta_is_named_with_its_beta() -> None:
+    cohorts = one_rule(old=found(2, 0.9), new=found(2, 0.9))
+    chosen = protocol(figures=("f_beta",), beta=2.0, **RATES)
+    for choice in (ComparisonChoice("old"), ComparisonChoice("old", ("f2",))):
+        comparison = compare_algorithms(cohorts, chosen, choice)
+        assert [one.reading.shown for one in comparison.differences] == ["f2"]
+
+
+def test_an_undefined_figure_is_told_with_the_algorithm_and_the_reason() -> None:
+    silent = found(3, None, None)
+    cohorts = one_rule(old=found(3, 0.9, 0.8), silent=silent)
+    chosen = protocol(figures=("precision",), **RATES)
+    (one,) = compare_algorithms(cohorts, chosen, ComparisonChoice("old")).differences
+    assert one.comparison is None
+    assert one.reason == "silent: no mark counts as hit or false positive"
+
+
+def test_a_figure_that_no_algorithm_has_is_told_too() -> None:
+    cohorts = one_rule(old=found(3, None, None), silent=found(3, None, None))
+    chosen = protocol(figures=("precision",), **RATES)
+    comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
+    (one,) = comparison.differences
+    assert one.comparison is None
+    assert one.reason == "silent: no mark counts as hit or false positive"
+    assert comparison.rankings == {}
+
+
+def test_nodules_found_by_one_only_are_counted_and_tested() -> None:
+    cohorts = one_rule(
+        old=found(6, 0.9, None, None, None, None), new=found(6, 0.9, 0.8, 0.7, 0.6, None)
+    )
+    (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
+    assert one.tests is not None
+    assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 3, 0, 1)
+    assert one.tests.exact.p_value == pytest.approx(2 * 0.5**3)
+    assert one.adjusted["holm"] == one.tests.obuchowski.p_value  # a family of one
+
+
+def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
+    cohorts = one_rule(old=found(2, 0.9, None), same=found(2, 0.8, None))
+    (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
+    assert one.tests is None
+    assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 0, 0, 1)
+    assert one.reason == "no nodule tells the algorithms apart"
+
+
+def test_rankings_order_every_figure_that_has_a_better_end() -> None:
+    cohorts = one_rule(
+        poor=found(6, None, None, 0.9), good=found(6, 0.9, 0.8, 0.9), fair=found(6, 0.9, None, 0.9)
+    )
+    chosen = protocol(figures=("recall", "miss_rate", "marks_per_case"), **RATES)
+    rankings = compare_algorithms(cohorts, chosen, ComparisonChoice("fair")).rankings
+    orders = {
+        (rule, str(reading)): [line.name for line in ranking.lines]
+        for (rule, reading), ranking in rankings.items()
+    }
+    assert orders == {
+        ("luna16", "recall"): ["good", "fair", "poor"],
+        ("luna16", "miss_rate"): ["good", "fair", "poor"],
+    }
+
+
+def made_up_cohorts(count: int) -> dict[str, dict[str, LabelledCohort]]:
+    """Algorithms of rising skill and ever larger boxes under the three NIFDC rules."""
+    reference = made_up_reference(20, 120, 5)
+    chosen = three_rules()
+    cohorts: dict[str, dict[str, LabelledCohort]] = {rule: {} for rule in RULES}
+    for number in range(count):
+        skill = Skill(f"a{number}", 0.5 + 0.1 * number, 0.8, 0.7 + 0.15 * number, 2.0)
+        submission = made_up_submission(reference, skill, 5)
+        is_target = targets(reference, submission, chosen)
+        for rule in RULES:
+            labels = label_marks(reference, submission, chosen, RuleChoice(name=rule))
+            cohorts[rule][skill.name] = labelled_cohort(reference, submission, labels, is_target)
+    return cohorts
+
+
+def three_rules() -> TestProtocol:
+    return TestProtocol(
+        name="test",
+        rules=tuple(RuleChoice(name=rule) for rule in RULES),
+        baseline_rule="center_hit",
+        figures=("recall", "precision"),
+        interval=IntervalChoice(bootstraps=100),
+    )
+
+
+def test_the_group_analysis_is_that_of_the_values_by_rule() -> None:
+    from scipy import stats
+
+    cohorts = made_up_cohorts(4)
+    comparison = compare_algorithms(cohorts, three_rules(), ComparisonChoice("a0", permutations=0))
+    effects = comparison.effects
+    assert effects is not None
+    assert effects.baseline_rule == "center_hit"
+    recalls = np.array([[one.is_hit.mean() for one in cohorts[rule].values()] for rule in RULES])
+    (recall,) = (effect for reading, effect in effects.effects.items() if str(reading) == "recall")
+    for rule, values in zip(RULES, recalls, strict=True):
+        assert recall.groups[rule].mean == pytest.approx(values.mean())
+        assert recall.groups[rule].sd == pytest.approx(values.std(ddof=1))
+    assert recall.one_way is not None
+    assert recall.one_way.p_value == pytest.approx(stats.f_oneway(*recalls).pvalue)
+    assert recall.friedman is not None
+    assert recall.friedman.p_value == pytest.approx(stats.friedmanchisquare(*recalls).pvalue)
+
+
+def test_relative_differences_count_hits_against_the_baseline_rule() -> None:
+    cohorts = made_up_cohorts(3)
+    effects = compare_algorithms(
+        cohorts, three_rules(), ComparisonChoice("a0", permutations=0)
+    ).effects
+    assert effects is not None
+    hits = {rule: int(cohorts[rule]["a1"].is_hit.sum()) for rule in RULES}
+    expected = (hits["area_overlap"] - hits["center_hit"]) / hits["center_hit"]
+    assert effects.relative_differences["area_overlap"]["a1"] == pytest.approx(expected)
+    assert list(effects.relative_differences) == ["center_distance", "area_overlap"]
+
+
+def test_two_algorithms_or_one_rule_are_no_group() -> None:
+    choice = ComparisonChoice("a0", permutations=0)
+    assert compare_algorithms(made_up_cohorts(2), three_rules(), choice).effects is None
+    three = {"center_hit": made_up_cohorts(3)["center_hit"]}
+    assert compare_algorithms(three, three_rules(), choice).effects is None
+
+
+def test_algorithms_judged_on_different_nodules_are_told() -> None:
+    narrow = cohort(case("a", nodule(8, type="solid"), nodule(8, at=(50, 0, 0), type="pleural")))
+    wide = cohort(
+        case("a", nodule(8, type="solid"), nodule(8, at=(50, 0, 0), type="pleural")),
+        scope={"types": ("solid",)},
+    )
+    comparison = compare_algorithms(
+        one_rule(narrow=narrow, wide=wide), protocol(**RATES), ComparisonChoice("wide")
+    )
+    (notice,) = comparison.notices
+    assert "had to find different nodules" in notice
+
+
+def test_resamples_too_few_for_the_adjustment_are_told() -> None:
+    # 4 algorithms under 3 rules: 9 comparisons with the baseline, 2 x 9 / 0.05 = 360
+    cohorts = made_up_cohorts(4)
+    few = ComparisonChoice("a0", bootstraps=358, permutations=0)
+    (notice,) = compare_algorithms(cohorts, three_rules(), few).notices
+    assert notice == (
+        "358 resamples are too few to adjust for 9 comparisons: no P value can be below 0.0056, so "
+        "differences may pass as not significant. Use at least 360."
+    )
+    enough = ComparisonChoice("a0", bootstraps=360, permutations=0)
+    assert compare_algorithms(cohorts, three_rules(), enough).notices == ()
+
+
+def test_an_unknown_baseline_is_refused_with_the_names() -> None:
+    with pytest.raises(UnknownNameError, match=r"no algorithm 'older'\. Known: old, new"):
+        compare_algorithms(
+            one_rule(old=found(1, 0.9), new=found(1, 0.9)),
+            protocol(**RATES),
+            ComparisonChoice("older"),
+        )
+
+
+def test_an_unknown_figure_is_refused_with_near_names() -> None:
+    with pytest.raises(UnknownNameError, match=r"no figure of merit 'recal'\. Did you mean"):
+        compare_algorithms(
+            one_rule(old=found(1, 0.9), new=found(1, 0.9)),
+            protocol(**RATES),
+            ComparisonChoice("old", ("recal",)),
+        )
+
+
+def test_every_problem_of_a_comparison_is_told_at_once() -> None:
+    with pytest.raises(InputError) as refused:
+        compare_algorithms(
+            one_rule(old=found(1, 0.9)), protocol(), ComparisonChoice("old", margin=-1)
+        )
+    assert [str(problem) for problem in refused.value.problems] == [
+        "comparison: 'old' is the only algorithm. Evaluate several submissions together.",
+        "comparison: 0 resamples give no interval. Give a number of bootstraps, such as 2000.",
+        "margin: -1 is not positive. Give the largest loss allowed.",
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([None, 0.2, 0.5, 0.9]), min_size=3, max_size=6),
+    st.lists(st.sampled_from([None, 0.2, 0.5, 0.9]), min_size=3, max_size=6),
+)
+def test_exchanging_algorithm_and_baseline_turns_the_difference(
+    left: list[float | None], right: list[float | None]
+) -> None:
+    size = min(len(left), len(right))
+    cohorts = one_rule(a=found(7, *left[:size]), b=found(7, *right[:size]))
+    chosen = protocol(interval=IntervalChoice(bootstraps=60))
+    there = difference(compare_algorithms(cohorts, chosen, ComparisonChoice("a")), "b", "recall")
+    back = difference(compare_algorithms(cohorts, chosen, ComparisonChoice("b")), "a", "recall")
+    assert there.comparison is not None
+    assert back.comparison is not None
+    one, other = there.comparison.difference, back.comparison.difference
+    assert one.value == pytest.approx(-(other.value or 0))
+    assert (one.low, one.high) == pytest.approx((-(other.high or 0), -(other.low or 0)))
+    assert there.comparison.p_value == back.comparison.p_value
+    assert there.permutation is not None
+    assert back.permutation is not None
+    assert there.permutation.p_value == back.permutation.p_value

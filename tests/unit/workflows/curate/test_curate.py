@@ -1,0 +1,353 @@
+"""A folder of phantoms and odd files: what is written, and that a stopped run goes on."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pydicom
+import pytest
+
+from nodulebench.curate.duplicates import Fingerprint, KnownSet
+from nodulebench.curate.limits import Limits
+from nodulebench.curate.series import group_series
+from nodulebench.curate.vendors import vendor_of
+from nodulebench.errors import InputError
+from nodulebench.formats.dicom.header import SeriesHeader
+from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.slices import read_slices
+from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.model.tables import CASES
+from nodulebench.phantom.test_set import make_cases
+from nodulebench.workflows.curate.curate import curate
+from nodulebench.workflows.curate.files import exclusions_table, write_curation
+from nodulebench.workflows.curate.journal import JOURNAL, open_journal, series_key
+from nodulebench.workflows.curate.page import curation_page
+
+LIMITS = Limits(smallest_matrix=64)
+WRITTEN = {
+    "case_files.csv",
+    "cases.parquet",
+    "curation.html",
+    "curation.json",
+    "exclusions.csv",
+    "fingerprints.csv",
+    "flow.svg",
+}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory) -> Path:
+    """Two patients; the second also reconstructed anew, and as a copy; and files of other kinds."""
+    folder = tmp_path_factory.mktemp("archive")
+    for case in make_cases(2, 5, matrix=96):
+        write_volume(case.scan.volume, folder / case.case_id, case.header)
+    first, second = sorted(folder.iterdir())
+    shutil.copytree(second, folder / "again")
+    smoothed = make_smoothed(case.scan.volume)
+    header = type(case.header)(
+        **{
+            **{name: getattr(case.header, name) for name in case.header.__dataclass_fields__},
+            "series_uid": "2.25.77",
+        }
+    )
+    write_volume(smoothed, folder / "smoothed", header)
+    (folder / "README").write_text("not an image")
+    (folder / "broken.dcm").write_bytes(b"\0" * 128 + b"DICM" + b"\xff" * 99)
+    localizer = folder / "localizer"
+    localizer.mkdir()
+    data = pydicom.dcmread(next(iter(sorted(first.iterdir()))))
+    data.ImageType = ["ORIGINAL", "PRIMARY", "LOCALIZER"]
+    data.SeriesInstanceUID, data.SOPInstanceUID = "2.25.99", "2.25.98"
+    data.save_as(localizer / "IM1")
+    return folder
+
+
+def make_smoothed(volume: Volume) -> Volume:
+    from scipy import ndimage
+
+    hu = ndimage.gaussian_filter(volume.hu.astype(np.float32), (0, 0.5, 0.5))
+    return Volume(np.rint(hu).astype(np.int16), volume.geometry)
+
+
+@pytest.fixture(scope="module")
+def curation(archive, tmp_path_factory):
+    out = tmp_path_factory.mktemp("curated")
+    result = curate(archive, out, limits=LIMITS)
+    write_curation(result, out)
+    return result, out
+
+
+def decided(result):
+    return {
+        Path(one.files[0]).parent.name: one.reasons[0].code if one.reasons else "admitted"
+        for one in result.series
+    }
+
+
+def test_every_series_is_admitted_or_excluded_by_its_first_reason(curation):
+    result, _ = curation
+    assert decided(result) == {
+        "again": "admitted",
+        "localizer": "localizer",
+        "phantom-0001": "admitted",
+        "phantom-0002": "duplicate_uid",
+        "smoothed": "near_duplicate",
+    }
+    assert [(Path(one.path).name, one.is_damaged) for one in result.other_files] == [
+        ("README", False),
+        ("broken.dcm", True),
+    ]
+
+
+def test_the_files_say_the_same(curation):
+    result, out = curation
+    assert {path.name for path in out.iterdir()} == {*WRITTEN, JOURNAL}
+    cases = pl.read_parquet(out / "cases.parquet")
+    assert CASES.conform(cases, "cases").height == 2
+    assert cases["case_id"].to_list() == [one.uid for one in result.admitted]
+    assert cases["size_x"].to_list() == [96, 96]
+    assert cases["sex"].is_in(["F", "M"]).all()
+    assert cases["vendor"].to_list() == [vendor_of(name) for name in cases["manufacturer"]]
+    assert cases["tube_voltage_kv"].is_between(80, 140).all()
+    told = json.loads((out / "curation.json").read_text())
+    assert (told["series"], told["admitted"]) == (5, 2)
+    assert told["excluded"] == {"duplicate_uid": 1, "localizer": 1, "near_duplicate": 1}
+    assert (told["unreadable_files"], told["other_files"]) == (1, 1)
+    rows = pl.read_csv(out / "exclusions.csv")
+    assert rows.equals(exclusions_table(result).with_columns(pl.col("series_uid")))
+    assert rows.filter(code="localizer")["files"].to_list() == ["localizer/IM1"]
+    slices = pl.read_csv(out / "case_files.csv", schema_overrides={"case_id": pl.String})
+    assert slices.height == cases["size_z"].sum()
+
+
+def test_case_files_follow_the_slices_from_the_feet(curation, archive):
+    _, out = curation
+    slices = pl.read_csv(out / "case_files.csv", schema_overrides={"case_id": pl.String})
+    (_, first), *_ = slices.group_by("case_id", maintain_order=True)
+    heights = [
+        float(pydicom.dcmread(archive / name, stop_before_pixels=True).ImagePositionPatient[2])
+        for name in first["file"]
+    ]
+    assert heights == sorted(heights)
+    assert first["slice_index"].to_list() == list(range(first.height))
+
+
+def test_the_page_shows_every_series_and_needs_no_network(curation):
+    result, out = curation
+    page = (out / "curation.html").read_text()
+    assert page.count("<article") == 5
+    assert page.count("data:image/png;base64,") == sum(len(one.pictures) for one in result.series)
+    assert "2 of 5 series are admitted as cases." in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
+    assert "3 CT scans" not in page
+    flow = (out / "flow.svg").read_text()
+    assert flow.startswith("<svg xmlns")
+    for text in ("5 series found", "1 localizer", "4 CT scans", "2 admitted as cases"):
+        assert text in flow
+        assert text in page
+
+
+def test_a_second_run_reads_no_pixels_and_says_the_same(curation, archive):
+    result, out = curation
+    before = (out / JOURNAL).read_bytes()
+    told = []
+    again = curate(archive, out, limits=LIMITS, progress=lambda *args: told.append(args))
+    assert [one for one in told if one[0] == "examining series"] == [("examining series", 5, 5)]
+    assert again == result
+    assert (out / JOURNAL).read_bytes() == before
+
+
+def test_other_limits_are_examined_anew(curation, archive):
+    _, out = curation
+    strict = curate(archive, out, limits=Limits(smallest_matrix=128))
+    assert decided(strict)["phantom-0001"] == "small_matrix"
+
+
+def test_a_waived_reason_is_told_but_does_not_exclude(archive, tmp_path):
+    limits = Limits(smallest_matrix=128, waived=("small_matrix", "near_duplicate"))
+    result = curate(archive, tmp_path, limits=limits)
+    assert decided(result)["phantom-0001"] == "admitted"
+    assert decided(result)["smoothed"] == "admitted"
+    waived = {
+        Path(one.files[0]).parent.name: [reason.code for reason in one.waived]
+        for one in result.admitted
+    }
+    assert waived["phantom-0001"] == ["small_matrix"]
+    assert waived["smoothed"] == ["small_matrix", "near_duplicate"]
+    assert "waived by the design" in curation_page(result)
+
+
+def test_scans_in_a_list_of_another_set_are_excluded(archive, curation):
+    result, out = curation
+    known = KnownSet("other")
+    known.add(Fingerprint(result.admitted[1].uid))
+    again = curate(archive, out, limits=LIMITS, known=[known])
+    assert decided(again)["phantom-0001"] == "listed_uid"
+
+
+def test_what_is_no_folder_or_is_read_and_written_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is not a folder\. Give a folder of DICOM files\."):
+        curate(tmp_path / "nothing", tmp_path / "out")
+    with pytest.raises(InputError, match="is the folder that is read"):
+        curate(tmp_path, tmp_path)
+
+
+def test_links_are_followed_once_and_what_cannot_be_reached_is_told(tmp_path, monkeypatch):
+    archive, elsewhere = tmp_path / "archive", tmp_path / "elsewhere"
+    (archive / "locked").mkdir(parents=True)
+    elsewhere.mkdir()
+    (elsewhere / "note").write_text("not an image")
+    (archive / "linked").symlink_to(elsewhere)
+    (elsewhere / "circle").symlink_to(archive)
+    (archive / "lost.dcm").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(archive / "pipe")
+    scandir = os.scandir
+
+    def refuse(place):
+        if str(place).endswith("locked"):
+            raise PermissionError(13, "Permission denied", place)
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    result = curate(archive, tmp_path / "out")
+    told = exclusions_table(result).select("files", "code", "reason").rows()
+    assert told == [
+        ("linked/note", "other_file", "is not DICOM"),
+        ("locked", "unreadable", "cannot be looked into (Permission denied)"),
+        ("lost.dcm", "unreadable", told[2][2]),
+    ]
+    assert "No such file or directory" in told[2][2]
+
+
+def test_a_series_whose_file_is_gone_meanwhile_has_a_key_of_its_own(tmp_path):
+    volume = make_volume(np.zeros((2, 16, 16), dtype=np.int16), spacing_mm=(0.7, 0.7, 1.0))
+    write_volume(volume, tmp_path, SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient"))
+    (series,) = group_series(header for path in tmp_path.iterdir() for header in slices_of(path))
+    before = series_key(series, LIMITS)
+    Path(series.files[0]).unlink()
+    assert series_key(series, LIMITS) != before
+
+
+def slices_of(path):
+    found = read_slices(path)
+    assert isinstance(found, list)
+    return found
+
+
+def test_two_runs_do_not_write_into_one_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    with (
+        open_journal(tmp_path / "out"),
+        pytest.raises(InputError, match=r"out: is being written by another process\. Wait"),
+    ):
+        curate(tmp_path / "in", tmp_path / "out")
+    assert curate(tmp_path / "in", tmp_path / "out").series == ()
+
+
+def test_an_empty_folder_gives_empty_tables(tmp_path):
+    (tmp_path / "in").mkdir()
+    result = curate(tmp_path / "in", tmp_path / "out")
+    write_curation(result, tmp_path / "out")
+    assert pl.read_parquet(tmp_path / "out" / "cases.parquet").height == 0
+    page = (tmp_path / "out" / "curation.html").read_text()
+    assert "0 of 0 series" in page
+    assert "Reasons" not in page
+
+
+def test_the_page_shows_every_limit_and_who_set_it(tmp_path):
+    (tmp_path / "in").mkdir()
+    limits = Limits(smallest_matrix=256, waived=("gantry_tilt",))
+    page = curation_page(curate(tmp_path / "in", tmp_path / "out", limits=limits))
+    rows = re.findall(r'<td class="words">(.*?)</td>', page)
+    told = dict(zip(rows[::3], zip(rows[1::3], rows[2::3], strict=True), strict=True))
+    assert set(told) == {name.replace("_", " ") for name in Limits.model_fields}
+    assert told["smallest matrix"] == ("256", "set by the design")
+    assert told["largest thickness mm"] == ("3", "")
+    assert told["waived"] == ("gantry_tilt", "set by the design")
+
+
+def test_the_lists_it_was_compared_with_are_told(tmp_path):
+    (tmp_path / "in").mkdir()
+    lidc = KnownSet("lidc")
+    lidc.add(Fingerprint("1.2.3"))
+    result = curate(tmp_path / "in", tmp_path / "out", known=[lidc])
+    write_curation(result, tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "curation.json").read_text())
+    assert told["against"] == [{"name": "lidc", "scans": 1}]
+    assert "Scans in the list lidc" in (tmp_path / "out" / "curation.html").read_text()
+
+
+def test_a_journal_with_an_unfinished_or_foreign_line_goes_on(curation, archive, tmp_path):
+    result, out = curation
+    lines = (out / JOURNAL).read_bytes().splitlines(keepends=True)
+    (tmp_path / JOURNAL).write_bytes(b"{}\n" + lines[0] + b"nothing\n" + lines[1][:-40])
+    with open_journal(tmp_path) as journal:
+        assert len(journal.known) == 1
+    assert (tmp_path / JOURNAL).read_bytes().endswith(b"nothing\n")
+    assert curate(archive, tmp_path, limits=LIMITS) == result
+
+
+RUN = """
+import sys
+from pathlib import Path
+from nodulebench.curate.limits import Limits
+from nodulebench.curate.series import group_series
+from nodulebench.curate.vendors import vendor_of
+from nodulebench.workflows.curate.curate import curate
+from nodulebench.workflows.curate.files import write_curation
+if __name__ == "__main__":
+    archive, out = map(Path, sys.argv[1:])
+    write_curation(curate(archive, out, limits=Limits(smallest_matrix=64)), out)
+"""
+
+
+def test_a_run_killed_at_random_moments_is_completed_by_the_next(curation, archive, tmp_path):
+    """Killed while headers are read, and after one, two and four series were examined."""
+    _, whole = curation
+    out, script = tmp_path / "out", tmp_path / "run.py"
+    script.write_text(RUN)
+    command = [sys.executable, str(script), str(archive), str(out)]
+    random = np.random.default_rng()
+    for examined in (0, 1, 2, 4):
+        process = subprocess.Popen(command)
+        while process.poll() is None and journal_lines(out) < examined:
+            time.sleep(0.02)
+        time.sleep(random.uniform(0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert process.returncode in (-signal.SIGKILL, 0)
+    kept = journal_lines(out)
+    assert kept >= 4
+    subprocess.run(command, check=True)
+    assert journal_lines(out) == 5
+    for name in WRITTEN:
+        assert (out / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def journal_lines(out: Path) -> int:
+    path = out / JOURNAL
+    return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
+def test_names_that_are_no_text_are_shown_by_their_bytes(archive, tmp_path):
+    source = archive / "smoothed"
+    place = tmp_path / "archive"
+    place.mkdir()
+    for number, path in enumerate(sorted(source.iterdir())):
+        shutil.copy(path, place / f"im\udcff{number:03d}")
+    (place / "second\udcfe.dcm").write_bytes(b"no DICOM")
+    shutil.copy(place / "im\udcff000", place / "twice\udcfd")
+    result = curate(place, tmp_path / "out", limits=LIMITS)
+    write_curation(result, tmp_path / "out")
+    told = pl.read_csv(tmp_path / "out" / "exclusions.csv")
+    assert told["reason"][0].startswith("im\\xff000 is there twice")
+    assert told["files"].to_list() == ["im\\xff000;twice\\xfd", "second\\xfe.dcm"]
+    assert "second\\xfe.dcm" in (tmp_path / "out" / "curation.html").read_text(encoding="utf-8")

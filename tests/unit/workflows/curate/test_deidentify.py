@@ -1,0 +1,218 @@
+"""Folders are de-identified file by file, completed after an interruption, their keys sealed."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pydicom
+import pytest
+
+from conftest import TEST_DATA
+from identified_slice import PATIENT, ROOT, identified_slice, write_slice
+from nodulebench.errors import InputError
+from nodulebench.run.local import Lost
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.curate.curate import deidentify as deidentify_files
+from nodulebench.workflows.curate.deidentify import (
+    DeidentifyReport,
+    check_folder,
+    deidentify_folder,
+    read_key_table,
+)
+from worker_tasks import behave
+
+pytest.importorskip("cryptography")
+SECRET = Secret("key file", bytes(range(32)))
+
+
+@pytest.fixture
+def incoming(tmp_path: Path) -> Path:
+    for number in range(3):
+        write_slice(identified_slice(number + 1), tmp_path / "in" / "Zacharias" / f"{number}.dcm")
+    (tmp_path / "in" / "letter.txt").write_text("Dear Mr Zacharias")
+    return tmp_path / "in"
+
+
+def run(
+    incoming: Path, *, secret: Secret = SECRET, jobs: int = 1, **more: object
+) -> DeidentifyReport:
+    folder = incoming.parent
+    return deidentify_folder(
+        incoming,
+        folder / "out",
+        folder / "keys",
+        secret,
+        jobs=jobs,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_one_bad_file_does_not_stop_the_rest(incoming: Path) -> None:
+    made = run(incoming)
+    assert (made.written, made.patients, made.repeated) == (3, 1, 0)
+    assert [(Path(one.source).name, one.refused) for one in made.refused] == [
+        ("letter.txt", "is no DICOM file")
+    ]
+    assert check_folder(incoming.parent / "out") == []
+
+
+def test_the_key_table_says_who_is_who_to_those_with_the_secret(incoming: Path) -> None:
+    run(incoming)
+    table = incoming.parent / "keys"
+    row = read_key_table(table, SECRET)[0]
+    assert (row["patient"], row["series"]) == (PATIENT, f"{ROOT}2.20210317")
+    slices = list((incoming.parent / "out").rglob("*.dcm"))
+    data = pydicom.dcmread(slices[0])
+    assert (row["pseudonym"], row["new_series"]) == (data.PatientID, data.SeriesInstanceUID)
+    assert PATIENT.encode() not in table.read_bytes()
+    with pytest.raises(InputError, match="does not open with this key file"):
+        read_key_table(table, Secret("key file", bytes(32)))
+
+
+def test_the_same_table_gives_the_same_pseudonyms_later(incoming: Path) -> None:
+    run(incoming)
+    first = sorted(path.name for path in (incoming.parent / "out").rglob("*.dcm"))
+    write_slice(identified_slice(9, date="20220101"), incoming / "later.dcm")
+    run(incoming)
+    again = sorted(path.name for path in (incoming.parent / "out").rglob("*.dcm"))
+    assert set(first) < set(again)
+    rows = read_key_table(incoming.parent / "keys", SECRET)
+    assert len(rows) == 2
+    assert rows[0]["pseudonym"] == rows[1]["pseudonym"]
+
+
+def test_an_interrupted_run_is_completed_with_the_same_pseudonyms(incoming: Path) -> None:
+    def stop(done: int, _: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(incoming, progress=stop)
+    before = {path.name for path in (incoming.parent / "out").rglob("*.dcm")}
+    assert before
+    run(incoming)
+    assert before <= {path.name for path in (incoming.parent / "out").rglob("*.dcm")}
+    assert len(read_key_table(incoming.parent / "keys", SECRET)) == 1
+
+
+def test_two_processes_write_what_one_writes(incoming: Path, tmp_path: Path) -> None:
+    run(incoming)
+    out = tmp_path / "out"
+    one = {path.name: path.read_bytes() for path in out.rglob("*.dcm")}
+    for path in out.rglob("*.dcm"):
+        path.unlink()
+    run(incoming, jobs=2)
+    assert {path.name: path.read_bytes() for path in out.rglob("*.dcm")} == one
+
+
+def test_a_changed_key_table_is_refused(incoming: Path) -> None:
+    run(incoming)
+    table = incoming.parent / "keys"
+    table.write_text(table.read_text().replace('"sealed": "', '"sealed": "AAAA'))
+    with pytest.raises(InputError, match="is no sealed file, or was cut off"):
+        run(incoming)
+    table.write_text("{}")
+    with pytest.raises(InputError, match="has the schema 'None'"):
+        run(incoming)
+
+
+def test_the_key_table_is_kept_apart(incoming: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Keep the key table apart"):
+        deidentify_folder(incoming, tmp_path / "out", tmp_path / "out" / "keys", SECRET)
+    with pytest.raises(InputError, match="lies in the folder of the originals"):
+        deidentify_folder(incoming, incoming / "out", tmp_path / "keys", SECRET)
+    with pytest.raises(InputError, match="is no folder"):
+        deidentify_folder(tmp_path / "nothing", tmp_path / "out", tmp_path / "keys", SECRET)
+    with pytest.raises(InputError, match="is not up to 16 capitals and digits"):
+        deidentify_folder(incoming, tmp_path / "out", tmp_path / "keys", SECRET, prefix="a b")
+    assert not (tmp_path / "keys").exists()
+
+
+@pytest.mark.parametrize("name", ["LIDC-IDRI-0001_original_6slices", "NLST-101287"])
+def test_real_slices_lose_what_identifies_and_keep_their_pictures(
+    tmp_path: Path, name: str
+) -> None:
+    archive = TEST_DATA / "ct" / f"{name}.zip"
+    if not archive.is_file():
+        pytest.skip(f"no CT data at {archive}; set NODULEBENCH_TEST_DATA")
+    with zipfile.ZipFile(archive) as file:
+        wanted = sorted(one for one in file.namelist() if one.endswith(".dcm"))
+        chosen = [*wanted[:4], *(one for one in wanted if "SR" in one)]
+        file.extractall(tmp_path / "in", chosen)
+    (tmp_path / "in").mkdir(exist_ok=True)
+    made = run(tmp_path / "in")
+    assert made.written == 4
+    assert all("is no CT picture" in one.refused for one in made.refused)
+    assert check_folder(tmp_path / "out") == []
+    assert check_folder(tmp_path / "in") != []
+    originals = {
+        str(data.InstanceNumber): data
+        for path in (tmp_path / "in").rglob("*.dcm")
+        if (data := pydicom.dcmread(path)).Modality == "CT"
+    }
+    for path in (tmp_path / "out").rglob("*.dcm"):
+        data = pydicom.dcmread(path)
+        original = originals[str(data.InstanceNumber)]
+        assert data.PixelData == original.PixelData
+        assert data.ImagePositionPatient == original.ImagePositionPatient
+        header = path.read_bytes()[: -len(data.PixelData)]
+        for word in (original.PatientID, original.SeriesInstanceUID, b"149872", b"LSS", b"CTP"):
+            assert (word if isinstance(word, bytes) else word.encode()) not in header
+
+
+def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
+    incoming: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lossy(function: Any, batches: list[Any], **_: object) -> Iterator[tuple[int, Any]]:
+        for number, batch in reversed(list(enumerate(batches))):
+            is_bad = "/1.dcm" in str(batch)
+            yield number, Lost("its reader died (exit -9)") if is_bad else function(batch)
+
+    monkeypatch.setattr(deidentify_files, "work", lossy)
+    made = run(incoming, jobs=2)
+    names = [Path(one.source).name for one in made.outcomes]
+    assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
+    assert made.written == 2
+    assert made.refused[0].refused == "cannot be read (its reader died (exit -9))"
+    (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
+    found = [str(one) for one in check_folder(incoming.parent / "out", jobs=2)]
+    assert len(found) == 1
+    assert "cannot be read (its reader died (exit -9))" in found[0]
+
+
+def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
+    words: list[Any] = ["a", "die", *"b" * deidentify_files.BATCH, "c"]
+    found = dict(deidentify_files._each(behave, words, 2))
+    assert found.pop(1) == Lost("its reader died (exit -9)")
+    assert found == {number: word.upper() for number, word in enumerate(words) if number != 1}
+
+
+def test_two_processes_check_what_one_checks(incoming: Path) -> None:
+    assert check_folder(incoming, jobs=2) == check_folder(incoming) != []
+
+
+def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Path) -> None:
+    elsewhere = incoming.rename(tmp_path / "archive")
+    incoming.mkdir()
+    (incoming / "linked").symlink_to(elsewhere)
+    (incoming / "lost.dcm").symlink_to(tmp_path / "nothing.dcm")
+    made = run(incoming)
+    assert made.written == 3
+    assert {Path(one.source).name for one in made.refused} == {"letter.txt", "lost.dcm"}
+    told = check_folder(incoming)
+    assert {Path(one.where).name for one in told} >= {"0.dcm", "1.dcm", "2.dcm", "lost.dcm"}
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(
+    incoming: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(_folder: Path, unread: Any) -> Iterator[str]:
+        unread(PermissionError(13, "denied", "/archive/closed"))
+        return iter(())
+
+    monkeypatch.setattr(deidentify_files, "files_below", closed)
+    assert [one.source for one in run(incoming).refused] == ["/archive/closed"]
+    assert [str(one) for one in check_folder(incoming)] == [
+        "/archive/closed: cannot be looked into."
+    ]

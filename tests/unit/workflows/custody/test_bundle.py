@@ -1,0 +1,157 @@
+"""A test set as a bag: tables, images or a list of them, a datasheet that names its gaps."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.formats import read_reference
+from nodulebench.storage.bag import tag_files
+from nodulebench.workflows.custody.bundle import image_problems, write_bundle
+from nodulebench.workflows.verify.verify import verify_folder
+from sealed_builder import Desk, make_desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return make_desk(tmp_path)
+
+
+def test_a_bundle_with_images_is_a_valid_bag_and_reads_back(desk: Desk) -> None:
+    out = desk.folder / "bag"
+    made = write_bundle(desk.bundle, out, images=desk.bundle / "images")
+    assert (made.cases, made.images, made.without_images) == (4, 2, ("scan2", "scan3"))
+    again = read_reference(out)
+    assert again.nodules.equals(read_reference(desk.bundle).nodules)
+    found = verify_folder(out)
+    assert found.is_good, found.problems
+    assert (out / "data" / "images" / "scan0" / "0001.dcm").read_bytes() == b"scan0" * 50
+    bagit = pytest.importorskip("bagit", reason="bagit is not installed")
+    assert bagit.Bag(str(out)).validate()
+
+
+def test_a_changed_image_or_table_is_named(desk: Desk) -> None:
+    out = desk.folder / "bag"
+    write_bundle(desk.bundle, out, images=desk.bundle / "images")
+    for name in ("data/images/scan0/0001.dcm", "data/nodules.parquet", "datasheet.md"):
+        path = out / name
+        original = path.read_bytes()
+        path.write_bytes(original[:-1] + bytes([original[-1] ^ 1]))
+        found = [str(one) for one in verify_folder(out).problems]
+        assert len(found) == 1
+        assert found[0].startswith(f"{path}: was changed")
+        path.write_bytes(original)
+
+
+def test_images_can_be_listed_instead_of_copied(desk: Desk) -> None:
+    out, images = desk.folder / "bag", desk.bundle / "images"
+    made = write_bundle(desk.bundle, out, images=images, is_copied=False)
+    assert made.images == 2
+    listed = pl.read_csv(out / "data" / "images.csv")
+    assert listed["case_id"].to_list() == ["scan0", "scan1"]
+    assert listed["bytes"].to_list() == [250, 250]
+    assert image_problems(out, images) == []
+    (images / "scan0" / "0001.dcm").write_bytes(b"other")
+    (images / "scan1" / "0001.dcm").unlink()
+    assert [str(one) for one in image_problems(out, images)] == [
+        f"{images / 'scan0' / '0001.dcm'}: is not the file that images.csv lists.",
+        f"{images / 'scan1' / '0001.dcm'}: is listed in images.csv, but is not there.",
+    ]
+
+
+def test_an_image_of_no_case_is_refused(desk: Desk) -> None:
+    (desk.bundle / "images" / "holiday.jpg").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"holiday.jpg: belongs to no case\. Name files"):
+        write_bundle(desk.bundle, desk.folder / "bag", images=desk.bundle / "images")
+    assert not (desk.folder / "bag").exists()
+
+
+def test_what_a_bag_cannot_hold_is_refused_by_name(desk: Desk) -> None:
+    images = desk.folder / "images"
+    (images / "scan0").mkdir(parents=True)
+    (images / "scan0" / "im\udcff").write_bytes(b"image")
+    (images / "scan0" / "lost").symlink_to(desk.folder / "nowhere")
+    with pytest.raises(InputError) as caught:
+        write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    assert [str(problem) for problem in caught.value.problems] == [
+        f"{images}/scan0/im\\xff: has a name that is not UTF-8. A bag cannot hold it.",
+        f"{images}/scan0/lost: is no file. A bag cannot hold it.",
+    ]
+    assert not (desk.folder / "bag").exists()
+
+
+def test_folders_of_images_may_be_links_and_must_be_readable(desk: Desk) -> None:
+    images, archive = desk.folder / "linked", desk.folder / "archive"
+    (archive / "deep").mkdir(parents=True)
+    (archive / "deep" / "0001.dcm").write_bytes(b"image")
+    (archive / "circle").symlink_to(archive)
+    images.mkdir()
+    (images / "scan1").symlink_to(archive)
+    made = write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    assert made.images == 1
+    kept = desk.folder / "bag" / "data" / "images" / "scan1" / "deep" / "0001.dcm"
+    assert kept.read_bytes() == b"image"
+    with pytest.raises(InputError, match="nowhere: cannot be looked into: No such file or direct"):
+        write_bundle(desk.bundle, desk.folder / "other", images=desk.folder / "nowhere")
+
+
+def test_image_files_belong_to_the_case_of_their_name(desk: Desk) -> None:
+    images = desk.folder / "images"
+    images.mkdir()
+    for name in ("scan0.mhd", "scan0.zraw", "scan1.nii.gz", "scan2"):
+        (images / name).write_bytes(b"x")
+    made = write_bundle(desk.bundle, desk.folder / "bag", images=images)
+    assert (made.images, made.without_images) == (4, ("scan3",))
+
+
+def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> None:
+    made = write_bundle(desk.bundle, desk.folder / "bag")
+    sheet = json.loads((desk.folder / "bag" / "datasheet.json").read_text())
+    known = {name: one["answer"] for name, one in sheet["answers"].items() if one["answer"]}
+    assert known == {
+        "cases": "4 cases of 4 patients.",
+        "nodules": "4 nodules, and 0 findings to be ignored. Types: solid 4.",
+        "sizes": "Diameters 8.0 to 8.0 mm; 0 to 3 mm: 0; 3 to 6 mm: 0; 6 to 10 mm: 4; "
+        "10 to 20 mm: 0; 20 to 30 mm: 0; 30 mm and more: 0.",
+    }
+    assert set(made.gaps) == set(sheet["answers"]) - set(known)
+    page = (desk.folder / "bag" / "datasheet.md").read_text()
+    assert page.count("**Not stated.**") == len(made.gaps)
+    stages = {one["life_cycle"] for one in sheet["answers"].values()}
+    assert stages >= {
+        "collection",
+        "annotation",
+        "transfer",
+        "use",
+        "storage",
+        "maintenance",
+        "update",
+        "retirement",
+    }
+
+
+def test_an_answer_to_no_question_is_refused(desk: Desk) -> None:
+    answers = desk.folder / "datasheet.toml"
+    answers.write_text('porpose = "x"\n')
+    told = r"field 'porpose': is unknown \(did you mean 'purpose'\?\)\."
+    with pytest.raises(InputError, match=told):
+        write_bundle(desk.bundle, desk.folder / "bag", answers=answers)
+
+
+def test_bag_manifests_escape_what_a_line_cannot_hold() -> None:
+    from datetime import date
+
+    made = tag_files(
+        {"data/100%\n.dcm": "sha256:" + "0" * 64},
+        payload_bytes=7,
+        description="two\nlines",
+        day=date(2026, 1, 2),
+        agent="NoduleBench",
+        others={},
+    )
+    assert made["manifest-sha256.txt"] == b"0" * 64 + b"  data/100%25%0A.dcm\n"
+    assert b"External-Description: two lines\n" in made["bag-info.txt"]
+    assert b"Payload-Oxum: 7.1\n" in made["bag-info.txt"]
+    assert made["tagmanifest-sha256.txt"].count(b"\n") == 3

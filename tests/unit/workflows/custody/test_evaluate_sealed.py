@@ -1,0 +1,296 @@
+"""On a sealed set a look is charged first, the reference stays in memory, little is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.workflows.custody import evaluate_sealed as module
+from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.unseal import export_reference, open_result
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from sealed_builder import POLICY, SECRET, Desk, make_desk
+
+pytest.importorskip("cryptography")
+CRITERIA = 'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = make_desk(tmp_path)
+    desk.seal()
+    return desk
+
+
+def look(desk: Desk, name: str, *hits: str, developer: str = "Example", **more: object) -> dict:
+    order = LookOrder(
+        desk.marks(name, *hits),
+        desk.sealed,
+        SECRET,
+        "Bo",
+        developer,
+        bootstraps=20,
+        **more,  # type: ignore[arg-type]
+    )
+    told, _ = evaluate_sealed(order)
+    return told
+
+
+def steps(desk: Desk) -> list[str]:
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert found.is_good, found.problems
+    return [event.step for event in found.events]
+
+
+def test_rounded_feedback_tells_the_named_figures_and_no_more(desk: Desk) -> None:
+    told = look(desk, "mine.csv", "scan0", "scan1", "scan2")
+    assert told["figures"]["luna16.recall"]["value"] == 0.75
+    assert set(told) == {
+        "schema",
+        "algorithm",
+        "submission",
+        "test_set",
+        "protocol",
+        "level",
+        "figures",
+        "looks",
+    }
+    assert told["looks"] == {"look": 1, "allowed": 2}
+    assert "scan" not in json.dumps({**told, "submission": ""})
+
+
+def test_every_look_stands_in_the_log_before_and_after(desk: Desk) -> None:
+    look(desk, "mine.csv", "scan0")
+    assert steps(desk) == ["sealed", "look", "evaluated"]
+
+
+def test_a_second_look_warns_and_a_third_is_refused(desk: Desk) -> None:
+    look(desk, "one.csv", "scan0")
+    told = look(desk, "two.csv", "scan0", "scan1")
+    assert told["looks"]["look"] == 2
+    assert told["looks"]["optimism_standard_errors"] == 0.5642
+    assert "This is look 2 at the same cases." in told["looks"]["warning"]
+    with pytest.raises(InputError, match="developer 'example': has had 2 of 2 looks"):
+        look(desk, "three.csv", "scan3", developer="EXAMPLE")
+    assert steps(desk)[-1] == "refused"
+    assert look(desk, "three.csv", "scan3", developer="Other")["looks"]["look"] == 1
+
+
+def test_asking_again_for_the_same_costs_nothing(desk: Desk) -> None:
+    first = look(desk, "one.csv", "scan0")
+    assert look(desk, "one.csv", "scan0") == first
+    assert len(read_audit(desk.sealed).uses[0].looks) == 1
+
+
+def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_scored", stop)
+        with pytest.raises(KeyboardInterrupt):
+            look(desk, "one.csv", "scan0")
+    assert steps(desk) == ["sealed", "look"]
+    notices = verify_sealed(desk.sealed).notices
+    assert notices == ("the look of event 2 was interrupted; asking again costs no look",)
+    assert len(read_audit(desk.sealed).uses[0].looks) == 1
+    assert look(desk, "one.csv", "scan0")["looks"]["look"] == 1
+    assert len(read_audit(desk.sealed).uses[0].looks) == 1
+    assert verify_sealed(desk.sealed).notices == ()
+
+
+def test_a_submission_that_cannot_be_read_costs_no_look(desk: Desk) -> None:
+    with pytest.raises(InputError, match="has 6 values, but the header names 5"):
+        look(desk, "bad.csv", "scan0,here")
+    assert steps(desk) == ["sealed", "look", "failed"]
+    assert read_audit(desk.sealed).uses == ()
+
+
+def test_marks_on_another_sets_cases_cost_no_look(desk: Desk) -> None:
+    with pytest.raises(InputError, match="other: marks no case of this test set, but 'elsewhere'"):
+        look(desk, "other.csv", "elsewhere")
+    assert steps(desk) == ["sealed", "look", "failed"]
+    assert read_audit(desk.sealed).uses == ()
+    assert look(desk, "some.csv", "elsewhere", "scan0")["looks"]["look"] == 1
+    assert look(desk, "none.csv")["looks"]["look"] == 2  # no mark at all is an answer
+
+
+def test_nothing_is_written_into_the_set_itself(desk: Desk) -> None:
+    inside = desk.sealed / "data" / "feedback"
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        look(desk, "mine.csv", "scan0", out=inside)
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        export_reference(desk.sealed, SECRET, "Ada", "new reading", inside)
+    assert steps(desk) == ["sealed"]
+
+
+def test_a_result_or_an_event_that_nobody_wrote_is_found(desk: Desk) -> None:
+    look(desk, "mine.csv", "scan0")
+    kept = desk.sealed / "results" / "00000002.json.sealed"
+    for name in ("results/00000007.json.sealed", "results/2.json.sealed", "audit/1a.json"):
+        added = desk.sealed / name
+        added.write_bytes(kept.read_bytes())
+        found = verify_sealed(desk.sealed)
+        assert [str(one) for one in found.problems] == [
+            f"{added}: does not belong there: it was added."
+        ]
+        added.unlink()
+    assert verify_sealed(desk.sealed).is_good
+
+
+def test_no_plain_reference_is_written_anywhere(desk: Desk) -> None:
+    look(desk, "mine.csv", "scan0", out=desk.folder / "feedback")
+    secret = (desk.bundle / "nodules.parquet").read_bytes()[4:40]
+    outside = [path for path in desk.folder.rglob("*") if desk.bundle not in path.parents]
+    files = [path for path in outside if path.is_file()]
+    assert sorted(path.name for path in (desk.folder / "feedback").iterdir()) == [
+        "anchor.json",
+        "feedback.json",
+    ]
+    for path in files:
+        content = path.read_bytes()
+        assert secret not in content, path
+        assert b"hidden-nodule" not in content, path
+
+
+def test_the_feedback_comes_with_an_anchor_of_the_log(desk: Desk) -> None:
+    look(desk, "mine.csv", "scan0", out=desk.folder / "feedback")
+    anchor = desk.folder / "feedback" / "anchor.json"
+    assert verify_sealed(desk.sealed, anchors=[anchor]).is_good
+    (desk.sealed / "audit" / "00000003.json").unlink()
+    found = [str(one) for one in verify_sealed(desk.sealed, anchors=[anchor]).problems]
+    assert any(text.startswith(str(anchor)) and "it was cut off" in text for text in found)
+
+
+def test_writers_at_the_same_time_lose_nothing(desk: Desk) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from nodulebench.workflows.custody.sealed_set import open_sealed
+
+    opened = open_sealed(desk.sealed, SECRET, "Bo", "evaluate")
+
+    def write(number: int) -> int:
+        return opened.record("refused", {"number": number}).number
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(write, range(40)))
+    assert sorted(numbers) == list(range(2, 42))
+    found = verify_sealed(desk.sealed, secret=SECRET)
+    assert found.is_good, found.problems
+    assert {event.facts.get("number") for event in found.events} == {None, *range(40)}
+    (desk.sealed / "audit" / "00000041.json").unlink()
+    assert not verify_sealed(desk.sealed).is_good
+
+
+def test_only_an_operator_may_evaluate_and_refusals_are_logged(desk: Desk) -> None:
+    order = LookOrder(desk.marks("a.csv", "scan0"), desk.sealed, SECRET, "Cem", "Example")
+    with pytest.raises(InputError, match="'Cem' is auditor, and may not evaluate"):
+        evaluate_sealed(order)
+    assert steps(desk) == ["sealed", "refused"]
+
+
+def test_a_tampered_set_is_not_evaluated_on(desk: Desk) -> None:
+    path = desk.sealed / "policy.toml"
+    original = path.read_text()
+    path.write_text(original.replace("looks_per_developer = 2", "looks_per_developer = 9"))
+    with pytest.raises(InputError, match=r"policy.toml: was changed after the set was sealed"):
+        look(desk, "mine.csv", "scan0")
+    path.write_text(original)
+    event = desk.sealed / "audit" / "00000001.json"
+    event.write_bytes(event.read_bytes().replace(b"Ada", b"Eve"))
+    with pytest.raises(InputError, match=r"00000001\.json: was changed, or was not written by"):
+        look(desk, "mine.csv", "scan0")
+
+
+def verdict_desk(folder: Path, limit: float) -> tuple[Desk, Path]:
+    from nodulebench.workflows.plan.freeze import freeze_files
+
+    head, _, _ = POLICY.partition("[reuse]")
+    desk = make_desk(folder, head + "[reuse]\nlooks_per_developer = 3\n")
+    desk.seal()
+    criteria = folder / "criteria.toml"
+    criteria.write_text(CRITERIA + f'comparison = ">="\nlimit = {limit}\n')
+    plan = folder / "plan.json"
+    freeze_files(criteria, desk.bundle, "luna16", out=plan, bootstraps=20)
+    return desk, plan
+
+
+def test_a_verdict_tells_passed_or_not_and_no_number(tmp_path: Path) -> None:
+    desk, plan = verdict_desk(tmp_path, 0.5)
+    told = look_with(desk, plan, "bad.csv", "scan0")
+    assert told["passed"] is False
+    assert "figures" not in told
+    again = look_with(desk, plan, "good.csv", "scan0", "scan1", "scan2")
+    assert again["passed"] is True
+    # one-sided 97.5 % after two looks: Bonferroni, 0.0125 in the tail
+    assert again["looks"]["bound_standard_errors"] == 2.2414
+    third = look_with(desk, plan, "more.csv", "scan0", "scan1", "scan2", "scan3")
+    # whoever passed and comes again: 1 + 2 + 4 histories
+    assert third["looks"]["bound_standard_errors"] == pytest.approx(2.6901, abs=1e-4)
+
+
+def look_with(desk: Desk, plan: Path, name: str, *hits: str) -> dict:
+    order = LookOrder(desk.marks(name, *hits), desk.sealed, SECRET, "Bo", "Example", plan=plan)
+    return evaluate_sealed(order)[0]
+
+
+def test_a_verdict_needs_a_plan(tmp_path: Path) -> None:
+    desk, _ = verdict_desk(tmp_path, 0.5)
+    with pytest.raises(InputError, match="no plan was given"):
+        look(desk, "mine.csv", "scan0")
+    assert steps(desk) == ["sealed"]
+
+
+@pytest.mark.parametrize(("level", "tells_cases"), [("figures", False), ("cases", True)])
+def test_case_level_results_go_out_only_where_the_policy_says_so(
+    tmp_path: Path, level: str, tells_cases: bool
+) -> None:
+    head, _, _ = POLICY.partition("[reuse]")
+    desk = make_desk(tmp_path, head + f'[reuse]\nlooks_per_developer = 2\nfeedback = "{level}"\n')
+    desk.seal()
+    told = look(desk, "mine.csv", "scan0", out=tmp_path / "out")
+    assert told["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 1
+    assert ("worst_cases" in json.dumps(told)) == tells_cases
+    assert (tmp_path / "out" / "evaluation").exists() == tells_cases
+    second = look(desk, "two.csv", "scan0", "scan1")
+    assert "no bound holds for a developer who adapts to it" in second["looks"]["warning"]
+
+
+def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) -> None:
+    look(desk, "mine.csv", "scan0", "scan1")
+    kept = open_result(desk.sealed, SECRET, "Cem", 2)
+    assert kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
+    recall = kept["corrected"]["luna16.recall"]
+    assert recall["value"] == 0.5
+    assert recall["optimism"] == pytest.approx(0, abs=1e-12)
+    assert recall["bound"] == pytest.approx(0.5 - 1.959964 * recall["standard_error"], abs=1e-7)
+    assert steps(desk)[-1] == "inspected"
+    with pytest.raises(InputError, match=r"is not there\. Kept looks: 2\."):
+        open_result(desk.sealed, SECRET, "Cem", 7)
+
+
+def test_an_export_needs_a_curator_and_a_reason_and_is_logged(desk: Desk) -> None:
+    with pytest.raises(InputError, match="has no reason"):
+        export_reference(desk.sealed, SECRET, "Ada", " ", desk.folder / "plain")
+    with pytest.raises(InputError, match="'Bo' is operator, and may not export"):
+        export_reference(desk.sealed, SECRET, "Bo", "curious", desk.folder / "plain")
+    assert not (desk.folder / "plain").exists()
+    export_reference(desk.sealed, SECRET, "Ada", "new reading", desk.folder / "plain")
+    for name in ("nodules.parquet", "cases.parquet", "manifest.json"):
+        assert (desk.folder / "plain" / name).read_bytes() == (desk.bundle / name).read_bytes()
+    assert steps(desk) == ["sealed", "refused", "exported"]
+
+
+def test_an_anchor_is_kept_elsewhere_and_moves_only_forward(desk: Desk) -> None:
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        write_anchor(desk.sealed, desk.sealed / "anchor.json")
+    path = desk.folder / "anchor.json"
+    assert write_anchor(desk.sealed, path).events == 1
+    look(desk, "mine.csv", "scan0")
+    assert write_anchor(desk.sealed, path, key=desk.folder / "key.pem").events == 3
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, anchors=[path])
+    assert found.is_good, found.problems

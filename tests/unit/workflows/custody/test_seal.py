@@ -1,0 +1,305 @@
+"""A sealed set is a signed bag without readable reference; a killed sealing is completed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from conftest import TEST_DATA
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import read_reference, write_reference
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.bundle import write_bundle
+from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
+from nodulebench.workflows.custody.sealed_set import open_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from sealed_builder import SECRET, Desk, make_desk
+
+pytest.importorskip("cryptography")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return make_desk(tmp_path)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_sealing_encrypts_everything_but_the_images(desk: Desk) -> None:
+    report = desk.seal()
+    assert (report.name, report.secrets, report.taken_over) == ("small", 3, 0)
+    files = contents(desk.sealed)
+    assert {name for name in files if name.startswith("data/")} == {
+        "data/cases.csv",
+        "data/images/scan0/0001.dcm",
+        "data/images/scan1/0001.dcm",
+        "data/sealed/cases.parquet.sealed",
+        "data/sealed/manifest.json.sealed",
+        "data/sealed/nodules.parquet.sealed",
+    }
+    plain = (desk.bundle / "nodules.parquet").read_bytes()
+    for name, content in files.items():
+        assert plain[:64] not in content, name
+    assert "has_nodules" not in files["data/cases.csv"].decode()
+
+
+def test_the_bundle_is_not_changed_and_the_reference_comes_back_whole(desk: Desk) -> None:
+    before = contents(desk.bundle)
+    desk.seal()
+    assert contents(desk.bundle) == before
+    opened = open_sealed(desk.sealed, SECRET, "Bo", "evaluate")
+    reference = opened.reference()
+    expected = read_reference(desk.bundle)
+    assert reference.nodules.equals(expected.nodules)
+    assert reference.cases.equals(expected.cases)
+    assert opened.plain("nodules.parquet") == before["nodules.parquet"]
+
+
+def test_a_sealed_set_verifies_with_and_without_its_secret(desk: Desk) -> None:
+    desk.seal()
+    for secret in (None, SECRET):
+        found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=secret)
+        assert found.is_good, found.problems
+        assert found.signature is not None
+        assert found.signature.is_known
+        assert found.signature.signed.by == "Ada"
+        assert [event.step for event in found.events] == ["sealed"]
+
+
+def test_a_sealed_set_is_a_valid_bag(desk: Desk) -> None:
+    bagit = pytest.importorskip("bagit", reason="bagit is not installed")
+    desk.seal()
+    bag = bagit.Bag(str(desk.sealed))
+    assert bag.validate()
+    assert bag.info["Source-Organization"] == "Test laboratory"
+    image = desk.sealed / "data" / "images" / "scan0" / "0001.dcm"
+    image.write_bytes(image.read_bytes() + b"x")
+    with pytest.raises(bagit.BagValidationError):
+        bag.validate()
+
+
+def test_other_tables_of_the_bundle_are_sealed_too(desk: Desk) -> None:
+    (desk.bundle / "luna16").mkdir()
+    (desk.bundle / "luna16" / "annotations.csv").write_text("seriesuid,coordX\n")
+    (desk.bundle / "readings.csv").write_text("case_id\n")
+    desk.seal()
+    names = contents(desk.sealed)
+    assert "data/sealed/luna16/annotations.csv.sealed" in names
+    assert "data/sealed/readings.csv.sealed" in names
+    assert b"coordX" not in b"".join(names.values())
+
+
+def test_a_list_of_images_stays_readable_and_is_compared(desk: Desk) -> None:
+    images = desk.folder / "images"
+    (desk.bundle / "images").rename(images)
+    write_bundle(desk.bundle, desk.folder / "bag", images=images, is_copied=False)
+    order = replace(desk.order(), bundle=desk.folder / "bag")
+    seal_bundle(order)
+    assert (desk.sealed / "data" / "images.csv").is_file()
+    assert verify_sealed(desk.sealed, images=images).is_good
+    (images / "scan1" / "0001.dcm").write_bytes(b"x")
+    found = verify_sealed(desk.sealed, images=images).problems
+    assert [str(one) for one in found] == [
+        f"{images / 'scan1' / '0001.dcm'}: is not the file that images.csv lists."
+    ]
+
+
+def test_only_a_curator_may_seal(desk: Desk) -> None:
+    order = desk.order()
+    with pytest.raises(InputError, match="'Bo' is operator, and may not seal"):
+        seal_bundle(SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Bo"))
+    assert not desk.sealed.exists()
+
+
+def test_a_damaged_bundle_is_not_sealed(desk: Desk) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(desk.bundle / "nodules.parquet")
+    with pytest.raises(InputError, match="was changed after the bundle was written"):
+        desk.seal()
+
+
+def test_a_bundle_is_not_sealed_into_itself(desk: Desk) -> None:
+    with pytest.raises(InputError, match="lies in the bundle, which stays as it is"):
+        seal_bundle(replace(desk.order(), out=desk.bundle / "sealed"))
+    assert not list(desk.bundle.glob("*seal*"))
+
+
+def test_a_name_that_no_bag_can_list_is_refused(desk: Desk) -> None:
+    (desk.bundle / "images" / "scan0" / "im\udcff").write_bytes(b"image")
+    with pytest.raises(
+        InputError, match=r"scan0/im\\xff: has a name that is not UTF-8\. Rename it"
+    ):
+        desk.seal()
+    assert not list(desk.folder.glob(".*sealing"))
+
+
+def test_the_order_of_cases_tells_nothing(desk: Desk) -> None:
+    reference = read_reference(desk.bundle)
+    turned = replace(reference, cases=reference.cases.reverse())
+    write_reference(turned, desk.bundle)
+    desk.seal()
+    listed = pl.read_csv(desk.sealed / "data" / "cases.csv")["case_id"].to_list()
+    assert listed == ["scan0", "scan1", "scan2", "scan3"]
+
+
+def test_another_folder_is_not_overwritten(desk: Desk) -> None:
+    desk.sealed.mkdir()
+    (desk.sealed / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"is already there\. Choose a new place"):
+        desk.seal()
+
+
+def test_sealing_the_same_set_again_does_nothing(desk: Desk) -> None:
+    desk.seal()
+    before = contents(desk.sealed)
+    assert desk.seal().was_there
+    assert contents(desk.sealed) == before
+
+
+def test_another_set_does_not_take_its_place(desk: Desk) -> None:
+    desk.seal()
+    (desk.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"other")
+    with pytest.raises(InputError, match="is another sealed set"):
+        desk.seal()
+
+
+@needs_fork
+def test_an_interrupted_sealing_needs_the_same_secret(desk: Desk) -> None:
+    assert kill(desk, "at", 40) == [{"killed": True}]
+    order = desk.order()
+    other = Secret("key file", bytes(32))
+    with pytest.raises(InputError, match="was left by an interrupted run with another secret"):
+        seal_bundle(
+            SealOrder(order.bundle, order.out, order.key, other, order.policy, order.person)
+        )
+
+
+def kill(desk: Desk, *operations: object) -> list[dict[str, Any]]:
+    """What tests/killed_sealing.py says of sealing this desk."""
+    tests = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, str(tests / "killed_sealing.py"), str(desk.folder), *map(str, operations)],
+        capture_output=True,
+        check=True,
+        timeout=600,
+    )
+    outcomes: list[dict[str, Any]] = json.loads(done.stdout)
+    return outcomes
+
+
+@needs_fork
+def test_killed_at_any_operation_the_next_run_completes_it(desk: Desk) -> None:
+    source = contents(desk.bundle)
+    outcomes = kill(desk, "every", 3)  # "every", 1 takes three times as long
+    assert len(outcomes) > 30
+    assert [one["problems"] for one in outcomes if one["problems"]] == []
+    assert [one["left"] for one in outcomes if one["left"]] == []
+    assert all(one["files"] == outcomes[0]["files"] for one in outcomes)
+    assert {one["taken_over"] for one in outcomes} == set(range(len(source) + 1))
+    assert contents(desk.bundle) == source
+
+
+@needs_fork
+def test_killed_again_and_again_it_is_still_completed(desk: Desk) -> None:
+    assert all(one["killed"] for one in kill(desk, "at", 12, 30, 30, 45))
+    assert desk.seal().taken_over > 0
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert found.is_good, found.problems
+
+
+@needs_fork
+def test_scoring_killed_at_any_operation_leaves_a_good_log_and_costs_one_look(desk: Desk) -> None:
+    desk.seal()
+    desk.marks("mine.csv", "scan0", "scan1")
+    outcomes = kill(desk, "look", 4)
+    assert len(outcomes) > 8
+    assert [one for one in outcomes if one["problems"]] == []
+    assert {one["look"] for one in outcomes} == {1}
+
+
+REAL = "LIDC-IDRI-0001_original_6slices"
+
+
+def test_a_flipped_byte_in_a_real_image_is_found_and_named(desk: Desk) -> None:
+    archive = TEST_DATA / "ct" / f"{REAL}.zip"
+    if not archive.is_file():
+        pytest.skip(f"no CT data at {archive}; set NODULEBENCH_TEST_DATA")
+    shutil.rmtree(desk.bundle / "images")
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(desk.bundle / "images" / "scan0")
+    desk.seal()
+    assert verify_sealed(desk.sealed, public_key=desk.public_key).is_good
+    slices = sorted((desk.sealed / "data" / "images").rglob("*.dcm"))
+    assert len(slices) == 6
+    content = bytearray(slices[2].read_bytes())
+    content[len(content) // 2] ^= 1
+    slices[2].write_bytes(bytes(content))
+    problems = verify_sealed(desk.sealed, public_key=desk.public_key).problems
+    assert [one.where for one in problems] == [str(slices[2])]
+
+
+def test_what_a_killed_run_copied_badly_is_copied_anew(desk: Desk) -> None:
+    stage = desk.folder / ".sealed.sealing" / "data" / "images" / "scan0"
+    stage.mkdir(parents=True)
+    (stage / "0001.dcm").write_bytes(b"half")
+    (stage / ".0123456789abcdef.part").write_bytes(b"quarter")
+    secret = desk.folder / ".sealed.sealing" / "data" / "sealed" / "nodules.parquet.sealed"
+    secret.parent.mkdir(parents=True)
+    secret.write_bytes(b"sealed under another vault")
+    assert desk.seal().taken_over == 0
+    assert verify_sealed(desk.sealed, secret=SECRET).is_good
+
+
+def test_the_datasheet_names_its_gaps(desk: Desk) -> None:
+    answers = desk.folder / "datasheet.toml"
+    answers.write_text('purpose = "To test detection."\nethics = "Approval 7 of hospital X."\n')
+    order = desk.order()
+    report = seal_bundle(
+        SealOrder(order.bundle, order.out, order.key, SECRET, order.policy, "Ada", answers)
+    )
+    sheet = json.loads((desk.sealed / "datasheet.json").read_text())
+    assert sheet["answers"]["purpose"]["answer"] == "To test detection."
+    assert sheet["answers"]["cases"] == {
+        "section": "Composition",
+        "life_cycle": "collection",
+        "question": "How many cases and patients?",
+        "answer": "4 cases of 4 patients.",
+        "source": "data",
+    }
+    assert sheet["answers"]["keeper"]["answer"] == "Test laboratory"
+    assert "consent" in sheet["gaps"]
+    assert not {"purpose", "ethics", "cases", "storage"} & set(sheet["gaps"])
+    assert tuple(sheet["gaps"]) == report.gaps
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        (
+            "luna16.recal",
+            "'luna16.recal': there is no figure of merit 'recal'. Did you mean 'recall'?",
+        ),
+        ("luna.recall", "'luna.recall': there is no mark rule 'luna'. Did you mean 'luna16'"),
+        ("recall", "'recall': there is no mark rule 'recall'."),
+    ],
+)
+def test_a_policy_that_tells_an_unknown_figure_is_not_sealed(
+    desk: Desk, named: str, told: str
+) -> None:
+    policy = desk.folder / "policy.toml"
+    policy.write_text(policy.read_text().replace("luna16.recall", named))
+    with pytest.raises(InputError) as refused:
+        desk.seal()
+    assert f"policy.toml field 'reuse.figures': {told}" in str(refused.value)
+    assert not desk.sealed.exists()

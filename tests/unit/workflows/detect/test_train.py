@@ -1,0 +1,124 @@
+import io
+import lzma
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders import case, nodule, reference
+from lung_scenes import LUNG_HU, ball, rod
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.classify.measured import Measured
+from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.classify.weight_files import read_weights
+from nodulebench.cli import main
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.formats.marks.luna16_csv import read_reference, write_reference
+from nodulebench.workflows.detect.train import (
+    Examples,
+    area_by_fold,
+    collect_examples,
+    hits,
+    train_classifier,
+)
+
+SHAPE = (40, 40, 40)
+PLACE = (20.0, 18.0, 14.0)
+
+
+def _voxels(fold):
+    """A nodule, and a vessel that another crosses: candidates of both kinds."""
+    random = np.random.default_rng(fold)
+    hu = LUNG_HU + 30.0 * random.standard_normal(SHAPE)
+    crossing = rod((0, 18, 30), 2.0, SHAPE)
+    for thing in (ball(PLACE, 3.0 + 0.2 * fold, SHAPE), crossing, crossing.swapaxes(0, 1)):
+        hu = np.maximum(hu, LUNG_HU + thing)
+    return np.clip(np.rint((hu + 1024) / 16), 0, 127).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Ten folds with a block each, and their nodules as LUNA16 gives them."""
+    blocks = tmp_path_factory.mktemp("blocks")
+    names = "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"
+    names += "spacing_x_mm,spacing_y_mm,spacing_z_mm,size_x,size_y,size_z"
+    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(10)]
+    (blocks / "blocks.csv").write_text("\n".join([names, *rows]) + "\n")
+    for fold in range(10):
+        held = io.BytesIO()
+        np.savez(held, **{f"b{fold}": _voxels(fold)})
+        with lzma.open(blocks / f"fold{fold}.npz.xz", "wb", preset=0) as file:
+            file.write(held.getvalue())
+    truth = tmp_path_factory.mktemp("truth") / "luna16"
+    at = PLACE[::-1]
+    write_reference(reference(*(case(f"s{fold}", nodule(7, at=at)) for fold in range(10))), truth)
+    return blocks, truth
+
+
+def test_candidates_of_nodules_and_others_are_told_apart(data):
+    blocks, truth = data
+    examples = collect_examples("etrocad", blocks, read_reference(truth), range(4))
+    assert (examples.blocks, examples.nodules) == (4, 4)
+    assert set(examples.fold) == {0, 1, 2, 3}
+    assert examples.is_nodule.sum() == 4, "each nodule has its one candidate"
+    assert (~examples.is_nodule).sum() >= 4
+    assert examples.features.shape[1] == len(TRAINED["etrocad"].names)
+
+
+def test_a_candidate_hits_within_the_radius_and_an_ignored_finding_without_size_within_five():
+    inside = pl.DataFrame(
+        {
+            "x_mm": [0.0, 100.0],
+            "y_mm": [0.0, 0.0],
+            "z_mm": [0.0, 0.0],
+            "diameter_mm": [6.0, -1.0],
+            "is_ignored": [False, True],
+        }
+    )
+    place = np.array([[2.9, 0, 0], [3.0, 0, 0], [104.9, 0, 0], [105.1, 0, 0]])
+    found = Measured(Candidates(place, np.ones(4), np.ones(4)), np.zeros((4, 0)), ())
+    on_nodule, on_ignored = hits(found, inside)
+    assert on_nodule.tolist() == [True, False, False, False]
+    assert on_ignored.tolist() == [False, False, True, False]
+
+
+def test_each_fold_is_tested_by_a_classifier_of_the_others():
+    random = np.random.default_rng(0)
+    is_nodule = random.random(400) < 0.3
+    features = random.standard_normal((400, 15))
+    fold = np.arange(400) % 4
+    # the sign of the first feature tells nodules, but in fold 3 the other way round
+    features[:, 0] = np.where(is_nodule, 2.0, -2.0) * np.where(fold == 3, -1.0, 1.0)
+    areas = area_by_fold("mot_m5lv1", Examples(features, is_nodule, fold, 4, 10))
+    assert sorted(areas) == [0, 1, 2, 3]
+    assert areas[3] < 0.3, "a classifier that had seen fold 3 would do better"
+
+
+def test_the_command_trains_writes_weights_and_repeats_them(data, tmp_path, capsys):
+    blocks, truth = data
+    written = []
+    for name in ("first.npz", "again.npz"):
+        arguments = ["train", "etrocad", "--blocks", blocks, "--reference", truth]
+        with pytest.raises(SystemExit) as stopped:
+            main([*map(str, arguments), "--out", str(tmp_path / name), "--without-fold", "9"])
+        assert stopped.value.code == 0
+        written.append((tmp_path / name).read_bytes())
+    assert written[0] == written[1]
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert "9 of them nodules, of 9 blocks; wrote " in told
+    classifier = read_weights(tmp_path / "first.npz", TRAINED["etrocad"].names)
+    unseen = collect_examples("etrocad", blocks, read_reference(truth), [9])
+    score = classifier.score(unseen.features)
+    assert score[unseen.is_nodule].min() > score[~unseen.is_nodule].max()
+
+
+def test_a_detector_without_a_classifier_is_refused(data, tmp_path):
+    blocks, truth = data
+    with pytest.raises(UnknownNameError, match="there is no trained detector 'isicad'"):
+        train_classifier("isicad", blocks, truth, tmp_path / "w.npz")
+
+
+def test_blocks_of_no_fold_are_refused(data):
+    blocks, truth = data
+    with pytest.raises(InputError, match="holds no block of these folds"):
+        collect_examples("etrocad", blocks, read_reference(truth), [])

@@ -1,0 +1,122 @@
+"""Patches: the lesion in the middle, the patient the right way round, true PNG files."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders import case, false_mark, mark, nodule, protocol, reference, submission
+from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.workflows.evaluate.cut_patches import cut_patches, cut_views, png
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import write_evaluation
+from nodulebench.workflows.evaluate.result_folder import load_evaluated
+
+SPACING = (0.8, 0.8, 1.5)
+
+
+def lung(*places_mm: tuple[float, float, float]) -> Volume:
+    """Air with balls of soft tissue, 8 mm across, at these places."""
+    hu = np.full((60, 120, 120), -900, dtype=np.int16)
+    z, y, x = np.indices(hu.shape)
+    for place in places_mm:
+        apart = [axis * step - at for axis, step, at in zip((x, y, z), SPACING, place, strict=True)]
+        hu[sum(one**2 for one in apart) < 16] = 50
+    return make_volume(hu, spacing_mm=SPACING)
+
+
+def decoded(content: bytes) -> np.ndarray:
+    """The pixels of a grey PNG, read by its own rules."""
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    place, data, size = 8, b"", (0, 0)
+    while place < len(content):
+        (length,) = struct.unpack(">I", content[place : place + 4])
+        kind = content[place + 4 : place + 8]
+        body = content[place + 8 : place + 8 + length]
+        (check,) = struct.unpack(">I", content[place + 8 + length : place + 12 + length])
+        assert check == zlib.crc32(kind + body)
+        if kind == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+        if kind == b"IDAT":
+            data += body
+        place += 12 + length
+    width, height = size
+    lines = np.frombuffer(zlib.decompress(data), dtype=np.uint8).reshape(height, width + 1)
+    assert (lines[:, 0] == 0).all()
+    return lines[:, 1:]
+
+
+def test_lesion_lies_in_the_middle_of_every_view() -> None:
+    center = np.array([48.0, 48.0, 45.0])
+    for view in cut_views(lung((48.0, 48.0, 45.0)), center):
+        assert view.shape == (100, 100)
+        rows, columns = np.nonzero(view > 150)
+        assert rows.mean() == pytest.approx(49.5, abs=1)
+        assert columns.mean() == pytest.approx(49.5, abs=1)
+        assert len(rows) == pytest.approx(np.pi * 8**2, rel=0.25)  # 8 mm across, 0.5 mm a pixel
+
+
+@pytest.mark.parametrize(
+    ("offset", "views"),
+    [
+        ((12.0, 0.0, 0.0), {0: "right", 1: "right"}),  # to the patient's left
+        ((0.0, 12.0, 0.0), {0: "bottom", 2: "right"}),  # to the back
+        ((0.0, 0.0, 12.0), {1: "top", 2: "top"}),  # to the head
+    ],
+)
+def test_patient_is_shown_the_usual_way_round(offset, views) -> None:
+    center = np.array([48.0, 48.0, 45.0])
+    drawn = cut_views(lung(tuple(center + offset)), center)
+    for number, side in views.items():
+        rows, columns = np.nonzero(drawn[number] > 150)
+        middle = {"right": columns.mean() - 49.5, "bottom": rows.mean() - 49.5}
+        middle["top"] = -middle["bottom"]
+        assert middle[side] == pytest.approx(24, abs=1.5)
+
+
+def test_window_runs_from_air_to_bone_and_outside_is_black() -> None:
+    axial, _, _ = cut_views(lung(), np.array([2.0, 2.0, 45.0]))
+    assert axial[:40, :40].max() == 0  # beyond the image
+    assert axial[60, 60] == round(100 / 1400 * 255)
+
+
+def test_png_is_what_was_drawn() -> None:
+    pixels = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    assert decoded(png(pixels)).tolist() == pixels.tolist()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    cases = (
+        case("a", nodule(8, (48, 48, 45), type="solid"), mark(0.9, (48, 48, 45))),
+        case("b", nodule(8, (30, 30, 45), type="solid"), nodule(6, (60, 60, 45), type="solid")),
+        case("c", false_mark(0.4), false_mark(0.7)),
+    )
+    chosen = protocol(figures=("recall",))
+    found = evaluate(reference(*cases), [submission(*cases, name="Alpha")], chosen)
+    write_evaluation(found, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_examples_are_the_largest_miss_the_best_hit_and_the_surest_false_positives(folder) -> None:
+    read = []
+
+    def image(case_id: str) -> Volume:
+        read.append(case_id)
+        return lung((48.0, 48.0, 45.0))
+
+    found = cut_patches(load_evaluated(folder), "luna16", image)
+    marks = pl.read_parquet(folder / "inputs" / "marks.parquet")
+    scores = dict(zip(marks["mark_id"], marks["score"], strict=True))
+    assert [(one.kind, one.case_id) for one in found] == [
+        ("missed", "b"),
+        ("hit", "a"),
+        ("false_positive", "c"),
+        ("false_positive", "c"),
+    ]
+    assert found[0].diameter_mm == 8.0
+    assert [scores[one.name] for one in found if one.kind == "false_positive"] == [0.7, 0.4]
+    assert sorted(read) == ["a", "b", "c"]  # each image once

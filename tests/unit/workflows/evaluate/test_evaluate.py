@@ -1,0 +1,220 @@
+import numpy as np
+import pytest
+
+from builders import (
+    case,
+    cohort,
+    false_mark,
+    ignored,
+    mark,
+    nodule,
+    protocol,
+    reference,
+    submission,
+)
+from nodulebench.errors import InputError
+from nodulebench.model.protocol import IntervalChoice
+from nodulebench.model.results import Estimate
+from nodulebench.workflows.evaluate.divisions import divide
+from nodulebench.workflows.evaluate.evaluate import evaluate, keep_listed
+from nodulebench.workflows.evaluate.strata import estimate_strata
+
+CASES = (
+    case("a", nodule(5, type="solid"), mark(0.9), false_mark(0.8), vendor="X"),
+    case(
+        "b", nodule(12, type="pleural"), ignored(8, (50, 0, 0)), mark(0.4, (50, 0, 0)), vendor="Y"
+    ),
+    case("c", vendor="X"),
+)
+FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "miss_rate", "cpm")
+
+
+def result_of(*cases, **fields):
+    chosen = protocol(figures=FIGURES, **fields)
+    evaluation = evaluate(reference(*cases), [submission(*cases)], chosen)
+    return evaluation.algorithms[0].rules["luna16"]
+
+
+def value(result, name: str) -> float | None:
+    found = result.figures[name]
+    assert isinstance(found, Estimate)
+    return found.value
+
+
+def test_counts_and_figures_by_hand() -> None:
+    result = result_of(*CASES)
+    assert {
+        name: result.counts[name] for name in ("hit", "missed", "false_positive", "ignored")
+    } == {
+        "hit": 1,
+        "missed": 1,
+        "false_positive": 1,
+        "ignored": 1,
+    }
+    assert value(result, "recall") == 0.5
+    assert value(result, "precision") == 0.5
+    assert value(result, "f1") == 0.5
+    assert value(result, "fp_per_case") == pytest.approx(1 / 3)
+
+
+def test_the_f_figure_is_named_after_its_beta() -> None:
+    assert value(result_of(*CASES, beta=2.0), "f2") == pytest.approx(0.5)
+
+
+def test_no_marks_means_everything_missed_and_no_precision() -> None:
+    result = result_of(case("a", nodule(8)), case("b"))
+    assert result.counts["missed"] == 1
+    assert value(result, "recall") == 0
+    precision = result.figures["precision"]
+    assert isinstance(precision, Estimate)
+    assert precision.value is None
+    assert precision.reason == "no mark counts as hit or false positive"
+
+
+def test_no_nodules_leaves_recall_undefined_with_its_reason() -> None:
+    recall = result_of(case("a", false_mark(0.5))).figures["recall"]
+    assert recall == Estimate(None, reason="there are no nodules to find")
+
+
+def test_marks_of_unknown_cases_are_an_error_that_names_mark_and_case() -> None:
+    marks = submission(case("zzz", mark(0.5)), name="alg")
+    with pytest.raises(InputError) as caught:
+        keep_listed(reference(case("a")), marks, protocol())
+    assert str(caught.value) == (
+        "submission 'alg' mark 'm0': case 'zzz' is not in the test set 'test' (1 cases). "
+        "Remove the mark, or evaluate against the set it was made for."
+    )
+
+
+def test_where_the_protocol_allows_it_they_are_dropped_and_counted() -> None:
+    marks = submission(
+        case("zzz", mark(0.5), mark(0.4)), case("seriesuid", mark(0.1)), case("a", mark(1))
+    )
+    kept, notices = keep_listed(reference(case("a")), marks, protocol(unlisted_cases="drop"))
+    assert kept.marks.height == 1
+    assert notices == (
+        "2 mark(s) of 1 case(s) that are not in the list were dropped: 'zzz'.",
+        "1 repeated header row(s) were dropped.",
+    )
+
+
+def test_two_submissions_of_one_name_are_refused() -> None:
+    truth = reference(case("a"))
+    with pytest.raises(InputError, match="has the name of another submission"):
+        evaluate(truth, [submission(case("a")), submission(case("a"))], protocol())
+
+
+def test_a_rule_without_its_inputs_says_so_and_the_others_go_on() -> None:
+    chosen = protocol("center_hit")
+    chosen = chosen.model_copy(update={"rules": (*chosen.rules, *protocol("luna16").rules)})
+    found = evaluate(reference(*CASES), [submission(*CASES)], chosen).algorithms[0].rules
+    assert "center_hit needs boxes per slice" in found["center_hit"].undefined
+    assert found["luna16"].counts["hit"] == 1
+
+
+def test_out_of_scope_nodules_become_ignore_regions() -> None:
+    result = result_of(*CASES, scope={"types": ("solid",)})
+    assert (result.counts["nodules"], result.counts["hit"], result.counts["missed"]) == (1, 1, 0)
+
+
+def test_a_score_threshold_leaves_marks_uncounted() -> None:
+    result = result_of(*CASES, score_threshold=0.85)
+    assert (result.counts["hit"], result.counts["uncounted"]) == (1, 2)
+    assert result.counts["false_positive"] == 0
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
+def test_every_defined_figure_has_an_interval_around_it(method: str) -> None:
+    cases = [
+        case(f"c{n}", nodule(8), *([mark(n / 20)] if n % 3 else []), false_mark(n / 25))
+        for n in range(20)
+    ]
+    result = result_of(*cases, interval=IntervalChoice(method=method, bootstraps=200))
+    for name in ("recall", "precision", "f1", "miss_rate", "cpm"):
+        found = result.figures[name]
+        assert isinstance(found, Estimate)
+        assert found.low <= found.value <= found.high, name
+        assert method in found.method.lower()
+
+
+def test_cases_of_one_patient_widen_the_interval() -> None:
+    def half_width(patients: int) -> float:
+        cases = [
+            case(
+                f"c{n}",
+                nodule(8),
+                *([mark(0.5)] if (n // 4) % 2 else []),
+                patient_id=f"p{n % 40 // patients}",
+            )
+            for n in range(40)
+        ]
+        interval = IntervalChoice(bootstraps=400)
+        found = result_of(*cases, interval=interval).figures["recall"]
+        assert isinstance(found, Estimate)
+        return found.high - found.low
+
+    assert half_width(4) > 1.5 * half_width(1)
+
+
+def test_strata_of_nodules_by_hand() -> None:
+    found = estimate_strata(cohort(*CASES), protocol(strata=("type", "size"), minimum_stratum=2))
+    assert found["type"]["solid"].missed == 0
+    assert found["type"]["pleural"].miss_rate.value == 1.0
+    assert found["type"]["pleural"].is_too_few
+    assert found["type"]["calcified"].miss_rate.reason == "nothing to count in this stratum"
+    assert [stratum.nodules for stratum in found["size"].values()] == [0, 1, 0, 1]
+
+
+def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
+    # 5 nodules in 4 scans of 3 patients, all found: 0.025 ** (1 / 3) = 0.2924
+    cases = [
+        case("a", nodule(5), nodule(5, at=(50, 0, 0)), mark(0.9), mark(0.8, (50, 0, 0))),
+        case("b", nodule(6), mark(0.9), patient_id="p"),
+        case("c", nodule(7), mark(0.9), patient_id="p"),
+        case("d", nodule(8), mark(0.9)),
+        case("e"),
+    ]
+    result = result_of(*cases, interval=IntervalChoice(bootstraps=40, unit="patient"))
+    recall, missed = result.figures["recall"], result.figures["miss_rate"]
+    assert isinstance(recall, Estimate)
+    assert isinstance(missed, Estimate)
+    assert (recall.low, recall.high) == (pytest.approx(0.292402, abs=1e-6), 1.0)
+    assert (missed.low, missed.high) == (0.0, pytest.approx(0.707598, abs=1e-6))
+    assert recall.method == "Clopper-Pearson over patients"
+    assert recall.reason == "all replicates are equal: exact interval over 3 patients"
+
+
+def test_size_bins_are_half_open() -> None:
+    edges = cohort(*(case(str(size), nodule(size)) for size in (3.999, 4, 6, 9.999, 10)))
+    division = divide(edges, "size", protocol())
+    assert division is not None
+    assert division.names == ["<4 mm", "[4, 6) mm", "[6, 10) mm", "≥10 mm"]
+    assert division.of_nodule.tolist() == [0, 1, 2, 2, 3]
+
+
+def test_strata_of_cases_have_their_own_figures() -> None:
+    found = estimate_strata(
+        cohort(*CASES),
+        protocol(strata=("vendor",), figures=FIGURES, interval=IntervalChoice(bootstraps=50)),
+    )["vendor"]
+    assert (found["X"].cases, found["Y"].cases) == (2, 1)
+    assert found["X"].figures["fp_per_case"].value == 0.5
+    assert found["Y"].figures["fp_per_case"].value == 0
+    assert found["X"].figures["recall"].value == 1
+    assert found["X"].figures["cpm"].value == 1
+
+
+def test_an_unknown_stratum_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match="asks for the stratum 'colour', which is no column"):
+        divide(cohort(*CASES), "colour", protocol())
+
+
+def test_a_column_of_many_numbers_is_cut_at_its_quartiles() -> None:
+    cases = [case(f"c{n}", nodule(8), dose=float(n)) for n in range(20)]
+    division = divide(cohort(*cases), "dose", protocol())
+    assert division is not None
+    assert np.bincount(division.of_case).tolist() == [5, 5, 5, 5]
+
+
+def test_a_stratum_that_no_row_states_is_left_out() -> None:
+    assert divide(cohort(case("a", nodule(8))), "type", protocol()) is None

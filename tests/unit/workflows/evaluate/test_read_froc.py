@@ -1,0 +1,39 @@
+import pytest
+
+from builders import case, cohort, false_mark, mark, nodule, protocol
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import IntervalChoice
+from nodulebench.workflows.evaluate.read_froc import read_froc
+
+RATES = (0.125, 0.25, 0.5, 1.0, 2.0)
+
+OFFICIAL = {
+    "interpolation": "luna16",
+    "interval": IntervalChoice(method="luna16", unit="case", bootstraps=0),
+}
+
+
+def four_cases_with_hits_and_false_positives() -> LabelledCohort:
+    """Hits .95 .9 .7 .3, false positives .92 .8 .6 .5 .4 .2, one nodule missed."""
+    hits = [
+        case("a", nodule(10), mark(0.95)),
+        case("b", nodule(10), mark(0.9)),
+        case("c", nodule(10), mark(0.7)),
+    ]
+    falses = [false_mark(score, number) for number, score in enumerate((0.92, 0.8, 0.6, 0.5, 0.4))]
+    missed = nodule(10, at=(300, 0, 0))
+    return cohort(*hits, case("d", nodule(10), missed, mark(0.3), *falses, false_mark(0.2, 9)))
+
+
+@pytest.mark.parametrize("settings", [{}, OFFICIAL], ids=["exact", "official"])
+def test_threshold_is_the_lowest_score_that_keeps_the_rate(settings: dict[str, object]) -> None:
+    chosen = protocol(operating_points=RATES, **settings)
+    threshold = read_froc(four_cases_with_hits_and_false_positives(), chosen).threshold
+    # 0.125 allows no false positive of four cases, 0.25 one (.92), 0.5 two, 1 four (down to .5)
+    assert {rate: one.value for rate, one in threshold.items()} == {
+        "0.125": 0.95,
+        "0.25": 0.9,
+        "0.5": 0.7,
+        "1": 0.5,
+        "2": 0.2,
+    }

@@ -1,0 +1,166 @@
+"""nodulebench report: the same page from the folder alone, and copies for others."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.workflows.demo.made_up_demo import run_demo
+from nodulebench.workflows.evaluate.write_report import ReportChoice, read_causes, write_report
+from nodulebench.workflows.verify.verify import verify_folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "out"
+    run_demo(folder, cases=12, nodules=60)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    import shutil
+
+    return Path(shutil.copytree(made, tmp_path / "out"))
+
+
+def test_page_is_the_one_that_evaluate_wrote(folder: Path) -> None:
+    before = (folder / "report.html").read_text(encoding="utf-8")
+    written = write_report(folder)
+    assert folder / "report.html" in written
+    assert (folder / "report.html").read_text(encoding="utf-8") == before
+
+
+def test_tables_are_written_as_csv(folder: Path) -> None:
+    write_report(folder)
+    figures = pl.read_csv(folder / "tables" / "figures.csv")
+    document = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
+    recall = document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
+    found = figures.filter(algorithm="careful", rule="center_hit", figure="recall")
+    assert found["value"].to_list() == [recall["value"]]
+    assert {path.name for path in (folder / "tables").iterdir()} == {
+        "counts.csv",
+        "figures.csv",
+        "flips.csv",
+        "misses_by_type_and_size.csv",
+        "rule_differences.csv",
+        "strata.csv",
+    }
+
+
+def test_folder_stays_verified(folder: Path) -> None:
+    write_report(folder, ReportChoice(language="zh"))
+    assert verify_folder(folder).is_good
+
+
+def test_copies_have_their_own_names(folder: Path, tmp_path: Path) -> None:
+    choice = ReportChoice(audience="developer", language="zh", algorithm="small boxes")
+    written = write_report(folder, choice, tmp_path / "send")
+    assert written[0].name == "report-developer-small_boxes-zh.html"
+    assert {path.parent.name for path in written[1:]} == {"tables-developer-small_boxes"}
+    page = written[0].read_text(encoding="utf-8")
+    assert "small boxes" in page
+    assert "careful" not in page
+    assert "case0" not in page
+
+
+def test_copy_elsewhere_leaves_the_folder_as_it_was(folder: Path, tmp_path: Path) -> None:
+    before = (folder / "manifest.json").read_bytes()
+    write_report(folder, out=tmp_path / "send")
+    assert (folder / "manifest.json").read_bytes() == before
+    assert not (tmp_path / "send" / "manifest.json").exists()
+
+
+def test_developers_tables_have_no_flips(folder: Path, tmp_path: Path) -> None:
+    write_report(folder, ReportChoice(audience="developer"), tmp_path)
+    names = {path.name for path in (tmp_path / "tables-developer").iterdir()}
+    assert "flips.csv" not in names
+    assert "figures.csv" in names
+    text = "".join(path.read_text() for path in (tmp_path / "tables-developer").iterdir())
+    assert "case0" not in text
+    assert "threshold_at_fp_rate" not in text
+
+
+def test_unknown_algorithm_is_told_with_the_known_ones(folder: Path) -> None:
+    with pytest.raises(UnknownNameError, match="no algorithm 'eagr'"):
+        write_report(folder, ReportChoice(algorithm="eagr"))
+
+
+@pytest.mark.parametrize("name", ["evaluation.json", "flips.parquet"])
+def test_changed_folder_is_refused(folder: Path, name: str) -> None:
+    if name.endswith("json"):
+        document = json.loads((folder / name).read_text(encoding="utf-8"))
+        document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]["value"] = 0.99
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    else:
+        pl.read_parquet(folder / name).head(3).write_parquet(folder / name)
+    with pytest.raises(InputError, match=rf"{name}: was changed after it was written. Evaluate"):
+        write_report(folder)
+
+
+def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"evaluation\.json: is not there"):
+        write_report(tmp_path)
+
+
+def test_causes_are_read_from_a_csv(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "causes.csv"
+    path.write_text("case_id,algorithm,cause\nc1,eager, vessel \nc2,eager,\n", encoding="utf-8")
+    assert read_causes(path).rows() == [("eager", "vessel")]
+    write_report(folder, ReportChoice(causes=path))
+    assert "Causes of false positives" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_causes_without_their_columns_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "causes.csv"
+    path.write_text("case,reason\na,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="column 'algorithm' is missing"):
+        read_causes(path)
+
+
+def test_combinations_and_agreement_are_read_from_their_files(folder: Path, tmp_path: Path) -> None:
+    combined, agreement = tmp_path / "combined.csv", tmp_path / "agreement.json"
+    combined.write_text("members,cpm,best_single,difference\na,0.8,,\na+b,0.85,0.8,0.05\n")
+    agreement.write_text('[{"name": "1 and 2", "value": 0.7, "low": 0.6, "high": 0.8}]')
+    write_report(folder, ReportChoice(combinations=(combined,), agreement=agreement))
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Averaged scores: all combinations" in page
+    assert "Agreement of the readers" in page
+
+
+def test_scores_under_other_references_are_shown_to_the_lab_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "spread.csv"
+    path.write_text(
+        "algorithm,figure,reference,nodules,hit,value\n"
+        "Alpha,recall,agreement >= 1,4,2,0.5\nAlpha,recall,union,8,2,0.25\nAlpha,recall,none,0,0,\n"
+    )
+    choice = ReportChoice(spreads=(path,))
+    write_report(folder, choice)
+    page = (folder / "report.html").read_text()
+    assert "of Alpha under other references" in page
+    assert "From 0.250 to 0.500, depending on how the same readings" in page
+    write_report(folder, replace(choice, audience="developer"))
+    assert "under other references" not in (folder / "report-developer.html").read_text()
+    path.write_text("algorithm,value\nAlpha,1\n")
+    with pytest.raises(InputError, match=r"spread\.csv.*figure"):
+        write_report(folder, choice)
+
+
+def test_agreement_of_another_shape_is_refused(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "agreement.json"
+    path.write_text('{"kappa": 0.7}')
+    with pytest.raises(InputError, match="is not a list of objects with name and value"):
+        write_report(folder, ReportChoice(agreement=path))
+
+
+def test_pdf_is_written_on_demand(folder: Path) -> None:
+    pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installed")
+    written = write_report(folder, ReportChoice(is_pdf=True))
+    assert folder / "report.pdf" in written
+    assert (folder / "report.pdf").read_bytes().startswith(b"%PDF-")
+    assert verify_folder(folder).is_good
