@@ -19,11 +19,11 @@ import numpy.typing as npt
 from scipy import ndimage, stats
 
 from benchmarks.measure import DATA
-from nodulebench.curate.duplicates import Fingerprint, find_duplicates
-from nodulebench.curate.hash_comparison import similarity
-from nodulebench.curate.image import block_means, coarse_factor
-from nodulebench.curate.limits import Limits
-from nodulebench.curate.perceptual_hash import BITS, PerceptualHash, perceptual_hash
+from nodulebench.curate.examine.image import block_means, coarse_factor
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.known.duplicates import Fingerprint, find_duplicates
+from nodulebench.curate.known.hash_comparison import similarity
+from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash, perceptual_hash
 from nodulebench.formats.dicom.series import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient

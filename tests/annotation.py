@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.annotate.people import Person, Roster, Team
-from nodulebench.annotate.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.model.tables import CASES
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import requests
 from pynetdicom import AE, StoragePresentationContexts
 
-from nodulebench.curate.fetch import connect, fetch_series, list_series
-from nodulebench.curate.listen import listening
+from nodulebench.curate.intake.fetch import connect, fetch_series, list_series
+from nodulebench.curate.intake.listen import listening
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.dicom.series import read_volume, write_volume
 from nodulebench.imaging.volume import make_volume

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from nodulebench.curate.series import Series, in_order
+from nodulebench.curate.examine.series import Series, in_order
 from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
 from nodulebench.formats.dicom.slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
 

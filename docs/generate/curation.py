@@ -3,9 +3,9 @@
 import inspect
 
 from generate.markdown import code, field_meanings, table
-from nodulebench.curate.checks import CHECKS
-from nodulebench.curate.duplicates import DUPLICATE_CODES
-from nodulebench.curate.limits import Limits
+from nodulebench.curate.examine.checks import CHECKS
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.known.duplicates import DUPLICATE_CODES
 
 
 def curation_page() -> str:

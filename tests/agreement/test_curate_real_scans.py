@@ -15,9 +15,9 @@ import pydicom
 import pytest
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
-from nodulebench.curate.admission import Examined, examine
-from nodulebench.curate.limits import Limits
-from nodulebench.curate.series import group_series
+from nodulebench.curate.examine.admission import Examined, examine
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.examine.series import group_series
 from nodulebench.formats.dicom.slices import NoSlices, read_slices
 from nodulebench.workflows.curate.curate import curate
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nodulebench.curate.fetch import connect, list_series
-from nodulebench.curate.intake import store_object
-from nodulebench.curate.listen import listening
+from nodulebench.curate.intake.fetch import connect, list_series
+from nodulebench.curate.intake.listen import listening
+from nodulebench.curate.intake.store import store_object
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.dicom.series import read_volume, write_volume

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from annotation import drawn, reading, small_cases, two_teams
-from nodulebench.annotate.actions import (
+from nodulebench.annotate.people import PROGRAM
+from nodulebench.annotate.process.actions import (
     AddNodule,
     ArbitrateNodule,
     CheckBatch,
@@ -18,12 +19,11 @@ from nodulebench.annotate.actions import (
     SubmitReading,
     TypeNodule,
 )
-from nodulebench.annotate.batch import NIFDC, STATES, WorkflowRules
-from nodulebench.annotate.events import check_chain
-from nodulebench.annotate.people import PROGRAM
-from nodulebench.annotate.reading import DrawnFinding, Reading
-from nodulebench.annotate.storage import MemoryStore, act
-from nodulebench.annotate.workflow import Workflow
+from nodulebench.annotate.process.batch import NIFDC, STATES, WorkflowRules
+from nodulebench.annotate.process.events import check_chain
+from nodulebench.annotate.process.storage import MemoryStore, act
+from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.annotate.readings.reading import DrawnFinding, Reading
 from nodulebench.errors import InputError
 
 ROSTER = two_teams()

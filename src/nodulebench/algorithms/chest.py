@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nodulebench.algorithms.lungs import Lungs, segment_lungs
+from nodulebench.algorithms.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray, FloatArray

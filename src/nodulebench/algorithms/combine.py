@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.regions import merged_within
+from nodulebench.algorithms.filters.regions import merged_within
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.marks.luna16_candidates import check_candidate_track, match_candidates
 from nodulebench.imaging.geometry import Geometry

@@ -104,7 +104,7 @@ def consistency(
     findings: Path | None,
 ) -> None:
     """Compare the marks of several readers, one file each, slice by slice."""
-    from nodulebench.annotate.consistency import ConsistencyRule
+    from nodulebench.annotate.readings.consistency import ConsistencyRule
     from nodulebench.workflows.annotate.compare_readings import compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)

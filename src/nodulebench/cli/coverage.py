@@ -21,7 +21,7 @@ def command(test_set: Path, design: str | None, cases: Path | None, out: Path | 
     \b
     nodulebench coverage testset/ --design fg-ai4h --out composition/
     """
-    from nodulebench.curate.design import load_design
+    from nodulebench.curate.composition.design import load_design
     from nodulebench.formats import read_reference
     from nodulebench.workflows.curate.coverage import cover, write_coverage
 

@@ -30,9 +30,9 @@ def command(
     nodulebench curate archive/ --out curated/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
-    from nodulebench.curate.design import load_design
-    from nodulebench.curate.known_sets import read_known_set
-    from nodulebench.curate.limits import Limits
+    from nodulebench.curate.composition.design import load_design
+    from nodulebench.curate.examine.limits import Limits
+    from nodulebench.curate.known.known_sets import read_known_set
     from nodulebench.workflows.curate.curate import curate
     from nodulebench.workflows.curate.files import summary, write_curation
 

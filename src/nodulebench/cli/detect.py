@@ -37,7 +37,7 @@ def command(
     nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
-    from nodulebench.workflows.detect.detect import detect
+    from nodulebench.workflows.detect import detect
 
     names = detect.detector_names(name)
     if not detect.is_test_set(case):

@@ -21,8 +21,8 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     \b
     nodulebench draw pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
     """
-    from nodulebench.curate.design import load_design
-    from nodulebench.curate.sampling import draw_cases
+    from nodulebench.curate.composition.design import load_design
+    from nodulebench.curate.composition.sampling import draw_cases
     from nodulebench.storage.table_file import read_cases, write_table
 
     cases = read_cases(pool)

@@ -26,7 +26,7 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
     \b
     nodulebench receive listen --from HOSPITAL_PACS --host 192.0.2.10 --out incoming/
     """
-    from nodulebench.curate.listen import listening
+    from nodulebench.curate.intake.listen import listening
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -60,7 +60,7 @@ def fetch(
     nodulebench receive fetch https://pacs.example/dicom-web --list
     nodulebench receive fetch https://pacs.example/dicom-web --filter StudyDate=20260101- --out in/
     """
-    from nodulebench.curate.fetch import connect, fetch_series, list_series
+    from nodulebench.curate.intake.fetch import connect, fetch_series, list_series
     from nodulebench.errors import InputError, Problem
 
     if out is None and not is_list:

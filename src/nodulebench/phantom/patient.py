@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.phantom.bronchovascular import LungTubes, grow_lung_tubes
-from nodulebench.phantom.chest import Chest, random_chest
-from nodulebench.phantom.kinds import KINDS, make_nodule, random_diameter
-from nodulebench.phantom.nodule import ATTACHMENTS, Nodule
-from nodulebench.phantom.placing import NoPlaceError, Surroundings
+from nodulebench.phantom.body.bronchovascular import LungTubes, grow_lung_tubes
+from nodulebench.phantom.body.chest import Chest, random_chest
+from nodulebench.phantom.nodules.kinds import KINDS, make_nodule, random_diameter
+from nodulebench.phantom.nodules.nodule import ATTACHMENTS, Nodule
+from nodulebench.phantom.nodules.placing import NoPlaceError, Surroundings
 
 _ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY = range(7)
 """Streams of random numbers, so that one thing can change while the others stay."""

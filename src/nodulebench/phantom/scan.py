@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
-from nodulebench.phantom.bend import Bend, random_bend
-from nodulebench.phantom.bones import (
+from nodulebench.phantom.body.bend import Bend, random_bend
+from nodulebench.phantom.body.bones import (
     CARTILAGE_HU,
     CORTEX_HU,
     CORTEX_MM,
@@ -16,9 +16,9 @@ from nodulebench.phantom.bones import (
     RIB_FLATTENING,
     build_skeleton,
 )
-from nodulebench.phantom.chest import heart_surface
-from nodulebench.phantom.enhancement import Enhancement, random_enhancement
-from nodulebench.phantom.great_vessels import (
+from nodulebench.phantom.body.chest import heart_surface
+from nodulebench.phantom.body.enhancement import Enhancement, random_enhancement
+from nodulebench.phantom.body.great_vessels import (
     arm_vessels,
     azygos,
     great_vessels,
@@ -30,14 +30,12 @@ from nodulebench.phantom.great_vessels import (
     swallowed_air,
     thyroid,
 )
-from nodulebench.phantom.grid import Canvas
-from nodulebench.phantom.nodule import Nodule, paint_nodule
-from nodulebench.phantom.patient import BODY, NOISE, TEXTURE, Patient, stream
-from nodulebench.phantom.plane import SliceGrid, make_plane, random_textures
-from nodulebench.phantom.scanner import Scanner, make_slices
-from nodulebench.phantom.surfaces import surfaces_along
-from nodulebench.phantom.tissue import draw_slice
-from nodulebench.phantom.tubes import (
+from nodulebench.phantom.body.plane import SliceGrid, make_plane, random_textures
+from nodulebench.phantom.body.surfaces import surfaces_along
+from nodulebench.phantom.body.tissue import draw_slice
+from nodulebench.phantom.body.wall import empty_slice
+from nodulebench.phantom.drawing.grid import Canvas
+from nodulebench.phantom.drawing.tubes import (
     IN_LUNG,
     OUTSIDE_LUNG,
     Tubes,
@@ -45,7 +43,9 @@ from nodulebench.phantom.tubes import (
     paint_over,
     paint_tubes,
 )
-from nodulebench.phantom.wall import empty_slice
+from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
+from nodulebench.phantom.patient import BODY, NOISE, TEXTURE, Patient, stream
+from nodulebench.phantom.scanner import Scanner, make_slices
 
 OESOPHAGUS_HU = 38.0
 OESOPHAGUS_FLATTENING = (0.8, 1.3, 1.0)

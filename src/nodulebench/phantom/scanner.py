@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.phantom.grid import Canvas, Field
+from nodulebench.phantom.drawing.grid import Canvas, Field
 
 LOWEST_HU, HIGHEST_HU = -1024, 3071
 FINEST_STEP_MM = 1.3

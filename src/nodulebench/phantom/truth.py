@@ -10,7 +10,7 @@ from nodulebench.imaging.diameters import long_and_short_mm
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
-from nodulebench.phantom.nodule import Nodule
+from nodulebench.phantom.nodules.nodule import Nodule
 
 CONTOUR_CORNERS = 72
 

@@ -7,7 +7,7 @@ from lung_scenes import LUNG_HU, ball, lung_with, rod, world
 from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
-from nodulebench.algorithms.lungs import Lungs
+from nodulebench.algorithms.lungs.segment import Lungs
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import make_volume
 

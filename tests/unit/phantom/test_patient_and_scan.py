@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.phantom.chest import SIDES, Chest, lung_surface, random_chest
-from nodulebench.phantom.kinds import KINDS
+from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface, random_chest
+from nodulebench.phantom.nodules.kinds import KINDS
 from nodulebench.phantom.patient import NodulePlan, follow_up, make_patient
 from nodulebench.phantom.scan import nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner

@@ -1,7 +1,7 @@
 """The page of a test set's composition."""
 
 from builders import case, nodule, reference
-from nodulebench.curate.design import CoverageRule, DesignInput
+from nodulebench.curate.composition.design import CoverageRule, DesignInput
 from nodulebench.report.composition import render_coverage
 from nodulebench.workflows.curate.coverage import cover
 

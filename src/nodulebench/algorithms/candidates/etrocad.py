@@ -14,8 +14,13 @@ from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
 from nodulebench.algorithms.classify.support_vectors import SupportVectors, train_support_vectors
 from nodulebench.algorithms.classify.trained import Trained
-from nodulebench.algorithms.clusters import strongest_of_clusters
-from nodulebench.algorithms.scale_space import DIAMETER_PER_SCALE, STEP_MM, Peaks, peaks_of_chest
+from nodulebench.algorithms.filters.clusters import strongest_of_clusters
+from nodulebench.algorithms.filters.scale_space import (
+    DIAMETER_PER_SCALE,
+    STEP_MM,
+    Peaks,
+    peaks_of_chest,
+)
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 NAMES = ("scale_mm", "dot_hu", "line_hu", "center", *FEATURES)

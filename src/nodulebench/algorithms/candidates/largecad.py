@@ -10,9 +10,9 @@ import numpy as np
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.cores import all_parts, parts_of
-from nodulebench.algorithms.lungs import LEFT, RIGHT
-from nodulebench.algorithms.morphology import block_mean, closing, repeated
+from nodulebench.algorithms.filters.cores import all_parts, parts_of
+from nodulebench.algorithms.filters.morphology import block_mean, closing, repeated
+from nodulebench.algorithms.lungs.segment import LEFT, RIGHT
 from nodulebench.model.arrays import BoolArray
 
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from nodulebench.algorithms.candidate import Candidates, joined
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.compactness import ball_diameter, compactness
-from nodulebench.algorithms.regions import find_regions
-from nodulebench.algorithms.scale_space import STEP_MM, smoothed
+from nodulebench.algorithms.filters.compactness import ball_diameter, compactness
+from nodulebench.algorithms.filters.regions import find_regions
+from nodulebench.algorithms.filters.scale_space import STEP_MM, smoothed
 from nodulebench.model.arrays import BoolArray, IntArray
 
 FloatVolume = npt.NDArray[np.float32]

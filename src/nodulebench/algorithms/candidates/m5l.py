@@ -17,7 +17,7 @@ from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
 from nodulebench.algorithms.classify.network import Network, train_network
 from nodulebench.algorithms.classify.trained import Trained
-from nodulebench.algorithms.clusters import strongest_of_clusters
+from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.model.arrays import BoolArray, FloatArray
 
 HIDDEN_UNITS = 25

@@ -15,11 +15,11 @@ from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
 from nodulebench.algorithms.classify.network import Network, train_network
 from nodulebench.algorithms.classify.trained import Trained
-from nodulebench.algorithms.clusters import strongest_of_clusters
-from nodulebench.algorithms.compactness import ball_diameter, compactness
-from nodulebench.algorithms.morphology import dilated, eroded
-from nodulebench.algorithms.regions import find_regions
-from nodulebench.algorithms.scale_space import STEP_MM, smoothed
+from nodulebench.algorithms.filters.clusters import strongest_of_clusters
+from nodulebench.algorithms.filters.compactness import ball_diameter, compactness
+from nodulebench.algorithms.filters.morphology import dilated, eroded
+from nodulebench.algorithms.filters.regions import find_regions
+from nodulebench.algorithms.filters.scale_space import STEP_MM, smoothed
 from nodulebench.model.arrays import BoolArray, FloatArray
 
 HIDDEN_UNITS = 31

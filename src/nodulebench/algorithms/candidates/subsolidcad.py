@@ -12,11 +12,11 @@ import numpy as np
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.clusters import strongest_of_clusters
-from nodulebench.algorithms.cores import all_parts, parts_of
-from nodulebench.algorithms.morphology import dilated, eroded
-from nodulebench.algorithms.recentre import recentred
-from nodulebench.algorithms.regions import find_regions
+from nodulebench.algorithms.filters.clusters import strongest_of_clusters
+from nodulebench.algorithms.filters.cores import all_parts, parts_of
+from nodulebench.algorithms.filters.morphology import dilated, eroded
+from nodulebench.algorithms.filters.recentre import recentred
+from nodulebench.algorithms.filters.regions import find_regions
 from nodulebench.model.arrays import BoolArray
 
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.clusters import strongest_of_clusters
-from nodulebench.algorithms.morphology import block_mean, eroded, repeated
-from nodulebench.algorithms.scale_space import (
+from nodulebench.algorithms.filters.clusters import strongest_of_clusters
+from nodulebench.algorithms.filters.morphology import block_mean, eroded, repeated
+from nodulebench.algorithms.filters.scale_space import (
     DIAMETER_PER_SCALE,
     STEP_MM,
     peaks_of_chest,

@@ -5,9 +5,9 @@ import numpy.typing as npt
 
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.outline import Outlined, outline
-from nodulebench.algorithms.compactness import ball_diameter, half_axes
-from nodulebench.algorithms.regions import Regions
-from nodulebench.algorithms.scale_space import STEP_MM
+from nodulebench.algorithms.filters.compactness import ball_diameter, half_axes
+from nodulebench.algorithms.filters.regions import Regions
+from nodulebench.algorithms.filters.scale_space import STEP_MM
 from nodulebench.model.arrays import BoolArray, FloatArray
 
 FORM = ("radius_mm", "sphericity", "distance_skewness", "elongation", "flatness", "box_filling")

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.annotate.consistency import CaseCheck, ConsistencyRule, check_consistency
-from nodulebench.annotate.findings import findings_of
-from nodulebench.annotate.quality import (
+from nodulebench.annotate.readings.consistency import CaseCheck, ConsistencyRule, check_consistency
+from nodulebench.annotate.readings.findings import findings_of
+from nodulebench.annotate.readings.quality import (
     PairAgreement,
     ReaderSkill,
     detections,
@@ -17,8 +17,8 @@ from nodulebench.annotate.quality import (
     pairwise_agreement,
     skills,
 )
-from nodulebench.annotate.reading import Reading, check_reading, readings_of
-from nodulebench.annotate.warnings import ReadingWarning
+from nodulebench.annotate.readings.reading import Reading, check_reading, readings_of
+from nodulebench.annotate.readings.warnings import ReadingWarning
 from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 from pydantic import Field, ValidationError
 
-from nodulebench.annotate.actions import (
+from nodulebench.annotate.people import PROGRAM, Roster
+from nodulebench.annotate.process.actions import (
     ACTIONS,
     Action,
     AddNodule,
@@ -19,15 +20,14 @@ from nodulebench.annotate.actions import (
     OpenBatch,
     SubmitReading,
 )
-from nodulebench.annotate.batch import WORKFLOWS, Batch, WorkflowRules
-from nodulebench.annotate.events import Event
-from nodulebench.annotate.people import PROGRAM, Roster
-from nodulebench.annotate.permissions import known_batch
-from nodulebench.annotate.reading import readings_of
-from nodulebench.annotate.repeats import draw_repeats, with_repeats
-from nodulebench.annotate.storage import FileStore, act
+from nodulebench.annotate.process.batch import WORKFLOWS, Batch, WorkflowRules
+from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.permissions import known_batch
+from nodulebench.annotate.process.storage import FileStore, act
+from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.annotate.readings.reading import readings_of
+from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.teams import random_reviewer, random_teams
-from nodulebench.annotate.workflow import Workflow
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked

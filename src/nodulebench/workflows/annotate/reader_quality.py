@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.annotate.consistency import CaseCheck
-from nodulebench.annotate.events import Event
-from nodulebench.annotate.quality import (
+from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.readings.consistency import CaseCheck
+from nodulebench.annotate.readings.quality import (
     drift,
     group_agreement,
     pairwise_agreement,
     repeat_agreement,
     skills,
 )
-from nodulebench.annotate.repeats import repeated_readings
+from nodulebench.annotate.readings.repeats import repeated_readings
 from nodulebench.errors import UndefinedError
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import Desk

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.annotate.batch import State
-from nodulebench.annotate.reading import Reading
-from nodulebench.annotate.warnings import ReadingWarning, WarningLimits, warn
+from nodulebench.annotate.process.batch import State
+from nodulebench.annotate.readings.reading import Reading
+from nodulebench.annotate.readings.warnings import ReadingWarning, WarningLimits, warn
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.images.case_images import image_reader
 from nodulebench.imaging.geometry import Geometry, geometries
@@ -89,7 +89,7 @@ def _warn_with_image(
     images: Path,
     limits: WarningLimits,
 ) -> list[ReadingWarning]:
-    from nodulebench.algorithms.lungs import segment_lungs
+    from nodulebench.algorithms.lungs.segment import segment_lungs
 
     where = f"image of case '{case_id}'"
     volume = to_patient_axes(image_reader(images)(case_id), where)

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.annotate.batch import Batch, Key
-from nodulebench.annotate.findings import findings_of
+from nodulebench.annotate.process.batch import Batch, Key
+from nodulebench.annotate.readings.findings import findings_of
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.findings_tables import write_findings

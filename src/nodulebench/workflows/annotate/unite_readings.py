@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.annotate.consistency import Box, Candidate, CaseCheck
-from nodulebench.annotate.findings import finding_name
-from nodulebench.annotate.pixels import pixels_of
-from nodulebench.annotate.reading import DrawnSlice, Reading
+from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck
+from nodulebench.annotate.readings.findings import finding_name
+from nodulebench.annotate.readings.pixels import pixels_of
+from nodulebench.annotate.readings.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.marks.slice_boxes import gather
 from nodulebench.imaging.geometry import Geometry, geometries

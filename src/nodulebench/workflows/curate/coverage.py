@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench import __version__
-from nodulebench.curate.composition import Composition, compose, thin_strata
-from nodulebench.curate.coverage import Outcome, check_coverage
-from nodulebench.curate.design import LARGEST_HALF_WIDTH, DesignInput
+from nodulebench.curate.composition.counts import Composition, compose, thin_strata
+from nodulebench.curate.composition.coverage import Outcome, check_coverage
+from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput
 from nodulebench.model.tables import Reference
 from nodulebench.report.composition import render_coverage
 from nodulebench.statistics.intervals import wilson_interval

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.curate.admission import CodedReason, Examined, examine
-from nodulebench.curate.duplicates import Fingerprint, KnownSet, find_duplicates
-from nodulebench.curate.limits import Limits
-from nodulebench.curate.perceptual_hash import PerceptualHash
-from nodulebench.curate.series import Series, group_series
+from nodulebench.curate.examine.admission import CodedReason, Examined, examine
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.examine.series import Series, group_series
+from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
+from nodulebench.curate.known.perceptual_hash import PerceptualHash
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
 from nodulebench.optional_package import optional_package
@@ -20,9 +20,15 @@ FILES_AT_A_TIME = 64
 SECONDS_PER_FILE = 30.0
 SECONDS_PER_SERIES = 600.0
 PRELOAD = (
-    "nodulebench.curate.admission",
-    *(f"nodulebench.curate.checks.{one}" for one in ("kind", "pixels", "grid", "orientation")),
-    *(f"nodulebench.curate.checks.{one}" for one in ("places", "resolution", "values", "chest")),
+    "nodulebench.curate.examine.admission",
+    *(
+        f"nodulebench.curate.examine.checks.{one}"
+        for one in ("kind", "pixels", "grid", "orientation")
+    ),
+    *(
+        f"nodulebench.curate.examine.checks.{one}"
+        for one in ("places", "resolution", "values", "chest")
+    ),
     "pydicom.pixels",
     "scipy.ndimage",
 )

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.curate.admission import Examined
-from nodulebench.curate.known_sets import write_known_set
-from nodulebench.curate.vendors import vendor_of
+from nodulebench.curate.composition.vendors import vendor_of
+from nodulebench.curate.examine.admission import Examined
+from nodulebench.curate.known.known_sets import write_known_set
 from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench import __version__
-from nodulebench.curate.admission import Examined
-from nodulebench.curate.limits import Limits
-from nodulebench.curate.series import Series
+from nodulebench.curate.examine.admission import Examined
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.examine.series import Series
 from nodulebench.storage.lock import alone
 
 JOURNAL = "journal.jsonl"

@@ -7,10 +7,10 @@ from pathlib import PurePath
 from markupsafe import Markup, escape
 
 from nodulebench import __version__
-from nodulebench.curate.admission import CodedReason, Examined
-from nodulebench.curate.checks import CODES_OF_MODULE
-from nodulebench.curate.duplicates import DUPLICATE_CODES
-from nodulebench.curate.limits import Limits
+from nodulebench.curate.examine.admission import CodedReason, Examined
+from nodulebench.curate.examine.checks import CODES_OF_MODULE
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.known.duplicates import DUPLICATE_CODES
 from nodulebench.report.cells import count, words
 from nodulebench.report.pictures.flow_chart import Step, flow_chart
 from nodulebench.report.plain_page import plain_page

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.algorithms.lung_density import lung_density
+from nodulebench.algorithms.lungs.lung_density import lung_density
 from nodulebench.errors import InputError, Problem
 from nodulebench.imaging.volume import Volume
 from nodulebench.robustness.relations import (

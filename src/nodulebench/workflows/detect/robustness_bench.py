@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.lungs import Lungs, segment_lungs
+from nodulebench.algorithms.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray
 from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules

@@ -12,7 +12,7 @@ from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.training import roc_area
 from nodulebench.algorithms.classify.weight_files import Classifier, write_weights
-from nodulebench.algorithms.part_of_lung import segment_part_of_lung
+from nodulebench.algorithms.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.lidc.nodule_blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference

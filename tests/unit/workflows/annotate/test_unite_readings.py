@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from annotation import drawn, reading, small_cases
-from nodulebench.annotate.consistency import check_consistency
-from nodulebench.annotate.reading import DrawnFinding
+from nodulebench.annotate.readings.consistency import check_consistency
+from nodulebench.annotate.readings.reading import DrawnFinding
 from nodulebench.errors import InputError
 from nodulebench.imaging.contour import parse_contour
 from nodulebench.imaging.diameters import area_mm2

@@ -15,10 +15,10 @@ import polars as pl
 import pydicom
 import pytest
 
-from nodulebench.curate.duplicates import Fingerprint, KnownSet
-from nodulebench.curate.limits import Limits
-from nodulebench.curate.series import group_series
-from nodulebench.curate.vendors import vendor_of
+from nodulebench.curate.composition.vendors import vendor_of
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.examine.series import group_series
+from nodulebench.curate.known.duplicates import Fingerprint, KnownSet
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.dicom.series import write_volume
@@ -298,9 +298,9 @@ def test_a_journal_with_an_unfinished_or_foreign_line_goes_on(curation, archive,
 RUN = """
 import sys
 from pathlib import Path
-from nodulebench.curate.limits import Limits
-from nodulebench.curate.series import group_series
-from nodulebench.curate.vendors import vendor_of
+from nodulebench.curate.examine.limits import Limits
+from nodulebench.curate.examine.series import group_series
+from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.workflows.curate.curate import curate
 from nodulebench.workflows.curate.files import write_curation
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Parts that detectors share: shapes, scales and regions of an image."""

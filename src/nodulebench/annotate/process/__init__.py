@@ -1,0 +1,1 @@
+"""The annotation workflow as its events: who may do what when."""

@@ -1,0 +1,116 @@
+"""What people can do in the workflow, as they send it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from nodulebench.annotate.people import Name
+from nodulebench.annotate.readings.consistency import CaseCheck
+from nodulebench.annotate.readings.reading import DrawnFinding, Reading
+from nodulebench.model.tables import NODULE_TYPES
+from nodulebench.model.written import Written
+
+NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
+
+
+class OpenBatch(Written):
+    """Give cases to a team."""
+
+    step: Literal["open"] = "open"
+    batch_id: Name
+    team_id: Name
+    case_ids: tuple[str, ...] = Field(min_length=1)
+    reviewer_id: Name | None = None
+    """The leader of another team who will review it."""
+
+
+class SubmitReading(Written):
+    """Hand in what was drawn in one case."""
+
+    step: Literal["read"] = "read"
+    batch_id: Name
+    reading: Reading
+
+
+class CheckBatch(Written):
+    """Compare the readings; the program's own step."""
+
+    step: Literal["check"] = "check"
+    batch_id: Name
+    checks: tuple[CaseCheck, ...] = ()
+    """The outcome; filled in by the program."""
+
+
+class TypeNodule(Written):
+    """Say of which type a nodule is that one drew."""
+
+    step: Literal["type"] = "type"
+    batch_id: Name
+    case_id: str
+    candidate_id: str
+    type: NoduleType
+
+
+class ReviewNodule(Written):
+    """Agree with a nodule and its type, or object."""
+
+    step: Literal["review"] = "review"
+    batch_id: Name
+    case_id: str
+    candidate_id: str
+    agrees: bool
+    comment: str = ""
+
+
+class AddNodule(Written):
+    """Draw a nodule that every reader missed, as reviewer."""
+
+    step: Literal["add"] = "add"
+    batch_id: Name
+    case_id: str
+    finding: DrawnFinding
+    comment: str = ""
+    candidate_id: str = ""
+    """The candidate that it becomes; filled in by the program."""
+
+
+class FinishCase(Written):
+    """Say, as reviewer, that a case holds nothing more than was judged or added."""
+
+    step: Literal["finish"] = "finish"
+    batch_id: Name
+    case_id: str
+
+
+class ArbitrateNodule(Written):
+    """Settle a dispute."""
+
+    step: Literal["arbitrate"] = "arbitrate"
+    batch_id: Name
+    case_id: str
+    candidate_id: str
+    is_nodule: bool
+    type: NoduleType | None = None
+    comment: str = ""
+    discussed_with: tuple[Name, ...] = ()
+
+
+class ReleaseBatch(Written):
+    """Release the batch; from then on nothing changes."""
+
+    step: Literal["release"] = "release"
+    batch_id: Name
+
+
+Action = (
+    OpenBatch
+    | SubmitReading
+    | CheckBatch
+    | TypeNodule
+    | ReviewNodule
+    | AddNodule
+    | FinishCase
+    | ArbitrateNodule
+    | ReleaseBatch
+)
+ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="step")])

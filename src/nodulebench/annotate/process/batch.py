@@ -1,0 +1,265 @@
+"""Events -> Batch: how far a team's cases have come, and what is still open."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field
+
+from nodulebench.annotate.process.actions import (
+    ACTIONS,
+    Action,
+    AddNodule,
+    ArbitrateNodule,
+    CheckBatch,
+    FinishCase,
+    OpenBatch,
+    ReleaseBatch,
+    ReviewNodule,
+    SubmitReading,
+    TypeNodule,
+)
+from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.readings.consistency import (
+    Candidate,
+    CaseCheck,
+    ConsistencyRule,
+    lone_candidate,
+)
+from nodulebench.annotate.readings.reading import Reading
+from nodulebench.model.written import Written
+
+State = Literal["reading", "checking", "typing", "review", "arbitration", "released"]
+STATES: tuple[State, ...] = (
+    "reading",
+    "checking",
+    "typing",
+    "review",
+    "arbitration",
+    "released",
+)
+"""In the order in which a batch passes through them; it never goes back."""
+
+Key = tuple[str, str]
+"""Case and candidate."""
+
+
+class WorkflowRules(Written):
+    """What differs between published workflows."""
+
+    name: str = "nifdc-2022"
+    readers: int = Field(default=3, ge=2)
+    """Readers in a team."""
+    typings: int = Field(default=1, ge=0)
+    """How many of those who drew a nodule say its type; 0: the step is left out."""
+    has_review: bool = True
+    """Whether the leader of another team reviews every case, with or without candidates."""
+    arbitrator_may_have_read: bool = False
+    requires_seniority: bool = True
+    """Whether titles and years of reading are checked."""
+    consistency: ConsistencyRule = ConsistencyRule()
+
+
+NIFDC = WorkflowRules()
+ITU = WorkflowRules(
+    name="fg-ai4h", has_review=False, arbitrator_may_have_read=True, requires_seniority=False
+)
+"""At least three experts, one of whom decides disputed marks (ITU FG-AI4H)."""
+WORKFLOWS = {rules.name: rules for rules in (NIFDC, ITU)}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Cases that one team reads, as far as they have come."""
+
+    order: OpenBatch
+    reader_ids: tuple[str, ...]
+    rules: WorkflowRules
+    readings: Mapping[Key, Reading] = field(default_factory=dict)
+    """By case and reader."""
+    checks: Mapping[str, CaseCheck] | None = None
+    typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
+    """For each candidate the type that each reader gave."""
+    reviews: Mapping[Key, ReviewNodule] = field(default_factory=dict)
+    added: Mapping[Key, AddNodule] = field(default_factory=dict)
+    """What the reviewer drew because no reader had."""
+    finished: frozenset[str] = frozenset()
+    """Cases in which the reviewer has nothing more to say."""
+    rulings: Mapping[Key, ArbitrateNodule] = field(default_factory=dict)
+    is_released: bool = False
+
+    @cached_property
+    def candidates(self) -> dict[Key, Candidate]:
+        """All candidates of all cases, added ones too; none before the check."""
+        found = {
+            (case_id, one.candidate_id): one
+            for case_id, check in (self.checks or {}).items()
+            for one in check.candidates
+        }
+        for key, one in self.added.items():
+            found[key] = lone_candidate(self._reading(one), key[1])
+        return found
+
+    @cached_property
+    def drawn(self) -> list[Reading]:
+        """Everything that was drawn: by the readers, then by the reviewer."""
+        return [*self.readings.values(), *(self._reading(one) for one in self.added.values())]
+
+    @cached_property
+    def typed(self) -> list[Reading]:
+        """Everything that was drawn, with the types that were given when they were asked for."""
+        said = {
+            (key[0], *finding): self.typings.get(key, {}).get(finding[0])
+            for key, one in self.candidates.items()
+            for finding in one.findings
+        }
+        return [
+            reading.typed(
+                {
+                    one.finding_id: said.get((reading.case_id, reading.reader_id, one.finding_id))
+                    for one in reading.findings
+                }
+            )
+            for reading in self.drawn
+        ]
+
+    def _reading(self, one: AddNodule) -> Reading:
+        return Reading(
+            case_id=one.case_id, reader_id=self.order.reviewer_id or "", findings=(one.finding,)
+        )
+
+    @cached_property
+    def state(self) -> State:
+        """Where the batch is; it follows from what has been done."""
+        if self.is_released:
+            return "released"
+        if self.missing_readings:
+            return "reading"
+        if self.checks is None:
+            return "checking"
+        if self.untyped:
+            return "typing"
+        return "review" if self.unreviewed or self.unfinished else "arbitration"
+
+    @cached_property
+    def missing_readings(self) -> list[Key]:
+        """Case and reader of every reading that is not in yet."""
+        return [
+            (case_id, reader)
+            for case_id in self.order.case_ids
+            for reader in self.reader_ids
+            if (case_id, reader) not in self.readings
+        ]
+
+    @cached_property
+    def untyped(self) -> list[Key]:
+        """Candidates that too few of their readers have typed."""
+        return [
+            key
+            for key, one in self.candidates.items()
+            if len(self.typings.get(key, ())) < min(self.rules.typings, len(one.reader_ids))
+        ]
+
+    @cached_property
+    def unreviewed(self) -> list[Key]:
+        """Candidates that the reviewer has not judged; none where there is no review."""
+        if not self.rules.has_review:
+            return []
+        return [key for key in self.candidates if key not in self.reviews and key not in self.added]
+
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """Cases that the reviewer has not finished, also where readers found nothing."""
+        if not self.rules.has_review:
+            return []
+        return [case_id for case_id in self.order.case_ids if case_id not in self.finished]
+
+    def dispute(self, key: Key) -> tuple[str, ...]:
+        """Why a candidate is in dispute, settled or not; empty: it is not."""
+        reasons = []
+        if key in self.added:
+            reasons.append(f"'{self.order.reviewer_id}' added it and no reader drew it")
+        elif self.candidates[key].is_disputed:
+            reasons.append("the readers are not consistent")
+        if len(set(self.typings.get(key, {}).values())) > 1:
+            reasons.append("its types differ")
+        review = self.reviews.get(key)
+        if review is not None and not review.agrees:
+            reasons.append("the reviewer objects")
+        return tuple(reasons)
+
+    @cached_property
+    def open_disputes(self) -> list[Key]:
+        """Candidates in dispute without a ruling."""
+        return [key for key in self.candidates if self.dispute(key) and key not in self.rulings]
+
+    def nodule_type(self, key: Key) -> str | None:
+        """The type of a candidate: as ruled, else as its readers agree."""
+        ruling = self.rulings.get(key)
+        if ruling is not None and ruling.type is not None:
+            return ruling.type
+        types = set(self.typings.get(key, {}).values())
+        return types.pop() if len(types) == 1 else None
+
+    @cached_property
+    def nodules(self) -> list[Key]:
+        """Candidates that are nodules: not in dispute, or accepted by a ruling."""
+        return [
+            key
+            for key in self.candidates
+            if key not in self.open_disputes
+            and (key not in self.rulings or self.rulings[key].is_nodule)
+        ]
+
+
+def batches_of(
+    events: Iterable[Event], teams: Mapping[str, tuple[str, ...]], rules: WorkflowRules
+) -> dict[str, Batch]:
+    """All batches as the events left them.
+
+    Args:
+        events: the log.
+        teams: the readers of each team.
+        rules: the workflow.
+    """
+    batches: dict[str, Batch] = {}
+    for event in events:
+        action = ACTIONS.validate_python(event.payload)
+        if isinstance(action, OpenBatch):
+            batches[action.batch_id] = Batch(action, teams[action.team_id], rules)
+        else:
+            batches[action.batch_id] = after(batches[action.batch_id], event.actor_id, action)
+    return batches
+
+
+def after(batch: Batch, actor_id: str, action: Action) -> Batch:
+    """The batch after an action that was allowed."""
+    match action:
+        case SubmitReading(reading=reading):
+            key = (reading.case_id, reading.reader_id)
+            return replace(batch, readings={**batch.readings, key: reading})
+        case CheckBatch(checks=checks):
+            return replace(batch, checks={one.case_id: one for one in checks})
+        case TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
+            key = (case_id, candidate_id)
+            types = {**batch.typings.get(key, {}), actor_id: said}
+            return replace(batch, typings={**batch.typings, key: types})
+        case ReviewNodule(case_id=case_id, candidate_id=candidate_id):
+            return replace(batch, reviews={**batch.reviews, (case_id, candidate_id): action})
+        case AddNodule(case_id=case_id, candidate_id=candidate_id, finding=finding):
+            key = (case_id, candidate_id)
+            types = {actor_id: finding.type} if finding.type else {}
+            return replace(
+                batch,
+                added={**batch.added, key: action},
+                typings={**batch.typings, key: types},
+            )
+        case FinishCase(case_id=case_id):
+            return replace(batch, finished=batch.finished | {case_id})
+        case ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):
+            return replace(batch, rulings={**batch.rulings, (case_id, candidate_id): action})
+        case ReleaseBatch():
+            return replace(batch, is_released=True)
+        case OpenBatch():
+            raise AssertionError("a batch is opened once")

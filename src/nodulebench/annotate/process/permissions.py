@@ -1,0 +1,289 @@
+"""A batch, a person and a step -> why the step may not be taken; nothing where it may."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from nodulebench.annotate.people import PROGRAM, Roster
+from nodulebench.annotate.process.actions import (
+    Action,
+    AddNodule,
+    ArbitrateNodule,
+    CheckBatch,
+    FinishCase,
+    OpenBatch,
+    ReleaseBatch,
+    ReviewNodule,
+    SubmitReading,
+    TypeNodule,
+)
+from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
+from nodulebench.annotate.readings.consistency import check_consistency
+from nodulebench.annotate.readings.reading import Reading, check_reading
+from nodulebench.errors import InputError, Problem
+
+STATE_OF_STEP: dict[str, State] = {
+    "read": "reading",
+    "check": "checking",
+    "type": "typing",
+    "review": "review",
+    "add": "review",
+    "finish": "review",
+    "arbitrate": "arbitration",
+    "release": "arbitration",
+}
+"""The only state in which each step can be taken."""
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Who may do what in which state."""
+
+    roster: Roster
+    cases: pl.DataFrame
+    rules: WorkflowRules
+
+    def require(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> None:
+        """Let a step pass, or refuse it.
+
+        Raises:
+            InputError: with the reason.
+        """
+        if actor_id != PROGRAM:
+            self.roster.person(actor_id)
+        if isinstance(action, OpenBatch):
+            problems = list(self._open_problems(action, actor_id, batches))
+            if problems:
+                raise InputError(problems)
+            return
+        batch = known_batch(batches, action.batch_id)
+        _require_state(batch, action)
+        problem = self._refusal(batch, actor_id, action)
+        if problem is not None:
+            raise InputError(problem)
+
+    def may_arbitrate(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone can settle disputes of a batch."""
+        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "arbitrator"):
+            return False
+        if self.rules.arbitrator_may_have_read:
+            return True
+        team = self.roster.team(batch.order.team_id)
+        return actor_id not in {*team.member_ids, batch.order.reviewer_id}
+
+    def _open_problems(
+        self, action: OpenBatch, actor_id: str, batches: Mapping[str, Batch]
+    ) -> Iterator[Problem]:
+        where = f"batch '{action.batch_id}'"
+        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "organiser"):
+            yield Problem(where, f"'{actor_id}' is no organiser and cannot open it.")
+        if action.batch_id in batches:
+            yield Problem(where, "was opened before.", "Choose another name.")
+        team = self.roster.team(action.team_id)
+        if len(team.reader_ids) != self.rules.readers:
+            yield Problem(
+                where,
+                f"{team.team_id} has {len(team.reader_ids)} readers, not {self.rules.readers}.",
+            )
+        known = set(self.cases["case_id"])
+        for case_id in dict.fromkeys(action.case_ids):
+            if case_id not in known:
+                yield Problem(where, f"case '{case_id}' is not in the table of cases.")
+            if action.case_ids.count(case_id) > 1:
+                yield Problem(where, f"case '{case_id}' is listed more than once.")
+        if not self.rules.has_review:
+            if action.reviewer_id is not None:
+                yield Problem(where, f"the workflow '{self.rules.name}' has no review.")
+        elif action.reviewer_id is None:
+            yield Problem(where, "has no reviewer.", "Name the leader of another team.")
+        else:
+            yield from self._reviewer_problems(action, where)
+
+    def _reviewer_problems(self, action: OpenBatch, where: str) -> Iterator[Problem]:
+        reviewer = action.reviewer_id
+        leads = [team.team_id for team in self.roster.teams if team.leader_id == reviewer]
+        if reviewer in self.roster.team(action.team_id).member_ids:
+            yield Problem(
+                where,
+                f"'{reviewer}' is of the team that reads it.",
+                "A batch is reviewed by the leader of another team.",
+            )
+        elif not leads:
+            yield Problem(where, f"'{reviewer}' leads no team.", "Name the leader of another team.")
+
+    def _refusal(self, batch: Batch, actor_id: str, action: Action) -> Problem | None:
+        """Why someone may not take a step that the state allows."""
+        match action:
+            case SubmitReading():
+                return self._reading_refusal(batch, actor_id, action.reading)
+            case CheckBatch():
+                return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
+            case AddNodule() | FinishCase():
+                return self._case_review_refusal(batch, actor_id, action)
+            case ReleaseBatch():
+                return self._release_refusal(batch, actor_id)
+            case TypeNodule() | ReviewNodule() | ArbitrateNodule():
+                return self._candidate_refusal(batch, actor_id, action)
+            case OpenBatch():
+                raise AssertionError("a batch is opened once")
+
+    def _candidate_refusal(
+        self, batch: Batch, actor_id: str, action: TypeNodule | ReviewNodule | ArbitrateNodule
+    ) -> Problem | None:
+        key = (action.case_id, action.candidate_id)
+        where = f"{_case(batch, key[0])} '{key[1]}'"
+        if key not in batch.candidates:
+            return Problem(where, "is not among the candidates.")
+        match action:
+            case TypeNodule():
+                if actor_id not in batch.candidates[key].reader_ids:
+                    return Problem(where, f"'{actor_id}' has not drawn it and cannot type it.")
+                if actor_id in batch.typings.get(key, {}):
+                    return Problem(where, f"'{actor_id}' has typed it before.")
+            case ReviewNodule():
+                if actor_id != batch.order.reviewer_id:
+                    return _not_reviewer(batch, actor_id)
+                if key in batch.added:
+                    return Problem(where, "was added in the review; the arbitration judges it.")
+                if key in batch.reviews:
+                    return Problem(where, "was reviewed before.")
+            case ArbitrateNodule():
+                return self._ruling_refusal(batch, actor_id, action, where)
+        return None
+
+    def _reading_refusal(self, batch: Batch, actor_id: str, reading: Reading) -> Problem | None:
+        where = f"batch '{batch.order.batch_id}'"
+        if actor_id != reading.reader_id:
+            return Problem(where, f"'{actor_id}' hands in a reading of '{reading.reader_id}'.")
+        if actor_id not in batch.reader_ids:
+            return _not(batch, actor_id, f"one of its readers ({', '.join(batch.reader_ids)})")
+        if reading.case_id not in batch.order.case_ids:
+            return Problem(
+                where,
+                f"case '{reading.case_id}' is not one of its {len(batch.order.case_ids)} cases.",
+                "Hand the reading in with the batch it was made for.",
+            )
+        if (reading.case_id, actor_id) in batch.readings:
+            return Problem(
+                where,
+                f"'{actor_id}' has handed in case '{reading.case_id}' before.",
+                "A reading cannot be changed.",
+            )
+        check_reading(reading, self.cases)
+        return None
+
+    def _case_review_refusal(
+        self, batch: Batch, actor_id: str, action: AddNodule | FinishCase
+    ) -> Problem | None:
+        where = _case(batch, action.case_id)
+        if actor_id != batch.order.reviewer_id:
+            return _not_reviewer(batch, actor_id)
+        if action.case_id not in batch.order.case_ids:
+            return Problem(where, "is not one of its cases.")
+        if action.case_id in batch.finished:
+            return Problem(where, "its review is finished.")
+        if isinstance(action, AddNodule):
+            return self._addition_refusal(batch, actor_id, action, where)
+        waiting = [name for case_id, name in batch.unreviewed if case_id == action.case_id]
+        if waiting:
+            return Problem(where, f"is not judged yet: {', '.join(waiting)}.", "Judge them first.")
+        return None
+
+    def _addition_refusal(
+        self, batch: Batch, actor_id: str, action: AddNodule, where: str
+    ) -> Problem | None:
+        if self.rules.typings and action.finding.type is None:
+            return Problem(where, "a nodule is added without a type.", "Say which type it is.")
+        before = [one.finding for (case, _), one in batch.added.items() if case == action.case_id]
+        drawn = Reading(
+            case_id=action.case_id, reader_id=actor_id, findings=(*before, action.finding)
+        )
+        check_reading(drawn, self.cases)
+        same = same_candidate(batch, action)
+        if same is not None:
+            return Problem(
+                where,
+                f"finding '{action.finding.finding_id}' is {same} already.",
+                "Agree with it, or object to it.",
+            )
+        return None
+
+    def _ruling_refusal(
+        self, batch: Batch, actor_id: str, action: ArbitrateNodule, where: str
+    ) -> Problem | None:
+        key = (action.case_id, action.candidate_id)
+        if not self.may_arbitrate(batch, actor_id):
+            return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
+        if not batch.dispute(key):
+            return Problem(where, "is not in dispute.")
+        if key in batch.rulings:
+            return Problem(where, "was settled before.")
+        if action.is_nodule and action.type is None and self.rules.typings:
+            return Problem(where, "is ruled a nodule without a type.", "Say which type it is.")
+        for name in action.discussed_with:
+            self.roster.person(name)
+        return None
+
+    def _release_refusal(self, batch: Batch, actor_id: str) -> Problem | None:
+        if not self.may_arbitrate(batch, actor_id):
+            return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
+        if batch.open_disputes:
+            shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
+            return Problem(
+                f"batch '{batch.order.batch_id}'",
+                f"has {len(batch.open_disputes)} open dispute(s): {shown}.",
+                "Settle them first.",
+            )
+        return None
+
+
+def same_candidate(batch: Batch, action: AddNodule) -> str | None:
+    """The candidate that an added finding is the same as by the rule of consistency."""
+    new = Reading(case_id=action.case_id, reader_id="new", findings=(action.finding,))
+    owner = {
+        (case_id, *finding): name
+        for (case_id, name), one in batch.candidates.items()
+        for finding in one.findings
+    }
+    for reading in batch.drawn:
+        for finding in reading.findings if reading.case_id == action.case_id else ():
+            known = reading.model_copy(update={"reader_id": "known", "findings": (finding,)})
+            if len(check_consistency([new, known], batch.rules.consistency).candidates) == 1:
+                return owner[action.case_id, reading.reader_id, finding.finding_id]
+    return None
+
+
+def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
+    """A batch by name.
+
+    Raises:
+        InputError: if it was not opened.
+    """
+    if batch_id not in batches:
+        known = ", ".join(batches) or "none"
+        raise InputError(Problem(f"batch '{batch_id}'", "is not open.", f"Open: {known}."))
+    return batches[batch_id]
+
+
+def _require_state(batch: Batch, action: Action) -> None:
+    needed = STATE_OF_STEP[action.step]
+    if batch.state != needed:
+        raise InputError(
+            Problem(
+                f"batch '{batch.order.batch_id}'",
+                f"is in the state '{batch.state}'; '{action.step}' is a step of '{needed}'.",
+            )
+        )
+
+
+def _case(batch: Batch, case_id: str) -> str:
+    return f"batch '{batch.order.batch_id}' case '{case_id}'"
+
+
+def _not(batch: Batch, actor_id: str, who: str) -> Problem:
+    return Problem(f"batch '{batch.order.batch_id}'", f"'{actor_id}' is not {who}.")
+
+
+def _not_reviewer(batch: Batch, actor_id: str) -> Problem:
+    return _not(batch, actor_id, f"the reviewer '{batch.order.reviewer_id}'")

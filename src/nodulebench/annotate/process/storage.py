@@ -1,0 +1,106 @@
+"""Where events are kept: a small interface, in memory or as files."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from nodulebench.annotate.process.actions import Action
+from nodulebench.annotate.process.events import Event, check_chain
+from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.errors import InputError, Problem
+from nodulebench.storage.json_text import read_json
+
+
+class EventStore(Protocol):
+    """Keeps events in order; knows nothing of what they mean."""
+
+    def read(self) -> list[Event]:
+        """All events, first to last."""
+        ...
+
+    def append(self, event: Event) -> None:
+        """Keep one more event.
+
+        Raises:
+            InputError: if another event took its number meanwhile; nothing is changed.
+        """
+        ...
+
+
+class MemoryStore:
+    """Events in memory."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def read(self) -> list[Event]:
+        """All events, first to last."""
+        return list(self._events)
+
+    def append(self, event: Event) -> None:
+        """Keep one more event."""
+        if event.number != len(self._events) + 1:
+            raise InputError(_late(event))
+        self._events.append(event)
+
+
+class FileStore:
+    """One file per event in a folder, which is created once and never written again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self) -> list[Event]:
+        """All events, first to last, as an unbroken chain."""
+        events = []
+        for path in sorted(self.folder.glob("[0-9]*.json")):
+            try:
+                events.append(Event.model_validate(read_json(path)))
+            except ValidationError as error:
+                raise InputError(
+                    Problem(str(path), "is not an event.", "Restore the log from a copy.")
+                ) from error
+        check_chain(events, str(self.folder))
+        return events
+
+    def append(self, event: Event) -> None:
+        """Keep one more event: its file appears whole, and only if its number is free."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        stage = self.folder / f".{token_hex(8)}.json"
+        try:
+            stage.write_text(event.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            os.link(stage, self.folder / f"{event.number:08d}.json")
+        except FileExistsError as error:
+            raise InputError(_late(event)) from error
+        finally:
+            stage.unlink(missing_ok=True)
+
+
+def act(
+    workflow: Workflow,
+    store: EventStore,
+    actor_id: str,
+    action: Action,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Event:
+    """Take one step and keep it; refused, nothing is kept.
+
+    Raises:
+        InputError: with the reason, if the step is not allowed.
+    """
+    event = workflow.perform(store.read(), actor_id, action, clock())
+    store.append(event)
+    return event
+
+
+def _late(event: Event) -> Problem:
+    return Problem(
+        f"batch '{event.batch_id}'",
+        f"somebody else was faster: event {event.number} exists.",
+        "Look at the batch again, and repeat the step.",
+    )

@@ -1,0 +1,174 @@
+"""Workflow: who may do what in which state, and who sees what.
+
+reading -> checking -> typing -> review -> arbitration -> released. An action is refused with a
+reason and changes nothing, or becomes one event. Nobody sees another's reading before all are in,
+and no reader of a batch before it is released.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import polars as pl
+
+from nodulebench.annotate.people import Roster, check_roster
+from nodulebench.annotate.process.actions import Action, AddNodule, CheckBatch, OpenBatch
+from nodulebench.annotate.process.batch import NIFDC, Batch, WorkflowRules, after, batches_of
+from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.permissions import Permissions, known_batch
+from nodulebench.annotate.process.record import event_of
+from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck, check_consistency
+from nodulebench.annotate.readings.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCandidate:
+    """A candidate as someone is shown it."""
+
+    case_id: str
+    candidate_id: str
+    boxes: tuple[Box, ...]
+    inconsistent_slices: tuple[int, ...] = ()
+    """Highlighted for senior experts; readers are shown none."""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """The people, the rules and the cases; what happened is in the events."""
+
+    roster: Roster
+    cases: pl.DataFrame
+    rules: WorkflowRules = NIFDC
+
+    def __post_init__(self) -> None:
+        check_roster(self.roster, requires_seniority=self.rules.requires_seniority)
+
+    @cached_property
+    def _teams(self) -> dict[str, tuple[str, ...]]:
+        return {team.team_id: team.reader_ids for team in self.roster.teams}
+
+    @cached_property
+    def _permissions(self) -> Permissions:
+        return Permissions(self.roster, self.cases, self.rules)
+
+    def batches(self, events: Sequence[Event]) -> dict[str, Batch]:
+        """All batches as the events left them."""
+        return batches_of(events, self._teams, self.rules)
+
+    def perform(
+        self, events: Sequence[Event], actor_id: str, action: Action, at: datetime
+    ) -> Event:
+        """The event that an action becomes.
+
+        Raises:
+            InputError: with the reason, if the action is not allowed or cannot be.
+        """
+        return self.perform_all(events, [(actor_id, action)], at)[0]
+
+    def perform_all(
+        self, events: Sequence[Event], actions: Iterable[tuple[str, Action]], at: datetime
+    ) -> list[Event]:
+        """The events that actions, one after another, become: all of them or none.
+
+        Raises:
+            InputError: with the reason, if one of them is not allowed or cannot be.
+        """
+        batches = self.batches(events)
+        done = list(events)
+        for actor_id, wanted in actions:
+            action = self._allowed(batches, actor_id, wanted)
+            done.append(event_of(done, actor_id, action, at))
+            batches[action.batch_id] = (
+                Batch(action, self._teams[action.team_id], self.rules)
+                if isinstance(action, OpenBatch)
+                else after(batches[action.batch_id], actor_id, action)
+            )
+        return done[len(events) :]
+
+    def _allowed(self, batches: dict[str, Batch], actor_id: str, action: Action) -> Action:
+        """The action, with what the program adds to it; refused with an InputError."""
+        self._permissions.require(batches, actor_id, action)
+        if isinstance(action, CheckBatch):
+            return action.model_copy(update={"checks": _checks(batches[action.batch_id])})
+        if isinstance(action, AddNodule):
+            known = batches[action.batch_id].candidates
+            number = 1 + sum(case_id == action.case_id for case_id, _ in known)
+            return action.model_copy(update={"candidate_id": f"candidate-{number}"})
+        return action
+
+    def visible_readings(
+        self, events: Sequence[Event], actor_id: str, batch_id: str
+    ) -> list[Reading]:
+        """The readings that someone may see now.
+
+        A reader sees the own ones until the batch is released; the reviewer sees all from the
+        review on, an arbitrator who has not read from the arbitration on.
+        """
+        self.roster.person(actor_id)
+        batch = known_batch(self.batches(events), batch_id)
+        sees_all = batch.state == "released" or (
+            actor_id not in batch.reader_ids and self._is_senior(batch, actor_id)
+        )
+        return [
+            reading
+            for (_, reader), reading in sorted(batch.readings.items())
+            if sees_all or reader == actor_id
+        ]
+
+    def visible_candidates(
+        self, events: Sequence[Event], actor_id: str, batch_id: str
+    ) -> list[SeenCandidate]:
+        """The candidates that someone may see now, without who drew them.
+
+        A reader sees those that are also the own, with the own boxes. The reviewer and arbitrators
+        see all in their states, with the slices that are not consistent; an arbitrator who has
+        read sees of the others' only what is in dispute.
+        """
+        self.roster.person(actor_id)
+        batch = known_batch(self.batches(events), batch_id)
+        is_senior = self._is_senior(batch, actor_id)
+        is_reader = actor_id in batch.reader_ids
+        seen = []
+        for key, one in batch.candidates.items():
+            sees_all = batch.state == "released" or (
+                is_senior and (not is_reader or bool(batch.dispute(key)))
+            )
+            if sees_all:
+                slices = {part.box.slice_index for part in one.clusters if not part.is_consistent}
+                seen.append(SeenCandidate(*key, one.boxes, tuple(sorted(slices))))
+            elif actor_id in one.reader_ids:
+                seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], one, actor_id)))
+        return seen
+
+    def _is_senior(self, batch: Batch, actor_id: str) -> bool:
+        """Whether someone reviews or arbitrates the batch in its present state."""
+        if actor_id == batch.order.reviewer_id and batch.state in ("review", "arbitration"):
+            return True
+        return batch.state == "arbitration" and self._permissions.may_arbitrate(batch, actor_id)
+
+
+def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tuple[Box, ...]:
+    own = {name for reader, name in one.findings if reader == reader_id}
+    return tuple(
+        Box(
+            drawn.slice_index,
+            drawn.center_x_mm,
+            drawn.center_y_mm,
+            drawn.length_mm,
+            drawn.width_mm,
+        )
+        for finding in batch.readings[case_id, reader_id].findings
+        if finding.finding_id in own
+        for drawn in finding.slices
+    )
+
+
+def _checks(batch: Batch) -> tuple[CaseCheck, ...]:
+    return tuple(
+        check_consistency(
+            [batch.readings[case_id, reader] for reader in batch.reader_ids],
+            batch.rules.consistency,
+        )
+        for case_id in batch.order.case_ids
+    )

@@ -1,0 +1,1 @@
+"""What readers drew: consistency, warnings, quality, tables for any reference rule."""

@@ -1,0 +1,162 @@
+"""A reading and, where known, the image and its lungs -> what a second look should be taken at.
+
+Nothing here is refused: a warning says what is unusual, and the reader or reviewer decides.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from nodulebench.annotate.readings.pixels import pixels_of
+from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.imaging.diameters import long_and_short_mm
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import VoxelArray
+from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.tables import PULMONARY_TYPES
+from nodulebench.model.written import Written
+
+
+class WarningLimits(Written):
+    """Where the usual ends."""
+
+    longest_mm: float = Field(default=30, gt=0)
+    """A longer diameter is a mass, not a nodule."""
+    calcified_hu: float = 100
+    """The mean of a calcified nodule lies above this."""
+    thin_slice_mm: float = Field(default=2.5, gt=0)
+    """On slices up to this spacing a nodule is seen on more than one."""
+    least_in_lung: float = Field(default=0.5, ge=0, le=1)
+    """The share of a finding's pixels that lie in the lungs, or near them if it is pleural."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingWarning:
+    """One unusual thing."""
+
+    case_id: str
+    reader_id: str
+    finding_id: str
+    kind: str
+    """long_diameter, calcified_density, outside_lung, crossing_outline or single_slice."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.case_id} {self.reader_id} {self.finding_id}: {self.text}"
+
+
+_LIMITS = WarningLimits()
+
+
+def warn(
+    reading: Reading,
+    place: Geometry | None = None,
+    *,
+    hu: VoxelArray | None = None,
+    lung: BoolArray | None = None,
+    near_lung: BoolArray | None = None,
+    limits: WarningLimits = _LIMITS,
+) -> list[ReadingWarning]:
+    """What is unusual about a reading.
+
+    Args:
+        reading: what was drawn.
+        place: the geometry of the image; without it, slices and pixels are not looked at.
+        hu: the image, axes slice, row, column.
+        lung: whether each voxel is in the lungs, same axes.
+        near_lung: the lungs with a border that holds pleural nodules; without it, these are not
+            looked for.
+        limits: where the usual ends.
+    """
+    return [
+        ReadingWarning(reading.case_id, reading.reader_id, one.finding_id, kind, text)
+        for one in reading.findings
+        for kind, text in (
+            *_shape(one, place, limits),
+            *(
+                ()
+                if place is None
+                else _pixels(one, place, hu, near_lung if _is_pleural(one) else lung, limits)
+            ),
+        )
+    ]
+
+
+def _shape(
+    finding: DrawnFinding, place: Geometry | None, limits: WarningLimits
+) -> Iterator[tuple[str, str]]:
+    for drawn in finding.slices:
+        long, _ = long_and_short_mm(drawn.outline)
+        if drawn.contour and long > limits.longest_mm:
+            yield _long_diameter(drawn, long, limits)
+        elif not drawn.contour and max(drawn.length_mm, drawn.width_mm) > limits.longest_mm:
+            yield _long_diameter(drawn, max(drawn.length_mm, drawn.width_mm), limits)
+        if crosses_itself(drawn.outline):
+            yield "crossing_outline", f"the outline on slice {drawn.slice_index} crosses itself"
+    if place is not None and len({drawn.slice_index for drawn in finding.slices}) == 1:
+        spacing = float(place.spacing_mm[2])
+        if spacing <= limits.thin_slice_mm:
+            yield "single_slice", f"on one slice only, though slices are {spacing:g} mm apart"
+
+
+def _is_pleural(finding: DrawnFinding) -> bool:
+    """Whether it comes from the pleura, which lies at the lungs and not in them."""
+    return finding.type is not None and finding.type not in PULMONARY_TYPES
+
+
+def _long_diameter(drawn: DrawnSlice, long: float, limits: WarningLimits) -> tuple[str, str]:
+    return (
+        "long_diameter",
+        f"long diameter {long:.1f} mm on slice {drawn.slice_index}, more than "
+        f"{limits.longest_mm:g} mm",
+    )
+
+
+def _pixels(
+    finding: DrawnFinding,
+    place: Geometry,
+    hu: VoxelArray | None,
+    lung: BoolArray | None,
+    limits: WarningLimits,
+) -> Iterator[tuple[str, str]]:
+    voxel = np.concatenate([pixels_of(drawn, place) for drawn in finding.slices])
+    if not len(voxel):
+        return
+    column, row, level = voxel.T
+    if hu is not None and finding.type in ("calcified", "pleural_calcified"):
+        mean = float(hu[level, row, column].mean())
+        if mean <= limits.calcified_hu:
+            yield (
+                "calcified_density",
+                f"called {finding.type}, but its mean is {mean:.0f} HU, not above "
+                f"{limits.calcified_hu:g}",
+            )
+    if lung is not None:
+        share = float(lung[level, row, column].mean())
+        if share < limits.least_in_lung:
+            yield "outside_lung", f"{1 - share:.0%} of it lies outside the lungs"
+
+
+def crosses_itself(outline: FloatArray) -> bool:
+    """Whether two sides of a closed outline that are not neighbours cross.
+
+    Sides that only touch do not count.
+    """
+    count = len(outline)
+    following = np.roll(outline, -1, axis=0)
+    first, second = np.triu_indices(count, k=2)
+    is_apart = ~((first == 0) & (second == count - 1))  # the last side joins the first
+    first, second = first[is_apart], second[is_apart]
+    a, b, c, d = outline[first], following[first], outline[second], following[second]
+    splits_second = _side(a, b, c) * _side(a, b, d) < 0
+    splits_first = _side(c, d, a) * _side(c, d, b) < 0
+    return bool((splits_first & splits_second).any())
+
+
+def _side(start: FloatArray, end: FloatArray, point: FloatArray) -> FloatArray:
+    """Positive left of the line from start to end, negative right of it, 0 on it."""
+    along, to = end - start, point - start
+    side: FloatArray = along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0]
+    return side

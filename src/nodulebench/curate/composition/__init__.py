@@ -1,0 +1,1 @@
+"""What a test set consists of: designs, coverage, random draw."""

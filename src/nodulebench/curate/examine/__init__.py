@@ -1,0 +1,1 @@
+"""One series examined: its slices, its image, the checks that admit or exclude it."""

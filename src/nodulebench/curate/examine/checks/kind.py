@@ -1,0 +1,48 @@
+"""Series -> whether it is a CT scan at all."""
+
+from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.curate.examine.series import is_localizer
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.formats.dicom.slices import ENHANCED_CT
+
+SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+CT_CLASSES = (CT_IMAGE_STORAGE, *ENHANCED_CT)
+PROJECTION_WORDS = frozenset(
+    {"MIP", "MINIP", "MAX_IP", "MIN_IP", "PROJECTION", "SSD", "VRT", "VOLREN"}
+)
+"""In an image type: values are maxima, minima or surfaces of many slices."""
+
+
+def not_ct(subject: Subject) -> Reason | None:
+    """The modality is not CT, or the object is no CT image: another scanner, a report, a mask."""
+    first = subject.series.slices[0]
+    if first.modality != "CT":
+        return Reason(f"its modality is {first.modality or 'not said'}")
+    if first.sop_class not in CT_CLASSES and not first.sop_class.startswith(SECONDARY_CAPTURE):
+        return Reason(f"its objects are no CT images (SOP class {first.sop_class or 'not said'})")
+    return None
+
+
+def localizer(subject: Subject) -> Reason | None:
+    """An overview image (scout, topogram) taken to plan the scan."""
+    first = subject.series.slices[0]
+    if not is_localizer(first):
+        return None
+    return Reason(f"its image type is {'/'.join(first.image_type)}")
+
+
+def secondary_capture(subject: Subject) -> Reason | None:
+    """A picture of images, not a scan: a screen, a dose report, a projection, colours, 8 bits."""
+    first = subject.series.slices[0]
+    pixels = first.pixels
+    if first.modality != "CT" or not pixels.rows:
+        return None
+    if first.sop_class.startswith(SECONDARY_CAPTURE) or first.has_conversion_type:
+        return Reason("it is a secondary capture")
+    if not PROJECTION_WORDS.isdisjoint(" ".join(first.image_type).upper().split()):
+        return Reason(f"it is a projection ({'/'.join(first.image_type)})")
+    if pixels.samples != 1 or not pixels.photometric.startswith("MONOCHROME"):
+        return Reason(f"it has colours ({pixels.photometric}, {pixels.samples} samples per pixel)")
+    if pixels.bits_allocated < 16:
+        return Reason(f"{pixels.bits_allocated} bits per pixel cannot hold Hounsfield units")
+    return None

@@ -1,0 +1,38 @@
+"""Series -> whether its slices are axial and at right angles to the table."""
+
+import numpy as np
+
+from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.curate.examine.series import upward_normal
+
+
+def not_axial(subject: Subject) -> Reason | None:
+    """Slices are coronal, sagittal or oblique."""
+    cosines = subject.series.orientation
+    if cosines is None:
+        return None
+    normal = upward_normal(cosines)
+    off = float(np.degrees(np.arccos(np.clip(abs(normal[2]), 0.0, 1.0))))
+    if off <= subject.limits.largest_obliquity_degrees:
+        return None
+    name = ("sagittal", "coronal", "oblique axial")[int(np.argmax(np.abs(normal)))]
+    return Reason(f"its slices are {name}, {off:.0f} degrees from axial")
+
+
+def gantry_tilt(subject: Subject) -> Reason | None:
+    """The gantry was tilted: slices shift sideways from one to the next."""
+    limit = subject.limits.largest_tilt_degrees
+    said = [one.tilt_degrees or 0.0 for one in subject.series.slices]
+    worst = max(said, key=abs)
+    if abs(worst) > limit:
+        return Reason(f"the gantry was tilted by {worst:g} degrees")
+    positions, cosines = subject.series.positions_mm, subject.series.orientation
+    if positions is None or cosines is None or len(positions) < 3:
+        return None
+    along = positions[-1] - positions[0]
+    length = float(np.linalg.norm(along))
+    if length == 0:
+        return None
+    normal = upward_normal(cosines)
+    angle = float(np.degrees(np.arccos(np.clip(abs(along @ normal) / length, 0.0, 1.0))))
+    return Reason(f"its slices shift sideways by {angle:.1f} degrees") if angle > limit else None

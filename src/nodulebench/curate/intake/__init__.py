@@ -1,0 +1,1 @@
+"""Files coming in from a PACS."""

@@ -1,0 +1,118 @@
+"""A DICOMweb server -> its CT series (QIDO-RS), and a series as files in a folder (WADO-RS)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nodulebench.curate.intake.store import PURPOSE, store_object
+from nodulebench.errors import InputError, Problem
+from nodulebench.optional_package import optional_package
+
+PAGE = 100
+SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSeries:
+    """A series that a server has."""
+
+    study_uid: str
+    series_uid: str
+    description: str
+    instances: int | None
+
+
+def connect(url: str, headers: dict[str, str] | None = None) -> Any:
+    """A client of the DICOMweb server at this address (https://host/dicom-web)."""
+    package = optional_package("dicomweb_client.api", "pacs", PURPOSE)
+    try:
+        return package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
+    except (ValueError, TypeError) as error:
+        raise InputError(Problem(url, f"is no address of a DICOMweb server: {error}.")) from error
+
+
+def list_series(client: Any, filters: dict[str, str] | None = None) -> Iterator[RemoteSeries]:
+    """The CT series of a server, page by page.
+
+    Args:
+        client: from :func:`connect`.
+        filters: attributes and the values they must have, such as ``PatientID`` or ``StudyDate``
+            (a range as 20200101-20201231).
+
+    Raises:
+        InputError: if the server cannot be reached or refuses.
+    """
+    offset = 0
+    while True:
+        with _told(client):
+            found = client.search_for_series(
+                search_filters={"Modality": "CT", **(filters or {})},
+                fields=list(SERIES_FIELDS),
+                limit=PAGE,
+                offset=offset,
+            )
+        for one in found:
+            yield RemoteSeries(
+                study_uid=_value(one, "0020000D") or "",
+                series_uid=_value(one, "0020000E") or "",
+                description=_value(one, "0008103E") or "",
+                instances=_whole(_value(one, "00201209")),
+            )
+        if len(found) < PAGE:
+            return
+        offset += len(found)
+
+
+def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Path]:
+    """Fetch a series object by object into ``folder/<series>/``, in the syntax it is stored in.
+
+    Raises:
+        InputError: if the server fails, an object is unfit, or fewer came than were announced.
+    """
+    count = 0
+    with _told(client):
+        for dataset in client.iter_series(
+            series.study_uid, series.series_uid, media_types=(("application/dicom", "*"),)
+        ):
+            yield store_object(dataset, folder)
+            count += 1
+    if series.instances is not None and count < series.instances:
+        raise InputError(
+            Problem(
+                f"series {series.series_uid}",
+                f"the server sent {count} of {series.instances} objects.",
+                "Fetch it again; what came is kept.",
+            )
+        )
+
+
+class _told:  # noqa: N801 - reads as a word in a with statement
+    """Turn what a server refuses into a problem with its address."""
+
+    def __init__(self, client: Any) -> None:
+        self._url = str(client.base_url)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None or isinstance(error, InputError):
+            return
+        requests = optional_package("requests", "pacs", PURPOSE)
+        if isinstance(error, requests.RequestException | OSError):
+            response = getattr(error, "response", None)
+            what = f"answered {response.status_code}" if response is not None else "is not reached"
+            raise InputError(
+                Problem(self._url, f"{what}: {error}.", "Check the address and the credentials.")
+            ) from error
+
+
+def _value(dataset: dict[str, Any], tag: str) -> str | None:
+    values = dataset.get(tag, {}).get("Value", [])
+    return str(values[0]) if values else None
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,1 @@
+"""What was seen before: duplicates, near duplicates, known public sets."""

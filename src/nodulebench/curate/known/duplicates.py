@@ -1,0 +1,107 @@
+"""Fingerprints of series -> which are already there, or in a list of another set."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from nodulebench.curate.examine.admission import CodedReason
+from nodulebench.curate.known.hash_comparison import HashList
+from nodulebench.curate.known.perceptual_hash import PerceptualHash
+
+DUPLICATE_CODES = {
+    "duplicate_uid": "The series is there already: the same series UID.",
+    "duplicate_pixels": "The same pixels are there already, under another series UID.",
+    "near_duplicate": "The same scan is there already: reconstructed, compressed, cropped or "
+    "rescaled differently, as its perceptual hash says.",
+    "listed_uid": "A list of another set holds the same series UID.",
+    "listed_pixels": "A list of another set holds the same pixels.",
+    "listed_near_duplicate": "A list of another set holds the same scan, as its perceptual hash "
+    "says.",
+}
+"""Code -> what it means, in the order in which they decide."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells a scan from others; empty: not known."""
+
+    uid: str = ""
+    pixel_sha256: str = ""
+    perceptual_hash: PerceptualHash | None = None
+
+
+@dataclass(frozen=True)
+class KnownSet:
+    """The scans of a set: one that was given as a list, or the one being made."""
+
+    name: str
+    scans: list[Fingerprint] = field(default_factory=list)
+    _uids: dict[str, Fingerprint] = field(default_factory=dict)
+    _pixels: dict[str, Fingerprint] = field(default_factory=dict)
+    _hashed: list[Fingerprint] = field(default_factory=list)
+    _hashes: HashList = field(default_factory=HashList)
+
+    def add(self, scan: Fingerprint) -> None:
+        """Take a scan in."""
+        self.scans.append(scan)
+        if scan.uid:
+            self._uids.setdefault(scan.uid, scan)
+        if scan.pixel_sha256:
+            self._pixels.setdefault(scan.pixel_sha256, scan)
+        if scan.perceptual_hash is not None:
+            self._hashed.append(scan)
+            self._hashes.add(scan.perceptual_hash)
+
+    def find(self, scan: Fingerprint, least_similarity: float) -> Iterator[tuple[str, str]]:
+        """How a scan is known: ``uid``, ``pixels`` or ``near_duplicate``, and in words."""
+        if scan.uid and scan.uid in self._uids:
+            yield "uid", f"the series {scan.uid}"
+        if scan.pixel_sha256 and scan.pixel_sha256 in self._pixels:
+            yield "pixels", f"the same pixels as the series {self._named(self._pixels, scan)}"
+            return  # of the same pixels the hash is the same too
+        near = self._nearest(scan)
+        if near is not None and near[0] >= least_similarity:
+            uid = near[1].uid or "without UID"
+            yield "near_duplicate", f"{near[0]:.1%} of the bits of the series {uid}"
+
+    def _named(self, table: dict[str, Fingerprint], scan: Fingerprint) -> str:
+        return table[scan.pixel_sha256].uid or "without UID"
+
+    def _nearest(self, scan: Fingerprint) -> tuple[float, Fingerprint] | None:
+        if scan.perceptual_hash is None or not self._hashed:
+            return None
+        alike = self._hashes.similarities(scan.perceptual_hash)
+        nearest = int(alike.argmax())
+        return float(alike[nearest]), self._hashed[nearest]
+
+
+def find_duplicates(
+    scans: Sequence[Fingerprint],
+    known: Sequence[KnownSet],
+    least_similarity: float,
+    progress: Callable[[int, int], object] = lambda *_: None,
+) -> list[tuple[CodedReason, ...]]:
+    """For every scan in turn how it is known already; the first of several stays.
+
+    Every scan is compared with all before, so that the time grows with the square of their number.
+    """
+    kept = KnownSet("this set")
+    found = []
+    for number, scan in enumerate(scans, start=1):
+        reasons = [
+            CodedReason(_own_code(how), f"this set already holds {told}")
+            for how, told in kept.find(scan, least_similarity)
+        ]
+        reasons += [
+            CodedReason(f"listed_{how}", f"the list {other.name} holds {told}")
+            for other in known
+            for how, told in other.find(scan, least_similarity)
+        ]
+        if not reasons:
+            kept.add(scan)
+        found.append(tuple(reasons))
+        progress(number, len(scans))
+    return found
+
+
+def _own_code(how: str) -> str:
+    return how if how == "near_duplicate" else f"duplicate_{how}"

@@ -1,0 +1,1 @@
+"""A chest without its nodules: surfaces, organs, bones, wall and lungs."""

@@ -1,0 +1,178 @@
+"""Chest -> the tubes in its lungs: arteries, veins, and bronchi beside the arteries."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.phantom.body.chest import (
+    LEFT,
+    RIGHT,
+    SIDES,
+    Chest,
+    heart_surface,
+    lobe_of,
+    lung_surface,
+)
+from nodulebench.phantom.drawing.tree import Tree, grow_tree
+from nodulebench.phantom.drawing.tubes import Tubes, join_tubes, path
+
+ENDS_PER_LITRE = 720
+"""How many ends arteries and veins have each; from these on there are only twigs."""
+END_RADIUS_MM = 0.38
+TWIG_PARENT_RADIUS_MM = 1.2
+TWIGS_PER_VESSEL = 3
+TWIG_MM = (2.5, 6.0)
+SCATTERED_PER_LITRE = 3000
+SCATTERED_MM = (3.0, 9.0)
+SCATTERED_RADIUS_MM = (0.25, 0.55)
+SUBPLEURAL_MM = 7.0
+"""Vessels end this far from the pleura."""
+BRONCHUS_LEAST_ENDS = 24
+"""Bronchi beside thinner arteries are not seen on CT."""
+BRONCHUS_TO_ARTERY = 0.82
+HEART_MARGIN_MM = 4.0
+TRACHEA_RADIUS_MM = 8.6
+MAIN_BRONCHUS_RADIUS_MM = 6.6
+
+
+@dataclass(frozen=True)
+class LungTubes:
+    """Vessels and airways; airways as their outer surface and their lumen."""
+
+    vessels: Tubes
+    twigs: Tubes
+    """The finest vessels, thinner than a voxel."""
+    bronchi: Tubes
+    lumens: Tubes
+    central_airways: Tubes
+    """The lumen of trachea and main bronchi."""
+
+
+def hilum(chest: Chest, side: int) -> npt.NDArray[np.float64]:
+    """Where the artery enters the lung."""
+    scale = chest.half_width / 134.0
+    z = -12.0 if side == RIGHT else -4.0
+    return np.array([side * 36.0 * scale, chest.spine_y - 42.0 * scale, z * scale])
+
+
+def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
+    """All vessels and airways of both lungs."""
+    arteries: list[Tree] = []
+    veins: list[Tree] = []
+    bronchi: list[tuple[Tubes, Tubes]] = []
+    for side in SIDES:
+        lobes = _ends_by_lobe(chest, side, random)
+        vein_lobes = _ends_by_lobe(chest, side, random)
+        entry = hilum(chest, side)
+        atrium = np.array([side * 24.0, chest.spine_y - 34.0, -44.0])
+        for ends, vein_ends in zip(lobes, vein_lobes, strict=True):
+            artery = grow_tree(entry, ends, END_RADIUS_MM, random)
+            arteries.append(artery)
+            veins.append(grow_tree(atrium, vein_ends, END_RADIUS_MM, random))
+            bronchi.append(_beside(chest, artery, side))
+    trees = (*arteries, *veins)
+    return LungTubes(
+        vessels=join_tubes(*(tree.tubes for tree in trees)),
+        twigs=join_tubes(
+            _twigs(join_tubes(*(tree.tubes for tree in trees)), random),
+            *(_scattered(chest, side, random) for side in SIDES),
+        ),
+        bronchi=join_tubes(*(outer for outer, _ in bronchi)),
+        lumens=join_tubes(*(lumen for _, lumen in bronchi)),
+        central_airways=_central_airways(chest),
+    )
+
+
+def _ends_by_lobe(
+    chest: Chest, side: int, random: np.random.Generator
+) -> list[npt.NDArray[np.float64]]:
+    """Evenly scattered ends in each lobe of a lung."""
+    points = _random_points(chest, side, ENDS_PER_LITRE, random)
+    lobe = lobe_of(chest, points, side)
+    return [points[lobe == number] for number in np.unique(lobe)]
+
+
+def _random_points(
+    chest: Chest, side: int, per_litre: float, random: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Points in a lung, not too near the pleura."""
+    low = np.array([0.0, chest.center_y - chest.half_depth, chest.lowest_z])
+    high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])
+    litres = float(np.prod(high - low)) / 1e6
+    points = random.uniform(low, high, (round(per_litre * litres), 3))
+    points[:, 0] *= side
+    depth = lung_surface(chest, points[:, 0], points[:, 1], points[:, 2], side)
+    return points[depth < -SUBPLEURAL_MM]
+
+
+def _twigs(vessels: Tubes, random: np.random.Generator) -> Tubes:
+    """Two generations of short side branches along all small vessels."""
+    small = vessels.only(vessels.end_radius < TWIG_PARENT_RADIUS_MM)
+    first = _side_branches(small, TWIGS_PER_VESSEL, random)
+    return join_tubes(first, _side_branches(first, 2, random))
+
+
+def _scattered(chest: Chest, side: int, random: np.random.Generator) -> Tubes:
+    """Ends of vessels all over a lung, which point away from its hilum."""
+    start = _random_points(chest, side, SCATTERED_PER_LITRE, random)
+    heading = start - hilum(chest, side)
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    heading += random.normal(0, 0.5, start.shape)
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    length = random.uniform(*SCATTERED_MM, (len(start), 1))
+    radius = random.uniform(*SCATTERED_RADIUS_MM, len(start))
+    return Tubes(start, start + length * heading, radius, 0.7 * radius)
+
+
+def _side_branches(parents: Tubes, count: int, random: np.random.Generator) -> Tubes:
+    parent = np.repeat(np.arange(len(parents)), count)
+    along = parents.end[parent] - parents.start[parent]
+    start = parents.start[parent] + random.uniform(0.3, 1.0, (len(parent), 1)) * along
+    heading = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    heading = 0.6 * heading + random.normal(0, 0.6, start.shape)
+    heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+    length = random.uniform(*TWIG_MM, (len(parent), 1))
+    radius = np.minimum(0.75 * parents.end_radius[parent], random.uniform(0.22, 0.46, len(parent)))
+    return Tubes(start, start + length * heading, radius, 0.8 * radius)
+
+
+def _beside(chest: Chest, artery: Tree, side: int) -> tuple[Tubes, Tubes]:
+    """Bronchi that run along the larger branches of an artery: outer surface and lumen."""
+    tubes = artery.tubes
+    is_seen = artery.ends >= BRONCHUS_LEAST_ENDS
+    for end in (tubes.start, tubes.end):
+        is_seen &= heart_surface(chest, *end.T) > HEART_MARGIN_MM
+    start, end = tubes.start[is_seen], tubes.end[is_seen]
+    lean = np.array([-0.4 * side, -0.2, 0.9])
+    shifts = []
+    for at, radius in ((start, tubes.start_radius[is_seen]), (end, tubes.end_radius[is_seen])):
+        shifts.append(at + lean * (radius * (1.1 + BRONCHUS_TO_ARTERY))[:, None])
+    lumen = [
+        BRONCHUS_TO_ARTERY * tubes.start_radius[is_seen],
+        BRONCHUS_TO_ARTERY * tubes.end_radius[is_seen],
+    ]
+    wall = [0.25 + 0.11 * radius for radius in lumen]
+    outer = Tubes(shifts[0], shifts[1], lumen[0] + wall[0], lumen[1] + wall[1])
+    return outer, Tubes(shifts[0], shifts[1], lumen[0], lumen[1])
+
+
+def _central_airways(chest: Chest) -> Tubes:
+    """Trachea and main bronchi."""
+    front = chest.spine_y - 36.0
+    trachea = path(
+        [(0.0, front - 12.0, 175.0), (-1.0, front - 4.0, 70.0), (0.0, front, 0.0)],
+        TRACHEA_RADIUS_MM,
+        smoothness=2,
+    )
+    mains = []
+    for side, drop in ((RIGHT, -26.0), (LEFT, -26.0)):
+        entry = hilum(chest, side)
+        target = entry + np.array([0.0, 4.0, drop - entry[2] + 8.0])
+        mains.append(
+            path(
+                [(0.0, front, 4.0), (side * 12.0, front + 1.0, -9.0), tuple(target)],
+                [TRACHEA_RADIUS_MM * 0.8, MAIN_BRONCHUS_RADIUS_MM, MAIN_BRONCHUS_RADIUS_MM * 0.85],
+            )
+        )
+    return join_tubes(trachea, *mains)

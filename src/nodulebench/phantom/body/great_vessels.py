@@ -1,0 +1,209 @@
+"""Chest -> the tubes between its lungs: great arteries and veins, oesophagus, nodes, thyroid."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nodulebench.phantom.body.bronchovascular import hilum
+from nodulebench.phantom.body.chest import LEFT, RIGHT, SIDES, Chest
+from nodulebench.phantom.drawing.tree import grow_tree
+from nodulebench.phantom.drawing.tubes import Tubes, join_tubes, path
+
+OESOPHAGUS_RADIUS_MM = 7.0
+NODES = 16
+NODE_RADIUS_MM = (1.6, 3.8)
+"""Half of the short axis; a node of 10 mm or more would be taken for disease."""
+LIVER_ENDS, LIVER_END_RADIUS_MM = 45, 0.9
+PLAQUES = 7
+PLAQUE_RADIUS_MM = (0.5, 1.1)
+
+
+@dataclass(frozen=True)
+class GreatVessels:
+    """Tubes by the blood in them, which contrast medium reaches at different times."""
+
+    upper_veins: Tubes
+    lower_veins: Tubes
+    pulmonary: Tubes
+    left_atrium: Tubes
+    """From one lung's veins to the other's."""
+    aorta: Tubes
+    neck_arteries: Tubes
+
+
+def great_vessels(chest: Chest) -> GreatVessels:
+    """Tubes filled with blood."""
+    scale = chest.half_width / 134.0
+    back = chest.spine_y
+    fork = (12.0, back - 66.0 * scale, -8.0)
+    trunk = path(
+        np.array([[20.0, back - 88.0 * scale, -42.0], [18.0, back - 80.0 * scale, -20.0], fork]),
+        13.0,
+    )
+    right_bend, left_bend = (-14.0, back - 52.0 * scale, -14.0), (26.0, back - 46.0 * scale, -2.0)
+    right = path(np.array([fork, right_bend, hilum(chest, RIGHT)]), [12.0, 11.0, 9.0])
+    left = path(np.array([fork, left_bend, hilum(chest, LEFT)]), [12.0, 11.0, 9.0])
+    cava = path(
+        [(-22.0, back - 66.0, 62.0), (-23.0, back - 68.0, 0.0), (-22.0, back - 58.0, -50.0)], 8.5
+    )
+    lower_cava = path([(-20.0, back - 48.0, -70.0), (-24.0, back - 40.0, -220.0)], 11.5)
+    atrium = path([(-24.0, back - 36.0, -44.0), (26.0, back - 34.0, -44.0)], 14.0)
+    return GreatVessels(
+        upper_veins=join_tubes(cava, *_neck_veins(back)),
+        lower_veins=lower_cava,
+        pulmonary=join_tubes(trunk, right, left),
+        left_atrium=atrium,
+        aorta=_aorta(chest),
+        neck_arteries=join_tubes(*_neck_arteries(back)),
+    )
+
+
+def _aorta(chest: Chest) -> Tubes:
+    scale = chest.half_width / 134.0
+    back = chest.spine_y
+    return path(
+        [
+            (4.0, back - 72.0 * scale, -48.0),
+            (-10.0, back - 78.0 * scale, -12.0),
+            (-8.0, back - 70.0 * scale, 24.0),
+            (15.0, back - 47.0 * scale, 42.0),  # left of the trachea
+            (21.0, back - 22.0 * scale, 34.0),
+            (21.0, back - 20.0, 0.0),
+            (19.0, back - 20.0, -90.0),
+            (8.0, back - 22.0, -220.0),
+        ],
+        np.array([16.0, 16.0, 15.0, 13.5, 12.5, 12.0, 11.5, 11.0]) * scale,
+        smoothness=2,
+    )
+
+
+def azygos(chest: Chest) -> Tubes:
+    """The vein on the spine, which bends forward over the right main bronchus."""
+    back = chest.spine_y
+    points = [
+        (-8.0, back - 16.5, -200.0),
+        (-9.0, back - 16.5, -20.0),
+        (-5.0, back - 20.0, 14.0),
+        (-14.0, back - 38.0, 20.0),
+        (-21.0, back - 62.0, 16.0),
+    ]
+    return path(points, [2.4, 3.2, 3.6, 4.0, 4.2], smoothness=2)
+
+
+def _neck_arteries(back: float) -> list[Tubes]:
+    """Branches of the arch, up to the neck."""
+    return [
+        path(
+            [
+                (x, back - 56.0 + turn, 42.0),
+                (2.2 * x - 4, back - 52.0, 90.0),
+                (3.2 * x, back - 56.0, 150.0),
+            ],
+            r,
+        )
+        for x, turn, r in ((-6.0, -6.0, 6.0), (5.0, 4.0, 4.2), (14.0, 16.0, 4.8))
+    ]
+
+
+def _neck_veins(back: float) -> list[Tubes]:
+    """The veins beside them."""
+    return [
+        path([(-22.0, back - 66.0, 60.0), (-28.0, back - 64.0, 150.0)], 7.0),
+        path(
+            [(-20.0, back - 72.0, 58.0), (14.0, back - 78.0, 78.0), (30.0, back - 66.0, 150.0)], 6.5
+        ),
+    ]
+
+
+def arm_vessels(chest: Chest) -> Tubes:
+    """Vessels from the neck through the armpits."""
+    back = chest.spine_y
+    lines = []
+    for side in SIDES:
+        for deeper, radius in ((0.0, 3.6), (8.0, 4.4)):
+            root = (side * 40.0, back - 58.0 - deeper, chest.apex_z - 4.0)
+            bend = (side * 80.0, back - 78.0 - deeper, chest.apex_z - 8.0)
+            pit = (side * (chest.half_width + 14.0), chest.center_y - 4.0 - deeper, 62.0)
+            arm = (side * (chest.half_width + 46.0), chest.center_y + 6.0, 100.0)
+            lines.append(path([root, bend, pit, arm], radius, smoothness=2))
+    return join_tubes(*lines)
+
+
+def liver_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
+    """Hepatic veins and branches of the portal vein."""
+    top = chest.right_dome_z
+    trees = []
+    for root in ((-20.0, chest.spine_y - 50.0, top - 14.0), (-12.0, -12.0, top - 62.0)):
+        low, high = (-112.0, -62.0, top - 110.0), (20.0, 44.0, top - 12.0)
+        ends = random.uniform(low, high, (LIVER_ENDS, 3))
+        trees.append(grow_tree(np.array(root), ends, LIVER_END_RADIUS_MM, random))
+    return join_tubes(*(tree.tubes for tree in trees))
+
+
+def mammary_vessels(chest: Chest) -> Tubes:
+    """Thin vessels down the inner side of the breastbone's edges."""
+    front = chest.center_y - chest.half_depth
+    lines = [
+        path(
+            [(side * 24.0, front + 10.0, chest.apex_z - 10.0), (side * 25.0, front + 1.0, -100.0)],
+            1.4,
+        )
+        for side in SIDES
+    ]
+    return join_tubes(*lines)
+
+
+def oesophagus(chest: Chest) -> Tubes:
+    """A collapsed tube in front of the spine."""
+    back = chest.spine_y
+    points = [
+        (3.0, back - 22.0, 170.0),
+        (4.0, back - 24.0, 0.0),
+        (0.0, back - 19.5, -44.0),  # behind the left atrium
+        (6.0, back - 32.0, -120.0),
+    ]
+    return path(points, OESOPHAGUS_RADIUS_MM)
+
+
+def swallowed_air(gullet: Tubes, random: np.random.Generator) -> Tubes:
+    """Bubbles in some stretches of the oesophagus."""
+    pieces = gullet.cut()
+    has_air = random.random(len(pieces)) < 0.3
+    radius = random.uniform(0.6, 2.0, len(pieces))
+    return Tubes(pieces.start, pieces.end, radius, radius).only(has_air)
+
+
+def thyroid(chest: Chest) -> Tubes:
+    """Both lobes beside the trachea, of which a scan of the chest shows the lower ends."""
+    front = chest.spine_y - 50.0
+    lobes = [
+        path(
+            [(side * 15.0, front, chest.apex_z + 4.0), (side * 16.0, front, chest.apex_z + 50.0)],
+            8.0,
+        )
+        for side in SIDES
+    ]
+    return join_tubes(*lobes)
+
+
+def lymph_nodes(chest: Chest, random: np.random.Generator) -> Tubes:
+    """Small nodes in the fat around the trachea and in front of the great vessels."""
+    back = chest.spine_y
+    low, high = np.array([-26.0, back - 92.0, -45.0]), np.array([34.0, back - 24.0, 85.0])
+    start = random.uniform(low, high, (NODES, 3))
+    heading = random.standard_normal((NODES, 3)) * np.array([2.0, 2.0, 3.0])
+    radius = random.uniform(*NODE_RADIUS_MM, NODES)
+    return Tubes(start, start + heading, radius, 0.8 * radius)
+
+
+def plaques(aorta: Tubes, random: np.random.Generator) -> Tubes:
+    """Calcified spots on the wall of the aorta, as most people above fifty have them."""
+    which = random.integers(len(aorta), size=PLAQUES)
+    along = aorta.end[which] - aorta.start[which]
+    aside = np.cross(along, random.standard_normal((PLAQUES, 3)))
+    aside /= np.linalg.norm(aside, axis=1, keepdims=True)
+    start = aorta.start[which] + aside * aorta.start_radius[which][:, None]
+    length = random.uniform(2.0, 6.0, (PLAQUES, 1))
+    heading = along / np.linalg.norm(along, axis=1, keepdims=True)
+    radius = random.uniform(*PLAQUE_RADIUS_MM, PLAQUES)
+    return Tubes(start, start + length * heading, radius, radius)

@@ -1,0 +1,1 @@
+"""Nodules as analytic shapes: their kinds, their places."""

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from nodulebench.curate.examine.anatomy import (
+    best_threshold,
+    find_lungs,
+    see_anatomy,
+    thinned_out,
+    two_levels,
+    without_padding,
+)
+
+
+def body():
+    """A block of tissue in air with one cavity of 10 x 20 x 30 voxels, and air around it."""
+    hu = np.full((20, 60, 60), -1000.0, np.float32)
+    hu[:, 10:50, 10:50] = 40.0
+    hu[5:15, 20:40, 15:45] = -860.0
+    return hu
+
+
+def test_lung_volume_is_the_air_within_the_body():
+    seen = see_anatomy(body(), np.array([5.0, 4.0, 4.0]))
+    # 10 slices of 5 mm, 20 x 30 voxels of 16 mm2: 480 ml, 96 cm2 on a slice
+    assert seen.lung_ml == pytest.approx(480.0)
+    assert seen.widest_cm2 == pytest.approx(96.0)
+    assert (seen.lowest_cm2, seen.highest_cm2, seen.cut_mm) == (0.0, 0.0, 0.0)
+    # the even air around the body counts as padding
+    assert (seen.air_hu, seen.tissue_hu) == (-860.0, 40.0)
+
+
+def test_air_that_a_slice_connects_with_the_outside_is_no_lung():
+    hu = body()
+    hu[5:15, 0:21, 30] = -1000.0
+    assert not find_lungs(hu, -400.0).any()
+
+
+def test_air_that_leaves_the_body_through_other_slices_stays_lung():
+    hu = body()
+    hu[15:, 28:32, 28:32] = -1000.0  # an airway that is cut at the top
+    assert find_lungs(hu, -400.0).sum() == 10 * 20 * 30 + 5 * 16
+
+
+def test_small_gas_beside_large_lungs_does_not_count():
+    hu = body()
+    hu[17:19, 42:46, 42:46] = -900.0
+    assert find_lungs(hu, -400.0).sum() == 10 * 20 * 30
+
+
+def test_lung_that_the_edge_cuts_is_measured_along_the_body():
+    cut = body()[:, :, 20:]
+    assert see_anatomy(cut, np.array([5.0, 4.0, 4.0])).cut_mm == pytest.approx(50.0)
+
+
+def test_lung_that_a_round_field_of_view_cuts_is_found():
+    hu = body()
+    down, across = np.mgrid[:60, :60]
+    hu[:, (down - 29.5) ** 2 + (across - 29.5) ** 2 > 14**2] = -2048.0
+    assert see_anatomy(hu, np.array([5.0, 4.0, 4.0])).cut_mm == pytest.approx(50.0)
+
+
+def test_a_table_below_the_body_is_no_cut_lung():
+    hu = body()
+    hu[:, 53:54] = 100.0
+    hu[:, 54:] = -900.0
+    assert see_anatomy(hu, np.array([5.0, 4.0, 4.0])).cut_mm == 0.0
+
+
+def test_both_ends_are_among_the_slices_that_are_looked_at():
+    hu = np.arange(12, dtype=np.float32)[:, None, None] * np.ones((1, 2, 2), np.float32)
+    few, step = thinned_out(hu, np.array([1.0, 3.0, 3.0]))
+    assert few[:, 0, 0].tolist() == [0.0, 6.0, 11.0]
+    assert step.tolist() == [5.5, 3.0, 3.0]
+
+
+def test_padding_outside_the_field_of_view_does_not_count():
+    hu = np.full((2, 10, 10), -1000.0, np.float32)
+    hu[:, :5] = 40.0
+    hu[:, 8:] = -3024.0
+    assert without_padding(hu).min() == -1000.0
+    levels = two_levels(hu)
+    assert (levels.air_hu, levels.tissue_hu) == (-1000.0, 40.0)
+    assert -1000.0 < levels.threshold_hu <= 40.0
+
+
+@given(arrays(np.float32, (3, 5, 5), elements=st.floats(-1000, 1000, width=32)))
+def test_the_threshold_parts_best_of_all(values):
+    """Otsu's threshold, against trying every cut of the same histogram."""
+    kept = without_padding(values)
+    if np.ptp(kept) < 1:
+        return
+    counts, edges = np.histogram(kept, bins=256)
+    middles = (edges[1:] + edges[:-1]) / 2
+
+    def spread(cut):
+        low, high = counts[:cut], counts[cut:]
+        if not low.sum() or not high.sum():
+            return 0.0
+        means = (low @ middles[:cut] / low.sum(), high @ middles[cut:] / high.sum())
+        return low.sum() * high.sum() * (means[1] - means[0]) ** 2
+
+    chosen = int(np.argmin(np.abs(edges - best_threshold(kept))))
+    best = max(spread(cut) for cut in range(1, 256))
+    assert spread(chosen) == pytest.approx(best, rel=1e-6)

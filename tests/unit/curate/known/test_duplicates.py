@@ -1,0 +1,116 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
+from nodulebench.curate.known.known_sets import read_known_set, write_known_set
+from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash
+from nodulebench.errors import InputError
+
+
+def hashed(seed, flipped=0.0):
+    bits = np.random.default_rng(seed).integers(0, 2, (40, BITS), np.uint8)
+    bits[:, : int(flipped * BITS)] ^= 1
+    return PerceptualHash(bits)
+
+
+def told(scans, known=()):
+    return [
+        [(one.code, one.text) for one in reasons]
+        for reasons in find_duplicates(scans, known, least_similarity=0.84)
+    ]
+
+
+def test_scans_that_differ_are_no_duplicates():
+    assert told([Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(2))]) == [[], []]
+
+
+def test_the_first_of_several_stays():
+    same = Fingerprint("1", "a", hashed(1))
+    assert told([same, same, same]) == [
+        [],
+        *[
+            [
+                ("duplicate_uid", "this set already holds the series 1"),
+                ("duplicate_pixels", "this set already holds the same pixels as the series 1"),
+            ]
+        ]
+        * 2,
+    ]
+
+
+def test_near_duplicates_are_told_with_their_likeness():
+    scans = [Fingerprint("1", "a", hashed(1)), Fingerprint("2", "b", hashed(1, flipped=0.1))]
+    assert told(scans)[1] == [
+        ("near_duplicate", "this set already holds 90.0% of the bits of the series 1")
+    ]
+    assert told([scans[0], Fingerprint("2", "b", hashed(1, flipped=0.2))])[1] == []
+
+
+def test_a_duplicate_is_not_compared_with_later_ones():
+    """The second is left out, so the third is only compared with the first."""
+    chain = [Fingerprint(str(at), str(at), hashed(1, flipped=0.1 * at)) for at in range(3)]
+    assert [bool(reasons) for reasons in told(chain)] == [False, True, False]
+
+
+def test_what_is_not_known_is_not_compared():
+    assert told([Fingerprint(), Fingerprint()]) == [[], []]
+
+
+def test_scans_of_other_sets_are_told_by_list(tmp_path):
+    path = tmp_path / "other.csv"
+    write_known_set([("1", "a", ""), ("2", "", hashed(5).to_text())], path)
+    known = read_known_set(path)
+    scans = [
+        Fingerprint("1"),
+        Fingerprint("8", "a"),
+        Fingerprint("9", "c", hashed(5, flipped=0.05)),
+    ]
+    assert told(scans, [known]) == [
+        [("listed_uid", "the list other holds the series 1")],
+        [("listed_pixels", "the list other holds the same pixels as the series 1")],
+        [("listed_near_duplicate", "the list other holds 95.0% of the bits of the series 2")],
+    ]
+
+
+@pytest.mark.parametrize("name", ["series_uid", "seriesuid", "SeriesInstanceUID"])
+def test_lists_name_the_uid_in_their_own_way(tmp_path, name):
+    path = tmp_path / "list.csv"
+    pl.DataFrame({"patient": ["p"], name: ["1.2"], "hu_sha256": ["f0"]}).write_csv(path)
+    assert read_known_set(path).scans == [Fingerprint("1.2", "f0")]
+
+
+def test_a_plain_list_has_a_uid_per_line(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("1.2.3\n1.2.4\n")
+    assert [one.uid for one in read_known_set(path).scans] == ["1.2.3", "1.2.4"]
+
+
+def test_a_list_that_names_no_series_is_refused(tmp_path):
+    path = tmp_path / "list.csv"
+    path.write_text("name,age\na,3\n")
+    with pytest.raises(InputError, match=r"names no series; found: name, age. Columns known: ser"):
+        read_known_set(path)
+
+
+def test_damaged_hashes_are_told_by_line(tmp_path):
+    path = tmp_path / "list.csv"
+    path.write_text("series_uid,perceptual_hash\n1.2,1:3:AAAA\n1.3,\n1.4,nothing\n")
+    with pytest.raises(InputError) as caught:
+        read_known_set(path)
+    assert [problem.where for problem in caught.value.problems] == [
+        "list.csv line 2",
+        "list.csv line 4",
+    ]
+
+
+def test_a_known_set_finds_nothing_when_empty():
+    assert list(KnownSet("none").find(Fingerprint("1", "a", hashed(1)), 0.84)) == []
+
+
+def test_comparing_many_scans_tells_how_far_it_is():
+    told = []
+    find_duplicates(
+        [Fingerprint("1.2"), Fingerprint("1.3")], [], 0.9, lambda *so_far: told.append(so_far)
+    )
+    assert told == [(1, 2), (2, 2)]
