@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 from markupsafe import Markup
 
-from nodulebench.report.curves import by_curve, froc_charts
-from nodulebench.report.language import language
+from nodulebench.language import language
+from nodulebench.report.sections.results.curves import by_curve, froc_charts
 
 STYLED = (".plot", ".ticks", ".frame", ".curve", ".beyond", ".band", ".point", ".c1", ".c5")
 """The report's style rules that its plots need, by how their lines start."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from froc_picture import stand_alone
 from markupsafe import Markup
 
-from nodulebench.report.axes import Axis, nice_ticks
-from nodulebench.report.pictures.canvas import label, marker
-from nodulebench.report.styles import Dot
-from nodulebench.report.svg import HEIGHT, LEFT, TOP, WIDTH, plot
+from nodulebench.report.drawing.axes import Axis, nice_ticks
+from nodulebench.report.drawing.pictures.canvas import label, marker
+from nodulebench.report.drawing.styles import Dot
+from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, plot
 
 PAGE = Path(__file__).parent / "explanation" / "readers-as-algorithms.md"
 PICTURE = Path(__file__).parent / "pictures" / "readers-as-algorithms.svg"

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from nodulebench.language import language
 from nodulebench.protocols import load_protocol
-from nodulebench.report.language import language
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission

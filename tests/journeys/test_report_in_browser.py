@@ -12,7 +12,7 @@ import pytest
 
 from evaluation_builder import algorithm_result, curves_of, evaluation, flips_of
 from nodulebench.report.content import Beside
-from nodulebench.report.html import render_html
+from nodulebench.report.html_page.html import render_html
 from report_builder import comparison, group_document, plan, rule_effects
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

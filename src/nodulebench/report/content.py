@@ -6,26 +6,11 @@ from typing import Any, Literal
 
 import polars as pl
 
-from nodulebench.report.blocks import Fold, Side
-from nodulebench.report.curves import (
-    Curves,
-    by_curve,
-    froc_charts,
-    other_charts,
-    tolerance_chart,
-)
-from nodulebench.report.heading import facts, headline, title
-from nodulebench.report.language import Language, LanguageName, language
-from nodulebench.report.methods import (
-    facts_table,
-    identity_table,
-    protocol_table,
-    rules_table,
-    terms_table,
-)
-from nodulebench.report.narrative import leading_result, paragraphs
-from nodulebench.report.notices import notices, remarks_table
-from nodulebench.report.results import (
+from nodulebench.language import Language, LanguageName, language
+from nodulebench.report.blocks.blocks import Fold, Side
+from nodulebench.report.blocks.section import Section
+from nodulebench.report.blocks.tables import closed_if_long, tables_of
+from nodulebench.report.reading_document import (
     Document,
     counts_table,
     figures_table,
@@ -33,17 +18,32 @@ from nodulebench.report.results import (
     pairs,
     readings_table,
 )
-from nodulebench.report.rules import difference_table, flip_table, uses_table
-from nodulebench.report.section import Section
-from nodulebench.report.strata import strata_tables
-from nodulebench.report.sweeps import find_sweeps, sweep_charts
-from nodulebench.report.tables import closed_if_long, tables_of
-from nodulebench.report.uncertainty import (
+from nodulebench.report.sections.comparison.rules import difference_table, flip_table, uses_table
+from nodulebench.report.sections.head.heading import facts, headline, title
+from nodulebench.report.sections.head.narrative import leading_result, paragraphs
+from nodulebench.report.sections.head.notices import notices, remarks_table
+from nodulebench.report.sections.head.verdict import Verdict, verdict
+from nodulebench.report.sections.methods.methods import (
+    facts_table,
+    identity_table,
+    protocol_table,
+    rules_table,
+    terms_table,
+)
+from nodulebench.report.sections.methods.uncertainty import (
     sources_table,
     traceability_table,
     uncertainty_table,
 )
-from nodulebench.report.verdict import Verdict, verdict
+from nodulebench.report.sections.results.curves import (
+    Curves,
+    by_curve,
+    froc_charts,
+    other_charts,
+    tolerance_chart,
+)
+from nodulebench.report.sections.results.strata import strata_tables
+from nodulebench.report.sections.results.sweeps import find_sweeps, sweep_charts
 
 Audience = Literal["lab", "developer"]
 
@@ -110,7 +110,7 @@ def report_content(
     say = language(language_name)
     is_lab = audience == "lab"
     if not is_lab:
-        from nodulebench.report.developer import developers_curves, developers_document
+        from nodulebench.report.audience import developers_curves, developers_document
 
         document, curves = developers_document(document), developers_curves(curves)
         beside = Beside(combinations=beside.combinations)
@@ -166,7 +166,7 @@ def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
 def _rules(document: Document, flips: pl.DataFrame | None, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
-        from nodulebench.report.group_charts import difference_chart, mean_chart
+        from nodulebench.report.sections.comparison.group_charts import difference_chart, mean_chart
 
         found = [mean_chart(document, say), difference_chart(document, say)]
         charts = [Side([one for one in found if one is not None])] if any(found) else []
@@ -184,7 +184,7 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
     """Box plots and tests of the rules over a group of algorithms."""
     if not _is_group(document) or len(document["protocol"]["rules"]) < 2:
         return []
-    from nodulebench.report.rule_effects import rule_effect_blocks
+    from nodulebench.report.sections.comparison.rule_effects import rule_effect_blocks
 
     return rule_effect_blocks(document, say)
 
@@ -192,11 +192,11 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
 def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
     blocks: list[Any] = []
     if document["comparisons"]:
-        from nodulebench.report.comparisons import comparison_blocks
+        from nodulebench.report.sections.comparison.comparisons import comparison_blocks
 
         blocks += comparison_blocks(document, say)
     if beside.combinations:
-        from nodulebench.report.combinations import combination_tables
+        from nodulebench.report.sections.comparison.combinations import combination_tables
 
         blocks += combination_tables(beside.combinations, say)
     return blocks
@@ -205,7 +205,10 @@ def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _strata(document: Document, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
-        from nodulebench.report.group_charts import hardest_chart, miss_rate_chart
+        from nodulebench.report.sections.comparison.group_charts import (
+            hardest_chart,
+            miss_rate_chart,
+        )
 
         drawn = [miss_rate_chart(document, name, say) for name in MEASURED_STRATA]
         found = [one for one in [*drawn, hardest_chart(document, say)] if one is not None]
@@ -219,7 +222,7 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
     blocks: list[Any] = []
     leading = [(one["name"], leading_result(document, one)) for one in document["algorithms"]]
     if any(found and found[1].get("extras", {}).get("worst_cases") for _, found in leading):
-        from nodulebench.report.errors import worst_case_tables
+        from nodulebench.report.sections.results.errors import worst_case_tables
 
         parts = [
             (name, [Side(tables)])
@@ -228,11 +231,11 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
         ]
         blocks += _folded(parts)
     if beside.causes is not None:
-        from nodulebench.report.errors import cause_blocks
+        from nodulebench.report.sections.results.errors import cause_blocks
 
         blocks += cause_blocks(beside.causes, document, say)
     if beside.patches:
-        from nodulebench.report.gallery import galleries
+        from nodulebench.report.sections.results.gallery import galleries
 
         blocks += galleries(beside.patches, say)
     return blocks
@@ -241,11 +244,11 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if document["reference"].get("diameters"):
-        from nodulebench.report.group_charts import diameter_chart
+        from nodulebench.report.sections.comparison.group_charts import diameter_chart
 
         charts.append(diameter_chart(document, say))
     if beside.agreement:
-        from nodulebench.report.agreement import agreement_chart
+        from nodulebench.report.sections.results.agreement import agreement_chart
 
         charts.append(agreement_chart(beside.agreement, say))
     shown = [chart for chart in charts if chart is not None]
@@ -274,7 +277,7 @@ def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
 def _literature(document: Document, say: Language) -> list[Any]:
     if document["protocol"]["name"] != "luna16":
         return []
-    from nodulebench.report.literature import literature_table
+    from nodulebench.report.sections.methods.literature import literature_table
 
     return [literature_table(document, say)]
 
@@ -285,7 +288,7 @@ def _all_figures(document: Document, say: Language) -> list[Any]:
 
 
 def _methods(document: Document, say: Language) -> list[Any]:
-    from nodulebench.report.matching import matching_chart, rule_sketches
+    from nodulebench.report.sections.methods.matching import matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, say), matching_chart(document, say)
     return [
@@ -301,7 +304,7 @@ def _methods(document: Document, say: Language) -> list[Any]:
 
 
 def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]:
-    from nodulebench.report.reference_spread import spread_tables
+    from nodulebench.report.sections.methods.reference_spread import spread_tables
 
     return [
         uncertainty_table(document, say),
@@ -312,7 +315,7 @@ def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]
 
 
 def _checklist(document: Document, say: Language) -> list[Any]:
-    from nodulebench.report.checklist import checklist_table
+    from nodulebench.report.sections.methods.checklist import checklist_table
 
     return [Fold(say("checklist.fold"), [checklist_table(document, say)], is_open=False)]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.report.results import Document, pairs
+from nodulebench.report.reading_document import Document, pairs
 
 Row = dict[str, Any]
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench.language import Language, LanguageName
 from nodulebench.optional_package import optional_package
-from nodulebench.report.blocks import Side
-from nodulebench.report.charts import Chart
+from nodulebench.report.blocks.blocks import Side
+from nodulebench.report.blocks.charts import Chart
+from nodulebench.report.blocks.section import Section
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
-from nodulebench.report.language import Language, LanguageName
 from nodulebench.report.pdf.drawing import LINE, MUTED
 from nodulebench.report.pdf.flow import Flow
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts, load_fonts
-from nodulebench.report.results import Document
-from nodulebench.report.section import Section
+from nodulebench.report.reading_document import Document
 
 MM = 72 / 25.4
 PAGE = (210 * MM, 297 * MM)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+from nodulebench.language import Language
 from nodulebench.optional_package import optional_package
-from nodulebench.report.blocks import Fold, Paragraphs, Side
-from nodulebench.report.charts import Chart
-from nodulebench.report.gallery import Gallery
-from nodulebench.report.language import Language
+from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
+from nodulebench.report.blocks.charts import Chart
+from nodulebench.report.blocks.tables import Table
 from nodulebench.report.pdf.drawing import INK, MUTED, drawing_of
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts, paragraph_style
 from nodulebench.report.pdf.tables import TableMaker
-from nodulebench.report.tables import Table
+from nodulebench.report.sections.results.gallery import Gallery
 
 PLOT_SHARE = 0.72
 """How much of the page's width a large plot takes."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodulebench.optional_package import optional_package
-from nodulebench.report.cells import Cell
+from nodulebench.report.blocks.cells import Cell
+from nodulebench.report.blocks.tables import Table
 from nodulebench.report.pdf.drawing import INK, LINE, MUTED, drawing_of
 from nodulebench.report.pdf.fonts import CODE, PURPOSE, Fonts, paragraph_style
-from nodulebench.report.tables import Table
 
 SIZES = (7.5, 7.0, 6.5, 6.0, 5.5)
 """Sizes of text that are tried until a table fits."""

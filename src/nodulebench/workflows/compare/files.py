@@ -8,7 +8,7 @@ from nodulebench import __version__
 from nodulebench.errors import InputError
 from nodulebench.model.results import Estimate
 from nodulebench.report.document import plain
-from nodulebench.report.html import render_html
+from nodulebench.report.html_page.html import render_html
 from nodulebench.statistics.ranking import Ranking
 from nodulebench.storage.manifest import SIGNATURE, record_files
 from nodulebench.storage.staging import staged_folder

@@ -9,7 +9,7 @@ from nodulebench.curate.composition.counts import Composition, compose, thin_str
 from nodulebench.curate.composition.coverage import Outcome, check_coverage
 from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput
 from nodulebench.model.tables import Reference
-from nodulebench.report.composition import render_coverage
+from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.statistics.intervals import wilson_interval
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_file

@@ -23,11 +23,16 @@ PRELOAD = (
     "nodulebench.curate.examine.admission",
     *(
         f"nodulebench.curate.examine.checks.{one}"
-        for one in ("kind", "pixels", "grid", "orientation")
-    ),
-    *(
-        f"nodulebench.curate.examine.checks.{one}"
-        for one in ("places", "resolution", "values", "chest")
+        for one in [
+            "kind",
+            "pixels",
+            "grid",
+            "orientation",
+            "places",
+            "resolution",
+            "values",
+            "chest",
+        ]
     ),
     "pydicom.pixels",
     "scipy.ndimage",

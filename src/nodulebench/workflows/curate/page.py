@@ -11,11 +11,11 @@ from nodulebench.curate.examine.admission import CodedReason, Examined
 from nodulebench.curate.examine.checks import CODES_OF_MODULE
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.known.duplicates import DUPLICATE_CODES
-from nodulebench.report.cells import count, words
-from nodulebench.report.pictures.flow_chart import Step, flow_chart
-from nodulebench.report.plain_page import plain_page
-from nodulebench.report.section import Section
-from nodulebench.report.tables import Table
+from nodulebench.report.blocks.cells import count, words
+from nodulebench.report.blocks.section import Section
+from nodulebench.report.blocks.tables import Table
+from nodulebench.report.drawing.pictures.flow_chart import Step, flow_chart
+from nodulebench.report.html_page.plain_page import plain_page
 from nodulebench.workflows.curate.curate import Curation
 
 STEPS = {

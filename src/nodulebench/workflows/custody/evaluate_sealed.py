@@ -153,7 +153,7 @@ def _refuse_other_cases(submission: Submission, reference: Reference) -> None:
 
 
 def _told(document: dict[str, Any], opened: SealedSet, standing: Standing) -> dict[str, Any]:
-    from nodulebench.report.developer import developers_document
+    from nodulebench.report.audience import developers_document
 
     told = feedback(document, opened.policy.reuse, standing)
     if opened.policy.reuse.feedback == "figures":

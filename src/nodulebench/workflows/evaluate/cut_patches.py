@@ -10,7 +10,7 @@ import polars as pl
 from nodulebench.imaging.png import png
 from nodulebench.imaging.volume import AIR_HU, Volume
 from nodulebench.model.arrays import FloatArray
-from nodulebench.report.gallery import SIDE_MM, Patch
+from nodulebench.report.sections.results.gallery import SIDE_MM, Patch
 from nodulebench.workflows.evaluate.result_folder import Evaluated
 
 STEP_MM = 0.5

@@ -15,7 +15,7 @@ from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import LABELS, Reference, Submission, without_images
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import evaluation_document
-from nodulebench.report.html import render_html
+from nodulebench.report.html_page.html import render_html
 from nodulebench.storage.manifest import SIGNATURE, listed_files, write_manifest
 from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate

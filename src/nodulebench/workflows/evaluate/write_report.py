@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.language import LanguageName
+from nodulebench.report.audience import developers_document, only_algorithm
 from nodulebench.report.content import Audience, Beside
-from nodulebench.report.developer import developers_document, only_algorithm
-from nodulebench.report.html import render_html
-from nodulebench.report.language import LanguageName
-from nodulebench.report.results import baseline_rule
+from nodulebench.report.html_page.html import render_html
+from nodulebench.report.reading_document import baseline_rule
 from nodulebench.storage.csv_text import read_header, require_columns, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json

@@ -18,7 +18,7 @@ from nodulebench.curate.composition.design import (
 )
 from nodulebench.curate.composition.sampling import draw_cases
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.report.composition import render_coverage
+from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.workflows.curate.coverage import cover, reach_to_one_side
 
 POOL = reference(

@@ -1,0 +1,154 @@
+"""Keys and names -> the words of a language: every word that a report says of itself is here.
+
+A language is a folder: sentences and headings by key, and in ``names`` what figures, rules, types
+and labels are called. All languages have the same keys.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+from nodulebench.language.numbers import rate
+
+LanguageName = Literal["en", "zh"]
+PARTS = ("page", "results", "compared", "methods", "sentences", "checklist")
+"""The modules of a language that hold its texts."""
+LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureWords:
+    """How a figure of merit is called and what it says."""
+
+    title: str
+    meaning: str
+    term: str = ""
+    """The term of IEEE 2802-2022, where it has one."""
+
+
+class Language:
+    """The words of one language. Call it with a key and the values of its template."""
+
+    def __init__(self, name: LanguageName) -> None:
+        self.name: LanguageName = name
+        self._texts: Mapping[str, str] = {
+            key: text
+            for part in PARTS
+            for key, text in import_module(f"{__name__}.{name}.{part}").TEXTS.items()
+        }
+        self._names: Any = import_module(f"{__name__}.{name}.names")
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of a key."""
+        text = self._texts[key]
+        return text.format(**values) if values else text
+
+    @property
+    def code(self) -> str:
+        """The language as a web page states it."""
+        return self("language.code")
+
+    def word(self, name: str) -> str:
+        """A name in a document as words: ``center_hit`` -> "center hit"."""
+        found: str | None = self._names.NAMES.get(name)
+        return found or name.replace("_", " ")
+
+    def heading(self, name: str) -> str:
+        """A name as the heading of a table."""
+        words = self.word(name)
+        return words[:1].upper() + words[1:]
+
+    def figure(self, name: str) -> FigureWords:
+        """The words for a figure, or for one reading of it as in ``sensitivity_at_fp_rate/1``.
+
+        A figure that is not listed is called by its name.
+        """
+        if name in self._names.FIGURES:
+            title, meaning = self._names.FIGURES[name]
+            return FigureWords(title, meaning, self._names.TERMS.get(name, ""))
+        if name.startswith("f") and name[1:].replace(".", "", 1).isdigit():
+            meaning = self("figure.f1" if name == "f1" else "figure.f_beta")
+            return FigureWords(f"F{name[1:]}", meaning, self._names.TERMS.get(name, ""))
+        figure, _, point = name.partition("/")
+        if point:
+            title, meaning = self._names.FIGURES[figure]
+            term = self._names.TERMS.get(figure, "")
+            return FigureWords(
+                self("figure.reading", title=title, point=rate(float(point))), meaning, term
+            )
+        return FigureWords(self.heading(name), "")
+
+    def rule(self, name: str) -> str:
+        """What a rule counts as a hit; nothing for a rule of others."""
+        found: str = self._names.RULES.get(name, "")
+        return found
+
+    def count(self, name: str) -> tuple[str, str]:
+        """Heading and meaning of a count."""
+        found: tuple[str, str] = self._names.COUNTS[name]
+        return found
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """The counts that have words, in the order in which they are shown."""
+        return tuple(self._names.COUNTS)
+
+    @property
+    def uses(self) -> tuple[tuple[str, str], ...]:
+        """Which rule suits which intended use."""
+        found: tuple[tuple[str, str], ...] = self._names.RULES_FOR_USES
+        return found
+
+    def stratum(self, name: str) -> str:
+        """The heading of a division into strata."""
+        found: str | None = self._names.STRATA.get(name)
+        return found or self.heading(name)
+
+    def listed(self, items: Iterable[str]) -> str:
+        """Items one after another."""
+        return self("list.comma").join(items)
+
+    def joined(self, items: Iterable[str]) -> str:
+        """Items of a sentence: "a, b and c"."""
+        *first, last = items
+        return f"{self.listed(first)}{self('list.and')}{last}" if first else last
+
+    def message(self, text: str) -> str:
+        """A reason or notice of the document, in this language where it is a known one."""
+        for pattern, template in _messages(self.name):
+            found = pattern.fullmatch(text)
+            if found:
+                return template.format(
+                    **{key: self._part(value) for key, value in found.groupdict().items()}
+                )
+        return text
+
+    def _part(self, text: str) -> str:
+        """A piece of a message: a name or a message of its own."""
+        translated = self.message(text)
+        return self.word(text) if translated == text else translated
+
+
+@cache
+def language(name: LanguageName = "en") -> Language:
+    """The language of that name."""
+    return Language(name)
+
+
+@cache
+def _messages(name: LanguageName) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """English templates of a document's messages as patterns, and what they are in the language."""
+    if name == "en":
+        return ()
+    pairs: tuple[tuple[str, str], ...] = import_module(f"{__name__}.{name}.messages").MESSAGES
+    return tuple((re.compile(_pattern(english)), template) for english, template in pairs)
+
+
+def _pattern(template: str) -> str:
+    parts = re.split(r"\{(\w+)\}", template)
+    return "".join(
+        f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)
+    )

@@ -1,0 +1,1 @@
+"""What sections are made of: tables, charts, cells, paragraphs."""

@@ -1,0 +1,145 @@
+"""Values of a document -> cells of a table, and the notes that explain every dash in them."""
+
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from nodulebench.language import Language
+from nodulebench.language.numbers import UNDEFINED, decimals, interval, significant, whole
+from nodulebench.report.drawing.svg import rate_bar
+
+NOTHING = Markup()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in one place of a table."""
+
+    text: str
+    bounds: str = ""
+    """The interval, shown in brackets after the text."""
+    note: str = ""
+    """The letter of the note that explains it."""
+    hint: str = ""
+    """A longer form, shown on pointing."""
+    picture: Markup = NOTHING
+    kind: str = "number"
+    """number, words, name, head (heads its row) or code."""
+    rows: int = 1
+    columns: int = 1
+
+    def html(self, *, is_column: bool = False) -> str:
+        """The cell as an element; a page has a thousand, so it is put together by hand."""
+        tag = "th" if is_column or self.kind == "head" else "td"
+        parts = [f'<{tag} class="{self.kind}"']
+        if tag == "th":
+            parts.append(f' scope="{"col" if is_column else "row"}"')
+        if self.rows > 1:
+            parts.append(f' rowspan="{self.rows}"')
+        if self.columns > 1:
+            parts.append(f' colspan="{self.columns}"')
+        if self.hint:
+            parts.append(f' title="{escape(self.hint)}"')
+        parts.append(f">{escape(self.text)}")
+        if self.bounds:
+            parts.append(f' <span class="bounds">({escape(self.bounds)})</span>')
+        if self.note:
+            parts.append(f"<sup>{escape(self.note)}</sup>")
+        parts.append(f"{escape(self.picture)}</{tag}>")
+        return "".join(parts)
+
+
+class Notes:
+    """The notes of one table: equal reasons share a letter."""
+
+    def __init__(self, say: Language) -> None:
+        self.say = say
+        self._letters: dict[str, str] = {}
+
+    def letter(self, reason: str) -> str:
+        """The letter that stands for a reason."""
+        number = len(self._letters)
+        letter = ascii_lowercase[number % 26] * (number // 26 + 1)
+        return self._letters.setdefault(reason, letter)
+
+    def all(self) -> list[tuple[str, str]]:
+        """Every letter with its reason."""
+        return [(letter, self.say.message(reason)) for reason, letter in self._letters.items()]
+
+
+def words(text: str, hint: str = "") -> Cell:
+    """A cell of words."""
+    return Cell(text, hint=hint, kind="words")
+
+
+def short(text: str) -> Cell:
+    """A cell with a short name that stays on one line."""
+    return Cell(text, kind="name")
+
+
+def head(text: str, rows: int = 1) -> Cell:
+    """The cell that heads a row."""
+    return Cell(text, kind="head", rows=rows)
+
+
+def code(text: str) -> Cell:
+    """A cell with an identifier."""
+    return Cell(text, kind="code")
+
+
+def count(value: int | None) -> Cell:
+    """A cell with a whole number."""
+    return Cell(UNDEFINED if value is None else whole(value))
+
+
+def undefined(reason: str, notes: Notes, columns: int = 1) -> Cell:
+    """A dash with the reason in a note; one that stands for many columns says the reason itself."""
+    told = notes.say.message(reason)
+    if columns > 1:
+        text = notes.say("cell.not_applicable", reason=told)
+        return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
+    return Cell(UNDEFINED, note=notes.letter(reason), hint=told)
+
+
+def estimate(value: dict[str, Any] | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
+    """A figure with its interval; a dash with the reason in a note where it is undefined.
+
+    With a ``bar_scale`` a bar stands below it, from 0 to that value.
+    """
+    if value is None:
+        return undefined(notes.say("cell.not_computed"), notes)
+    if value["value"] is None:
+        return undefined(value.get("reason") or notes.say("cell.undefined"), notes)
+    reason = value.get("reason", "")
+    return Cell(
+        decimals(value["value"]),
+        bounds=interval(value),
+        note=notes.letter(reason) if reason else "",
+        picture=rate_bar(value["value"], value.get("low"), value.get("high"), bar_scale)
+        if bar_scale
+        else NOTHING,
+    )
+
+
+def any_cell(value: Any, say: Language) -> Cell:
+    """A cell for a value of any JSON kind."""
+    match value:
+        case None:
+            return Cell(UNDEFINED)
+        case bool():
+            return words(say.word("yes" if value else "no"))
+        case int():
+            return count(value)
+        case float():
+            return Cell(significant(value))
+        case "inf":
+            return Cell("∞")
+        case {"value": None}:
+            return Cell(UNDEFINED, hint=say.message(str(value.get("reason", ""))))
+        case {"value": float() | int() as figure}:
+            return Cell(decimals(figure), bounds=interval(value))
+        case list():
+            return words(say.listed(say.word(str(item)) for item in value))
+    return words(say.word(str(value)))

@@ -1,0 +1,145 @@
+"""Series of points -> a chart: the plot, its legend, and the data to read values off it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from nodulebench.language import Language
+from nodulebench.model.arrays import FloatArray
+from nodulebench.report.drawing.axes import Axis
+from nodulebench.report.drawing.styles import Fill, Style
+from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, Line, corners, plot
+
+MOST_BANDS = 4
+"""Beyond so many series bands would hide each other."""
+PRECISION = 100_000
+"""Readings in the page are whole numbers of 1/100,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named curve with the score threshold of each point."""
+
+    name: str
+    line: Line
+    threshold: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A plot as the page shows it."""
+
+    title: str
+    picture: Markup
+    legend: tuple[tuple[str, Style | Fill], ...] = ()
+    remarks: tuple[str, ...] = ()
+    readings: dict[str, Any] | None = None
+    """What the page's script needs to read values off the plot; None: a small, still plot."""
+    controls: str = ""
+    """What the page shows to read and zoom with."""
+    is_narrow: bool = False
+    """Whether three of them fit side by side."""
+
+    def __html__(self) -> str:
+        title = f"<figcaption><h3>{escape(self.title)}</h3></figcaption>"
+        legend = "".join(
+            f"<li>{style.sample}<span>{escape(name)}</span><output></output></li>"
+            for name, style in self.legend
+        )
+        legend = f'<ul class="legend">{legend}</ul>' if legend else ""
+        remarks = "".join(f'<p class="remark">{escape(text)}</p>' for text in self.remarks)
+        if self.readings is None:
+            kind = "small narrow" if self.is_narrow else "small"
+            return f'<figure class="{kind}">{title}{self.picture}{legend}{remarks}</figure>\n'
+        # nothing but "</" can end a script element, so "<" must not stand in its data
+        data = json.dumps(self.readings, separators=(",", ":")).replace("<", "\\u003c")
+        return (
+            f'<figure class="chart">{title}<div class="canvas" tabindex="0">{self.picture}</div>'
+            f'<div class="aside">{legend}{self.controls}{remarks}</div>'
+            f'<script type="application/json">{data}</script></figure>\n'
+        )
+
+
+def readable_chart(
+    title: str,
+    x_axis: Axis,
+    y_axis: Axis,
+    series: Sequence[Series],
+    remarks: tuple[str, ...],
+    say: Language,
+) -> Chart:
+    """A chart whose values can be read off on the page; y runs from 0 to 1."""
+    return Chart(
+        title=title,
+        picture=plot(x_axis, y_axis, [one.line for one in series], title),
+        legend=tuple((one.name, one.line.style) for one in series),
+        readings={
+            "frame": [LEFT, TOP, WIDTH, HEIGHT],
+            "x": {
+                "low": x_axis.low,
+                "high": x_axis.high,
+                "log": x_axis.is_log,
+            },
+            "at": say("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
+            "score": say("chart.score"),
+            "unit": PRECISION,
+            "series": [_readings(one, x_axis) for one in series],
+        },
+        remarks=remarks,
+        controls=_controls(say),
+    )
+
+
+def _controls(say: Language) -> str:
+    """The prompt and the buttons; the page's script shows them."""
+    return (
+        f'<p class="reading" aria-live="polite" hidden>{escape(say("chart.prompt"))}</p>'
+        '<div class="tools" hidden>'
+        f'<button type="button" data-do="in" aria-label="{escape(say("chart.zoom_in"))}">+</button>'
+        f'<button type="button" data-do="out" aria-label="{escape(say("chart.zoom_out"))}">−'
+        f'</button><button type="button" data-do="all">{escape(say("chart.whole"))}</button></div>'
+    )
+
+
+def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
+    """A small chart of one line, to look at."""
+    return Chart(title, plot(x_axis, y_axis, [line], description))
+
+
+def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:
+    """A curve as whole numbers: every corner as a step from the one before, and its threshold."""
+    x, y = series.line.x, series.line.y
+    kept = corners(x, y)
+    first = max(0, int(np.searchsorted(x[kept], x_axis.low, "left")) - 1)
+    last = int(np.searchsorted(x[kept], x_axis.high, "right")) + 1
+    kept = kept[first:last]
+    scores = first_digits(series.threshold[kept])
+    shown: dict[str, Any] = {
+        "x": _steps(x[kept]),
+        "y": _steps(y[kept]),
+        "threshold": [None if score != score else score for score in scores],
+    }
+    if series.line.band is not None:
+        shown["band"] = [_steps(part) for part in series.line.band]
+    return shown
+
+
+def first_digits(scores: FloatArray) -> list[float]:
+    """Scores by their first four digits; NaN where there is none."""
+    size = np.where(np.isfinite(scores) & (scores != 0), np.abs(scores), 1.0)
+    places = 3 - np.floor(np.log10(size))
+    scale = 10.0 ** np.abs(places)
+    whole = np.rint(np.where(places >= 0, scores * scale, scores / scale))
+    rounded = np.where(places >= 0, whole / scale, whole * scale)
+    short: list[float] = np.where(np.isfinite(scores), rounded, np.nan).tolist()
+    return short
+
+
+def _steps(values: FloatArray) -> list[int]:
+    fine = np.rint(values * PRECISION).astype(np.int64)
+    steps: list[int] = np.diff(fine, prepend=0).tolist()
+    return steps

@@ -1,0 +1,1 @@
+"""Content -> one HTML file that needs no network."""

@@ -1,0 +1,211 @@
+"""Document -> the tables of results: key figures, readings, counts, every figure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nodulebench.language import Language
+from nodulebench.language.numbers import decimals, rate, significant, whole
+from nodulebench.report.blocks.cells import (
+    Cell,
+    Notes,
+    count,
+    estimate,
+    head,
+    short,
+    undefined,
+    words,
+)
+from nodulebench.report.blocks.tables import Table
+
+SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
+PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
+"""The figures that lead a report, with and without a FROC."""
+ALWAYS_COUNTED = ("hit", "missed", "false_positive")
+
+Document = dict[str, Any]
+
+
+def pairs(document: Document) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+    """Every algorithm under every rule: the algorithm, the rule's name and its result."""
+    for algorithm in document["algorithms"]:
+        for rule, result in algorithm["rules"].items():
+            yield algorithm, rule, result
+
+
+def rules_of(document: Document) -> list[str]:
+    """The names of the rules under which something was judged, in their order."""
+    return list(dict.fromkeys(rule for _, rule, _ in pairs(document)))
+
+
+def baseline_rule(document: Document) -> str:
+    """The rule that comparisons start from."""
+    protocol = document["protocol"]
+    return str(protocol["baseline_rule"] or protocol["rules"][0]["name"])
+
+
+def find_figure(figures: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """A figure by its name, or one reading of it by ``figure/point``."""
+    figure, _, point = name.partition("/")
+    found = figures.get(figure)
+    return found.get(point) if found is not None and point else found
+
+
+def key_names(document: Document) -> list[str]:
+    """The figures that lead the report, of those that the protocol asks for."""
+    results = [result["figures"] for _, _, result in pairs(document) if "figures" in result]
+    has_curve = any((find_figure(one, "cpm") or {}).get("value") is not None for one in results)
+    beta = f"f{document['protocol']['beta']:g}"
+    usual = SCORED_FIGURES if has_curve else PLAIN_FIGURES
+    wanted = [beta if name == "f1" else name for name in usual]
+    chosen = [name for name in wanted if any(find_figure(one, name) for one in results)]
+    single = [name for one in results for name, figure in one.items() if "value" in figure]
+    return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
+
+
+def key_table(document: Document, say: Language) -> Table:
+    """The leading figures of every algorithm under every rule."""
+    names, notes = key_names(document), Notes(say)
+    rows = []
+    for algorithm, rule, result in pairs(document):
+        lead = lead_cells(document, algorithm, rule, say)
+        if "undefined" in result:
+            rows.append([*lead, undefined(result["undefined"], notes, columns=len(names) + 1)])
+            continue
+        counts = result["counts"]
+        rows.append(
+            [
+                *lead,
+                Cell(f"{whole(counts['hit'])} / {whole(counts['nodules'])}"),
+                *(estimate(find_figure(result["figures"], name), notes) for name in names),
+            ]
+        )
+    titles = [say.figure(name) for name in names]
+    heads = [
+        *lead_heads(document, say),
+        Cell(say.count("hit")[0]),
+        *(Cell(title.title, hint=title.meaning) for title in titles),
+    ]
+    return Table(say("key.caption"), heads, rows, notes.all(), say("key.remark"))
+
+
+def readings_table(document: Document, figure: str, say: Language) -> Table | None:
+    """A figure read at several points, one column each; None where no result has it."""
+    notes = Notes(say)
+    rows, keys = [], []
+    for algorithm, rule, result in pairs(document):
+        readings = result.get("figures", {}).get(figure)
+        if readings is None or "value" in readings:
+            continue
+        keys = list(readings)
+        show = _threshold if figure == "threshold_at_fp_rate" else estimate
+        cells = [show(readings[key], notes) for key in keys]
+        rows.append([*lead_cells(document, algorithm, rule, say, spans=False), *cells])
+    if not rows:
+        return None
+    title = say.figure(figure)
+    is_rate = figure.endswith("fp_rate")
+    heads = [
+        *lead_heads(document, say),
+        *(Cell(rate(float(key)) if is_rate else key) for key in keys),
+    ]
+    return Table(
+        say("readings.by_rate" if is_rate else "readings.by_fraction", figure=title.title),
+        heads,
+        rows,
+        notes.all(),
+        say("readings.remark", meaning=title.meaning[0].upper() + title.meaning[1:]),
+        is_tight=True,
+    )
+
+
+def _threshold(value: dict[str, Any], notes: Notes) -> Cell:
+    """A score as the algorithm gives it, whatever its scale."""
+    if value["value"] is None:
+        return undefined(value["reason"], notes)
+    return Cell(significant(value["value"], keeps_zeros=True))
+
+
+def lead_heads(document: Document, say: Language) -> list[Cell]:
+    """The heads above algorithm and rule; one algorithm is named by the page's title."""
+    heads = [words(say("head.algorithm")), words(say("head.rule"))]
+    return heads[len(document["algorithms"]) == 1 :]
+
+
+def lead_cells(
+    document: Document, algorithm: dict[str, Any], rule: str, say: Language, *, spans: bool = True
+) -> list[Cell]:
+    """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
+    if len(document["algorithms"]) == 1:
+        return [head(say.word(rule))]
+    is_first = rule == next(iter(algorithm["rules"]))
+    named = head(algorithm["name"], rows=len(algorithm["rules"]) if spans else 1)
+    return [named, short(say.word(rule))] if is_first or not spans else [short(say.word(rule))]
+
+
+def counts_table(document: Document, say: Language) -> Table:
+    """What became of nodules and marks."""
+    notes = Notes(say)
+    results = [result for _, _, result in pairs(document) if "counts" in result]
+    shown = [
+        name
+        for name in say.counts
+        if name in ALWAYS_COUNTED or any(result["counts"].get(name) for result in results)
+    ]
+    rows = []
+    for algorithm, rule, result in pairs(document):
+        cells = (
+            [undefined(result["undefined"], notes, columns=len(shown))]
+            if "undefined" in result
+            else [count(result["counts"].get(name)) for name in shown]
+        )
+        rows.append([*lead_cells(document, algorithm, rule, say), *cells])
+    heads = [
+        *lead_heads(document, say),
+        *(Cell(say.count(name)[0], hint=say.count(name)[1]) for name in shown),
+    ]
+    return Table(say("counts.caption"), heads, rows, notes.all())
+
+
+def figures_table(algorithm: dict[str, Any], say: Language) -> Table | None:
+    """Every single figure of an algorithm, rules side by side, with all its intervals."""
+    notes = Notes(say)
+    results = {rule: one for rule, one in algorithm["rules"].items() if "figures" in one}
+    names = list(
+        dict.fromkeys(
+            name
+            for one in results.values()
+            for name, figure in one["figures"].items()
+            if "value" in figure
+        )
+    )
+    if not names:
+        return None
+    rows = []
+    for name in names:
+        title = say.figure(name)
+        cells = [head(title.title), words(title.meaning)]
+        for one in results.values():
+            figure = one["figures"].get(name)
+            cells += [estimate(figure, notes), words(_other_intervals(figure, say))]
+        rows.append(cells)
+    heads = [words(say("figures.figure")), words(say("figures.meaning"))]
+    heads += [
+        cell
+        for _ in results
+        for cell in (Cell(say("figures.value")), words(say("figures.further")))
+    ]
+    groups = [("", 2), *((say.word(rule), 2) for rule in results)] if len(results) > 1 else []
+    return Table("", heads, rows, notes.all(), groups=groups)
+
+
+def _other_intervals(figure: dict[str, Any] | None, say: Language) -> str:
+    """Bounds by other methods, and the mean of the replicates."""
+    if figure is None or figure["value"] is None:
+        return ""
+    shown = [
+        f"{say.word(method)} {decimals(low)}–{decimals(high)}"
+        for method, (low, high) in figure.get("others", {}).items()
+    ]
+    if "mean" in figure:
+        shown.append(say("figures.bootstrap_mean", mean=decimals(figure["mean"])))
+    return "; ".join(shown)

@@ -1,0 +1,1 @@
+"""Algorithms and rules beside each other."""

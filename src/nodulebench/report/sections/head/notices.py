@@ -1,0 +1,71 @@
+"""Document -> what a reader must know before the numbers, and remarks on how rules were applied.
+
+What several results share is said once.
+"""
+
+from collections.abc import Iterator
+
+from nodulebench.language import Language
+from nodulebench.report.blocks.cells import head, words
+from nodulebench.report.blocks.tables import Table
+from nodulebench.report.reading_document import Document, pairs, rules_of
+
+About = tuple[str, str]
+"""Whom a message concerns, and the message."""
+
+
+def notices(document: Document, say: Language) -> list[About]:
+    """Everything a reader must know before the numbers."""
+    found = [(say.word("reference"), text) for text in document["notices"]]
+    for algorithm in document["algorithms"]:
+        found += [(algorithm["name"], text) for text in algorithm["notices"]]
+    told = [(about, say.message(text)) for about, text in found]
+    for algorithm, rule, result in pairs(document):
+        about = _about(algorithm["name"], rule, say)
+        if "undefined" in result:
+            reason = say.message(result["undefined"])
+            told.append((about, say("notice.not_applied", reason=reason)))
+        told += [(about, say.message(text)) for text in result.get("notices", ())]
+    return _said_once(told, document, say)
+
+
+def remarks_table(document: Document, say: Language) -> Table | None:
+    """How the rules were applied."""
+    told = _said_once(list(_remarks(document, say)), document, say)
+    if not told:
+        return None
+    rows = [[head(about), words(text)] for about, text in told]
+    return Table(say("remarks.caption"), [], rows)
+
+
+def _remarks(document: Document, say: Language) -> Iterator[About]:
+    for algorithm, rule, result in pairs(document):
+        for text in result.get("remarks", ()):
+            yield _about(algorithm["name"], rule, say), say.message(text)
+
+
+def _about(name: str, rule: str, say: Language) -> str:
+    return say("notice.about", name=name, rule=say.word(rule))
+
+
+def _said_once(told: list[About], document: Document, say: Language) -> list[About]:
+    concerned: dict[str, list[str]] = {}
+    for about, text in told:
+        concerned.setdefault(text, []).append(about)
+    names = [one["name"] for one in document["algorithms"]]
+    everyone = {
+        _about(say("notice.all"), rule, say): {_about(name, rule, say) for name in names}
+        for rule in rules_of(document)
+    } | {say("notice.all"): set(names)}
+    return [
+        (_together(abouts, everyone if len(names) > 1 else {}), text)
+        for text, abouts in concerned.items()
+    ]
+
+
+def _together(abouts: list[str], everyone: dict[str, set[str]]) -> str:
+    """Whom a notice concerns; all algorithms are not listed one by one."""
+    for name, members in everyone.items():
+        if members <= set(abouts):
+            abouts = [name, *(one for one in abouts if one not in members)]
+    return "; ".join(abouts)

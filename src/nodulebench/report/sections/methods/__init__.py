@@ -1,0 +1,1 @@
+"""How it was done: matching, uncertainty, checklist, literature."""

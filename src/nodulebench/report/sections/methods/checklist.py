@@ -1,0 +1,202 @@
+"""Document -> a reporting checklist after STARD 2015 / STARD-AI and CLAIM, filled where possible.
+
+Topics are in our own words; the numbers lead to the items of the published checklists.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from nodulebench.language import Language
+from nodulebench.language.numbers import UNDEFINED, whole
+from nodulebench.report.blocks.cells import Cell, head, words
+from nodulebench.report.blocks.tables import Table
+from nodulebench.report.reading_document import Document, pairs
+from nodulebench.report.sections.methods.methods import interval_words
+
+Answer = Callable[[Document, Language], str]
+
+ITEMS = (
+    ("title", "1", "1"),
+    ("background", "3", "3"),
+    ("objective", "4", "4"),
+    ("design", "5", "5"),
+    ("goal", "AI", "6"),
+    ("data_source", "7, 8", "7"),
+    ("eligibility", "6", "8"),
+    ("sampling", "9", "10"),
+    ("preprocessing", "AI", "9"),
+    ("deidentification", "", "12"),
+    ("missing_data", "16", "13"),
+    ("index_test", "10a", "22"),
+    ("index_version", "AI", "23"),
+    ("training_data", "AI", "20, 25"),
+    ("independence", "AI", "21"),
+    ("threshold", "12a", ""),
+    ("reference_standard", "10b", "14"),
+    ("reference_rationale", "11", "15"),
+    ("readers", "10b", "16"),
+    ("annotation_tools", "", "17"),
+    ("reader_variability", "17", "18"),
+    ("blinding_index", "13a", ""),
+    ("blinding_reference", "13b", ""),
+    ("hit_criterion", "14", "28"),
+    ("figures", "14", "28"),
+    ("uncertainty", "24", "29"),
+    ("indeterminate", "15", "13"),
+    ("subgroups", "17", "30"),
+    ("sample_size", "18", "19"),
+    ("prespecified", "12a, AI", ""),
+    ("flow", "19", "33"),
+    ("characteristics", "20, 21a", "34"),
+    ("counts", "23", "35"),
+    ("estimates", "24", "36"),
+    ("errors", "", "37"),
+    ("fairness", "AI", "30"),
+    ("explainability", "AI", "31"),
+    ("external", "AI", "32"),
+    ("limitations", "26", "38"),
+    ("implications", "27", "39"),
+    ("registration", "28", "40"),
+    ("protocol", "29", "41"),
+    ("software", "AI", "23"),
+    ("funding", "30", "42"),
+)
+"""Topic, its items in STARD 2015 ("AI": added by STARD-AI) and its items in CLAIM 2020."""
+
+
+def checklist_table(document: Document, say: Language) -> Table:
+    """Every topic with what this report says of it, or that it is not known here."""
+    rows = []
+    for topic, stard, claim in ITEMS:
+        answer = ANSWERS[topic](document, say) if topic in ANSWERS else ""
+        told = words(answer) if answer else Cell(say("checklist.not_known"), kind="words open")
+        rows.append(
+            [
+                head(say(f"check.{topic}")),
+                words(stard or UNDEFINED),
+                words(claim or UNDEFINED),
+                told,
+            ]
+        )
+    heads = [words(say(f"checklist.{key}")) for key in ("topic", "stard", "claim", "answer")]
+    return Table(say("checklist.caption"), heads, rows, remark=say("checklist.remark"))
+
+
+def _title(document: Document, say: Language) -> str:
+    return say("answer.title", names=say.listed(one["name"] for one in document["algorithms"]))
+
+
+def _objective(document: Document, say: Language) -> str:
+    if "plan" in document:
+        return say("answer.objective_plan", name=document["plan"]["name"])
+    return say("answer.objective")
+
+
+def _data_source(document: Document, say: Language) -> str:
+    reference = document["reference"]
+    return say("answer.data_source", name=reference["name"], cases=whole(reference["cases"]))
+
+
+def _index_test(document: Document, say: Language) -> str:
+    return say("answer.index_test", names=say.listed(one["name"] for one in document["algorithms"]))
+
+
+def _index_version(document: Document, say: Language) -> str:
+    stated = [
+        f"{one['name']} {one['facts']['version']}"
+        for one in document["algorithms"]
+        if "version" in one["facts"]
+    ]
+    has_digests = all(one["digest"] for one in document["algorithms"])
+    told = say("answer.index_version", names=say.listed(stated)) if stated else ""
+    return f"{told} {say('answer.index_digest')}".strip() if has_digests else told
+
+
+def _threshold(document: Document, say: Language) -> str:
+    threshold = document["protocol"]["score_threshold"]
+    if threshold is None:
+        return say("answer.threshold_none")
+    return say("answer.threshold", threshold=f"{threshold:g}")
+
+
+def _reference_standard(document: Document, say: Language) -> str:
+    rule = document["protocol"]["reference_rule"]
+    return say("answer.reference_standard", rule=say.word(rule)) if rule else ""
+
+
+def _uncertainty(document: Document, say: Language) -> str:
+    return interval_words(document["protocol"]["interval"], say)
+
+
+def _indeterminate(document: Document, say: Language) -> str:
+    ignored = document["reference"].get("ignored_findings")
+    return say("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
+
+
+def _subgroups(document: Document, say: Language) -> str:
+    strata = document["protocol"]["strata"]
+    return say("answer.subgroups", strata=say.listed(map(say.stratum, strata))) if strata else ""
+
+
+def _prespecified(document: Document, say: Language) -> str:
+    if "plan" not in document:
+        return say("answer.no_plan")
+    plan = document["plan"]
+    key = "answer.plan" if plan["matches"] else "answer.plan_differs"
+    return say(key, name=plan["name"], when=plan["frozen_at"])
+
+
+def _flow(document: Document, say: Language) -> str:
+    return say("answer.flow", cases=whole(document["reference"]["cases"]))
+
+
+def _characteristics(document: Document, say: Language) -> str:
+    has_sizes = bool(document["reference"].get("diameters"))
+    return say("answer.characteristics") if has_sizes else ""
+
+
+def _fairness(document: Document, say: Language) -> str:
+    wanted = [one for one in document["protocol"]["strata"] if one in ("sex", "age", "site")]
+    return say("answer.fairness", strata=say.listed(map(say.stratum, wanted))) if wanted else ""
+
+
+def _errors(document: Document, say: Language) -> str:
+    has_cases = any(one.get("extras", {}).get("worst_cases") for _, _, one in pairs(document))
+    return say("answer.errors" if has_cases else "answer.errors_strata")
+
+
+def _stated(key: str) -> Answer:
+    def told(_document: Document, say: Language) -> str:
+        return say(f"answer.{key}")
+
+    return told
+
+
+ANSWERS: dict[str, Any] = {
+    "title": _title,
+    "objective": _objective,
+    "design": _stated("design"),
+    "goal": _stated("goal"),
+    "data_source": _data_source,
+    "missing_data": _stated("missing_data"),
+    "index_test": _index_test,
+    "index_version": _index_version,
+    "threshold": _threshold,
+    "reference_standard": _reference_standard,
+    "blinding_index": _stated("blinding_index"),
+    "hit_criterion": _stated("hit_criterion"),
+    "figures": _stated("figures"),
+    "uncertainty": _uncertainty,
+    "indeterminate": _indeterminate,
+    "subgroups": _subgroups,
+    "prespecified": _prespecified,
+    "flow": _flow,
+    "characteristics": _characteristics,
+    "counts": _stated("counts"),
+    "estimates": _stated("estimates"),
+    "errors": _errors,
+    "fairness": _fairness,
+    "protocol": _stated("protocol"),
+    "software": _stated("software"),
+}
+"""Topics that an evaluation can answer; the others are for the laboratory or the developer."""

@@ -1,0 +1,1 @@
+"""What was found: figures, curves, strata, errors, pictures of them."""

@@ -1,0 +1,100 @@
+"""The verdict: first on the page, and only where a plan was frozen for this very test."""
+
+from typing import Any
+
+from evaluation_builder import algorithm_result, curves_of, evaluation
+from nodulebench.language import language
+from nodulebench.report.document import evaluation_document
+from nodulebench.report.html_page.html import render_html
+from nodulebench.report.sections.head.verdict import verdict
+from report_builder import criterion, plan
+
+SAY = language()
+ONE = evaluation(algorithm_result("Alpha", (90, 66)))
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return evaluation_document(ONE) | {"plan": plan(**changes)}
+
+
+def rows(**changes: Any) -> list[list[str]]:
+    found = verdict(document(**changes), SAY)
+    assert found is not None
+    return [
+        [cell.text + (f" ({cell.bounds})" if cell.bounds else "") for cell in row]
+        for row in found.table.rows
+    ]
+
+
+def test_verdict_stands_before_everything_else() -> None:
+    html = render_html(document(), curves_of(ONE))
+    assert html.index('<p class="verdict failed">Failed</p>') < html.index("Read this first")
+    assert html.index('href="#verdict"') < html.index('href="#key"')
+
+
+def test_without_a_plan_there_is_no_verdict() -> None:
+    assert verdict(evaluation_document(ONE), SAY) is None
+    assert 'id="verdict"' not in render_html(evaluation_document(ONE), curves_of(ONE))
+
+
+def test_criteria_say_bound_limit_and_what_was_found() -> None:
+    assert rows() == [
+        ["Recall, lower bound", "center hit", "≥ 0.7", "0.750 (0.720–0.780)", "✓ yes"],
+        ["FP per case, upper bound", "center hit", "≤ 2", "0.750 (0.720–0.780)", "✗ no"],
+        ["Miss rate (Nodule type: solid)", "center hit", "≤ 0.5", "0.750 (0.720–0.780)", "✓ yes"],
+    ]
+
+
+def test_plan_is_named_with_its_date_and_digest() -> None:
+    found = verdict(document(), SAY)
+    assert found is not None
+    assert found.sentences == (
+        "2 of 3 acceptance criteria are met.",
+        "The criteria are those of the plan “pivotal test” by Test laboratory, frozen "
+        f"2026-01-31T12:00:00Z (sha256:{'cd' * 32}).",
+    )
+
+
+def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
+    found = verdict(
+        document(
+            verdict="undecided",
+            matches=False,
+            differences=["The protocol is not the planned one: planned a, tested b."],
+        ),
+        SAY,
+    )
+    assert found is not None
+    assert found.answer == "Undecided"
+    assert found.sentences[2:] == (
+        "This is not the test that was planned, so the plan gives no verdict on it.",
+        "The protocol is not the planned one: planned a, tested b.",
+    )
+
+
+def test_undecided_criterion_is_neither_met_nor_missed() -> None:
+    open_one = criterion(
+        "recall", "low", ">=", 0.7, met=None, value=None, low=None, high=None,
+        reason="there are no nodules to find",
+    )  # fmt: skip
+    assert rows(criteria=[open_one])[0][-2:] == ["–", "? undecided"]
+
+
+def test_reading_of_a_curve_is_named_with_its_point() -> None:
+    assert (
+        rows(criteria=[criterion("sensitivity_at_fp_rate@1", "value", ">=", 0.8, met=False)])[0][0]
+        == "Sensitivity at 1 FP"
+    )
+
+
+def test_several_algorithms_are_listed_by_their_outcome() -> None:
+    criteria = [
+        criterion("recall", "low", ">=", 0.7, met=True),
+        criterion("recall", "low", ">=", 0.7, met=False, algorithm="Beta"),
+    ]
+    found = verdict(
+        document(criteria=criteria, verdicts={"Alpha": "passed", "Beta": "failed"}), SAY
+    )
+    assert found is not None
+    assert found.sentences[-2:] == ("Passed: Alpha.", "Failed: Beta.")
+    assert found.table.heads[0].text == "Algorithm"

@@ -1,0 +1,136 @@
+"""Uncertainty, traceability and checklist: what a laboratory has to state, and what it cannot."""
+
+from typing import Any
+
+from evaluation_builder import algorithm_result, evaluation
+from nodulebench.language import language
+from nodulebench.report.content import report_content
+from nodulebench.report.document import evaluation_document
+from nodulebench.report.sections.methods.checklist import ANSWERS, ITEMS, checklist_table
+from nodulebench.report.sections.methods.methods import terms_table
+from nodulebench.report.sections.methods.uncertainty import (
+    sources_table,
+    traceability_table,
+    uncertainty_table,
+)
+from report_builder import group_document, plan
+
+SAY = language()
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return evaluation_document(evaluation(algorithm_result("Alpha", (90, 66)))) | changes
+
+
+def rows(table) -> dict[str, list[str]]:
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+
+
+def test_expanded_uncertainty_is_half_the_interval() -> None:
+    table = uncertainty_table(document(), SAY)
+    assert table is not None
+    cells = [[cell.text for cell in row] for row in table.rows]
+    assert ["Alpha", "center hit", "Recall", "0.750", "± 0.030", "−0.030 / +0.030"] in cells
+    assert "95\N{NO-BREAK SPACE}% interval" in table.remark
+
+
+def test_without_intervals_there_is_no_uncertainty_table() -> None:
+    plain = document()
+    for result in plain["algorithms"][0]["rules"].values():
+        for figure in result.get("figures", {}).values():
+            figure.pop("low", None)
+            for reading in figure.values():
+                if isinstance(reading, dict):
+                    reading.pop("low", None)
+    assert uncertainty_table(plain, SAY) is None
+
+
+def test_sources_say_what_the_intervals_hold() -> None:
+    found = rows(sources_table(document(), SAY))
+    assert found["Choice of the cases"][1] == "yes"
+    assert found["Reference standard"][1] == "no"
+    # recall 0.750 under center hit, 0.550 under area overlap
+    assert "differs between rules by up to 0.200" in found["Rule for a hit"][0]
+    assert "tolerance" in found["Measured sizes"][0]  # the document has a sweep
+
+
+def test_order_of_assignment_is_a_source_where_it_was_measured() -> None:
+    assert "Order of assignment" not in rows(sources_table(document(), SAY))
+    shown = document()
+    extras = shown["algorithms"][0]["rules"]["center_hit"]["extras"]
+    extras["order_sensitivity"] = {"in_order": 90, "reversed_order": 87, "optimal": 91}
+    assert "up to 4" in rows(sources_table(shown, SAY))["Order of assignment"][0]
+
+
+def test_numbers_are_traced_to_their_inputs() -> None:
+    found = rows(traceability_table(document(), SAY))
+    assert found["made from the marks of Alpha"] == ["sha256:" + "ab" * 32]
+    assert found["and the findings of the reference standard"] == ["sha256:01"]
+    assert found["computed by"] == ["NoduleBench 0.1.0"]
+    assert "as the test plan fixed before" not in found
+
+
+def test_plan_is_part_of_the_trace() -> None:
+    shown = document()
+    shown["digests"]["plan"] = "sha256:03"
+    assert rows(traceability_table(shown, SAY))["as the test plan fixed before"] == ["sha256:03"]
+
+
+def test_figures_are_named_by_the_standard() -> None:
+    table = terms_table(document(), SAY)
+    assert table is not None
+    found = rows(table)
+    assert found["Recall"][0] == "lesion localisation rate"
+    assert found["FP per case"][0] == "non-lesion localisation rate"
+    assert "CPM" not in found  # the standard has no term for it
+
+
+def test_checklist_answers_what_the_evaluation_knows() -> None:
+    found = rows(checklist_table(document(), SAY))
+    assert len(found) == len(ITEMS)
+    assert found["What kind of study it is"][2] == "Standalone detection performance of Alpha."
+    assert found["Its version"][2].startswith("Alpha 2.1.")
+    assert found["Subgroups and variability"][2].startswith("By Nodule type, Scanner;")
+    assert "no plan was frozen" in found["Analysis fixed beforehand"][2]
+
+
+def test_checklist_leaves_open_what_nobody_told() -> None:
+    found = rows(checklist_table(document(), SAY))
+    for topic in ("Its training data", "Readers and their experience", "Funding and interests"):
+        assert found[topic][2] == "not known here; to be stated"
+    assert {topic for topic, _, _ in ITEMS} >= set(ANSWERS)
+
+
+def test_checklist_knows_the_plan() -> None:
+    shown = document(plan=plan())
+    assert (
+        "the test is the planned one"
+        in rows(checklist_table(shown, SAY))["Analysis fixed beforehand"][2]
+    )
+    shown = document(plan=plan(matches=False))
+    assert (
+        "not the planned test" in rows(checklist_table(shown, SAY))["Analysis fixed beforehand"][2]
+    )
+
+
+def test_fairness_is_answered_only_by_groups_of_people() -> None:
+    shown = group_document()
+    topic = "Performance across groups of people"
+    assert rows(checklist_table(shown, SAY))[topic][2] == "not known here; to be stated"
+    shown["protocol"]["strata"] = ["type", "sex"]
+    assert rows(checklist_table(shown, SAY))[topic][2].startswith("By Sex")
+
+
+def test_statement_and_checklist_end_the_report() -> None:
+    content = report_content(document(), curves=empty_curves())
+    assert [section.name for section in content.sections][-3:] == [
+        "methods",
+        "uncertainty",
+        "checklist",
+    ]
+
+
+def empty_curves():
+    from evaluation_builder import curves_of
+
+    return curves_of(evaluation(algorithm_result("Alpha", (90, 66), has_scores=False)))

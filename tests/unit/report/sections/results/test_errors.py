@@ -1,0 +1,90 @@
+"""Error analysis: worst cases, causes of false positives, pictures of nodules."""
+
+import polars as pl
+
+from evaluation_builder import curves_of, evaluation
+from nodulebench.language import language
+from nodulebench.report.content import Beside
+from nodulebench.report.html_page.html import render_html
+from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables
+from nodulebench.report.sections.results.gallery import Patch, galleries
+from report_builder import group_document
+
+SAY = language()
+PNG = b"\x89PNG\r\n\x1a\n"
+CAUSES = pl.DataFrame(
+    {
+        "algorithm": ["One"] * 4 + ["Two", "Nobody"],
+        "cause": ["vessel", "vessel", "scar", "azygos lobe", "noise", "spine"],
+    }
+)
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def patch(kind: str, name: str, **facts) -> Patch:
+    return Patch("One", kind, "case-1", name, (PNG, PNG, PNG), **facts)
+
+
+def test_worst_cases_stand_with_their_counts() -> None:
+    result = group_document()["algorithms"][0]["rules"]["center_hit"]
+    missed, falses = worst_case_tables(result, SAY)
+    assert missed.caption == "Cases with most nodules missed"
+    assert texts(missed) == [["case-013", "6", "5", "2"], ["case-007", "4", "4", "0"]]
+    assert texts(falses) == [["case-031", "0", "0", "17"]]
+
+
+def test_result_without_errors_has_no_worst_cases() -> None:
+    assert worst_case_tables({"extras": {"worst_cases": {"missed": []}}}, SAY) == []
+
+
+def test_causes_are_counted_by_algorithm_with_their_share() -> None:
+    chart, table = cause_blocks(CAUSES, group_document(), SAY)
+    rows = {row[0]: row[1:] for row in texts(table)}
+    assert rows["vessel"] == ["2", "50.0", "0", "0.0"]
+    assert rows["noise"] == ["0", "0.0", "1", "100.0"]
+    assert rows["azygos lobe"] == ["1", "25.0", "0", "0.0"]  # a cause that is not listed stays
+    assert list(rows)[:6] == ["vessel", "scar", "spine", "mediastinum", "motion", "noise"]
+    assert [name for name, _ in chart.legend] == ["One", "Two"]
+
+
+def test_causes_of_unknown_algorithms_are_left_out() -> None:
+    assert cause_blocks(CAUSES.filter(algorithm="Nobody"), group_document(), SAY) == []
+
+
+def test_causes_of_many_algorithms_are_drawn_together() -> None:
+    document = group_document()
+    first = document["algorithms"][0]
+    document["algorithms"] = [first | {"name": f"A{number}"} for number in range(5)]
+    causes = pl.DataFrame({"algorithm": [f"A{n}" for n in range(5)], "cause": ["vessel"] * 5})
+    chart, table = cause_blocks(causes, document, SAY)
+    assert chart.legend == ()
+    assert ">5<" in chart.picture
+    assert len(table.heads) == 11
+
+
+def test_gallery_shows_missed_nodules_first_with_type_and_size() -> None:
+    found = galleries(
+        [patch("hit", "n1"), patch("missed", "n2", type="part_solid", diameter_mm=6.04)], SAY
+    )
+    assert [one.title for one in found] == ["One: nodules missed", "One: nodules hit"]
+    html = found[0].__html__()
+    assert html.count("data:image/png;base64,iVBORw0KGgo=") == 3
+    assert "part-solid, 6.0 mm, case-1 / n2" in html
+    for view in ("axial", "coronal", "sagittal"):
+        assert f'alt="{view}"' in html
+
+
+def test_gallery_escapes_names() -> None:
+    (shown,) = galleries([patch("missed", '"><script>')], SAY)
+    assert "<script>" not in shown.__html__()
+
+
+def test_error_analysis_has_its_place_in_the_report() -> None:
+    beside = Beside(causes=CAUSES, patches=[patch("missed", "n2")])
+    html = render_html(group_document(), curves_of(evaluation()), beside=beside)
+    part = html[html.index('id="errors"') : html.index('id="test-set"')]
+    assert part.index("case-013") < part.index("Causes of false positives")
+    assert part.index("Causes of false positives") < part.index("One: nodules missed")

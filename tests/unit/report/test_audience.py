@@ -1,0 +1,155 @@
+"""The developer's copy: aggregates only, nothing that tells a case, a nodule or a single mark."""
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evaluation_builder import algorithm_result, curves_of, evaluation, flips_of
+from nodulebench.report.audience import (
+    developers_curves,
+    developers_document,
+    only_algorithm,
+    without_names,
+)
+from nodulebench.report.content import Beside
+from nodulebench.report.csv_tables import csv_tables
+from nodulebench.report.html_page.html import render_html
+from nodulebench.report.sections.results.gallery import Patch
+from report_builder import comparison, group_document, plan
+
+ONE = evaluation(algorithm_result("One", (90, 66)))
+SECRETS = (
+    "case-013",  # among the worst cases
+    "case-031",
+    "case-007",  # in a notice on the reference
+    "case-000",  # among the flips
+    "sha256:01",  # digest of the reference
+    "sha256:02",  # digest of the cohort
+    "n0",  # a nodule among the flips
+    "LIDC-0407",  # in a notice on the submission
+    "secret-nodule",  # in the gallery
+)
+
+
+def lab_and_developer() -> tuple[str, str]:
+    document = group_document(comparisons=[comparison()])
+    document["algorithms"][0]["notices"] = [
+        "3 mark(s) of 1 case(s) that are not in the list were dropped: 'LIDC-0407', ..."
+    ]
+    patch = Patch("One", "missed", "case-013", "secret-nodule", (b"1", b"2", b"3"))
+    beside = Beside(flips=flips_of(ONE), patches=[patch])
+    lab, developer = (
+        render_html(document, curves_of(ONE), audience=one, beside=beside)
+        for one in ("lab", "developer")
+    )
+    return lab, developer
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_secret_is_in_the_labs_copy_alone(secret: str) -> None:
+    lab, developer = lab_and_developer()
+    assert re.search(rf"\b{re.escape(secret)}\b", lab)
+    assert not re.search(rf"\b{re.escape(secret)}\b", developer)
+
+
+def test_aggregates_stay() -> None:
+    _, developer = lab_and_developer()
+    for shown in ("0.750", "90 / 120", "Difference in CPM from One", "pure ground-glass"):
+        assert shown in developer
+    assert "withheld: known to the laboratory" in developer
+
+
+def test_curves_lose_their_thresholds_and_every_single_step() -> None:
+    """A full curve with thresholds would say of each mark whether it is a hit."""
+    curves = curves_of(ONE)
+    shown = developers_curves(curves)
+    assert shown["threshold"].is_nan().all()
+    froc = shown.filter(pl.col("curve") == "froc", pl.col("rule") == "center_hit")
+    assert froc.height <= 98
+    whole = curves.filter(pl.col("curve") == "froc", pl.col("rule") == "center_hit")
+    assert whole.height > 2000
+    expected = np.interp(froc["x"], whole["x"], whole["y"])
+    assert np.allclose(froc["y"], expected)
+
+
+def test_no_reading_of_the_page_has_a_threshold() -> None:
+    _, developer = lab_and_developer()
+    for data in re.findall(r'<script type="application/json">(.*?)</script>', developer):
+        for series in json.loads(data)["series"]:
+            assert set(series["threshold"]) <= {None}
+    assert "Score threshold by false positives" not in developer
+
+
+def test_small_strata_keep_their_misses_to_themselves() -> None:
+    strata = developers_document(group_document())["algorithms"][0]["rules"]["center_hit"]["strata"]
+    few = strata["type"]["calcified"]
+    assert few["missed"] is None
+    assert few["miss_rate"] == {"value": None, "reason": "too few to be told"}
+    assert strata["type"]["solid"]["missed"] == 20
+    row = csv_tables(developers_document(group_document()))["strata"]
+    few = row.filter(pl.col("stratum") == "calcified")
+    assert few["missed"].null_count() == few.height
+    assert few["miss_rate"].null_count() == few.height
+
+
+def test_figures_of_a_small_group_of_cases_are_not_told() -> None:
+    document = group_document()
+    result = document["algorithms"][0]["rules"]["center_hit"]
+    few = {**result["strata"]["type"]["calcified"], "cases": 2, "figures": {"cpm": {"value": 0.5}}}
+    many = {**result["strata"]["type"]["solid"], "cases": 90, "figures": {"cpm": {"value": 0.7}}}
+    result["strata"]["vendor"] = {"A": few, "B": many}
+    shown = developers_document(document)["algorithms"][0]["rules"]["center_hit"]["strata"][
+        "vendor"
+    ]
+    assert shown["A"]["figures"] == {"cpm": {"value": None, "reason": "too few to be told"}}
+    assert shown["B"]["figures"] == {"cpm": {"value": 0.7}}
+
+
+def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:
+    assert "diameters" not in developers_document(group_document())["reference"]
+
+
+def test_warning_of_a_small_test_set_is_for_the_developer_too() -> None:
+    small = "The test set is small for its intervals: 38 patient(s), 30 with nodules. ..."
+    shown = developers_document(group_document(notices=["case-007 was read twice.", small]))
+    assert shown["notices"] == [small]
+
+
+def test_digests_of_the_plan_do_not_tell_those_of_the_test_set() -> None:
+    document = group_document()
+    document["plan"] = plan(matches=False, differences=["planned sha256:aa, tested sha256:bb"])
+    assert developers_document(document)["plan"]["differences"] == []
+
+
+def test_own_algorithm_alone() -> None:
+    document = group_document(comparisons=[comparison()])
+    document["plan"] = plan(verdicts={"Alpha": "failed", "One": "passed"})
+    shown = only_algorithm(document, "One")
+    assert [one["name"] for one in shown["algorithms"]] == ["One"]
+    assert shown["comparisons"] == []
+    assert shown["plan"]["verdict"] == "passed"
+    assert shown["plan"]["criteria"] == []
+
+
+def test_document_itself_stays_as_it_is() -> None:
+    document = group_document()
+    before = json.dumps(document)
+    developers_document(document)
+    only_algorithm(document, "One")
+    assert json.dumps(document) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2 case(s) were dropped: 'a', 'b', ...", "2 case(s) were dropped"),
+        ("needs every diameter; none, first mark 'm1' of case 'c9'", "needs every diameter; none"),
+        ("no name here.", "no name here."),
+    ],
+)
+def test_names_in_messages_are_left_out(text: str, shown: str) -> None:
+    assert without_names(text).rstrip(" .").startswith(shown.rstrip("."))
+    assert "'" not in without_names(text)
