@@ -6,14 +6,13 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from builders.places import TEST_DATA
+
 # machines differ in speed, so no example has a deadline; CI runs the same examples every time
 hypothesis.settings.register_profile(
     "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI"))
 )
 hypothesis.settings.load_profile("nodulebench")
-
-ROOT = Path(__file__).parent.parent
-TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import plain_luna16
+from builders import plain_luna16
 from nodulebench.workflows.compare.compare import AlgorithmComparison, ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.evaluate.files import evaluate_files

@@ -15,13 +15,14 @@ import pydicom
 import pytest
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
+from builders.places import TEST_DATA
 from nodulebench.curate.examine.admission import Examined, examine
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.examine.series import group_series
 from nodulebench.formats.dicom.slices import NoSlices, read_slices
 from nodulebench.workflows.curate.curate import curate
 
-DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[3] / "shared")) / "ct"
+DATA = TEST_DATA / "ct"
 SCANS = ("LIDC-IDRI-0001", "LIDC-IDRI-0003", "LIDC-IDRI-0401", "LIDC-IDRI-0407", "NLST-101287")
 
 pytestmark = pytest.mark.skipif(

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.dicom import CHECKED, complaints, needs
 from conftest import TEST_DATA
-from dicom_builder import CHECKED, complaints, needs
 from nodulebench.formats import FORMATS, read_cases, read_submission
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
 from nodulebench.formats.readings import read_readings

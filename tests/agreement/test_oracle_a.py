@@ -7,7 +7,7 @@ abnormal ones, weights chosen by the book), recomputed by hand from the definiti
 import numpy as np
 import pytest
 
-from builders import Case, case, cohort, false_mark, mark, nodule
+from builders.tables import Case, case, cohort, false_mark, mark, nodule
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import kappa
 from nodulebench.metrics.lroc import lroc_curve

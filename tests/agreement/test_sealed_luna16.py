@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from builders.sealed import POLICY, SECRET
 from nodulebench.storage.signature import new_key
 from nodulebench.workflows.custody.bundle import write_bundle
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
 from nodulebench.workflows.custody.unseal import open_result
 from nodulebench.workflows.evaluate.files import evaluate_files
-from sealed_builder import POLICY, SECRET
 
 pytest.importorskip("cryptography")
 

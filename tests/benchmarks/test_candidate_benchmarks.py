@@ -17,7 +17,7 @@ from benchmarks.candidate_tables import judge, judge_all, nodules_to_find, print
 from benchmarks.lidc_character import with_character
 
 from benchmarks import fold_weights
-from builders import case, nodule, reference
+from builders.tables import case, nodule, reference
 from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.measured import Measured

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from builders import Case, case, cohort, false_mark, mark, nodule
+from builders.random_cohorts import SCORES, duplicated, random_cases, with_scores
+from builders.tables import Case, case, cohort, false_mark, mark, nodule
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics import FACTS, FIGURES, meaning_of, name_of
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
-from random_cohorts import SCORES, duplicated, random_cases, with_scores
 
 SEEDS = (1, 2)
 

@@ -6,10 +6,10 @@ This is what permutation tests of two algorithms rest on.
 import numpy as np
 import pytest
 
-from builders import cohort
+from builders.random_cohorts import random_cases
+from builders.tables import cohort
 from nodulebench.metrics import FIGURES
 from nodulebench.statistics.permutation import side_by_side
-from random_cohorts import random_cases
 
 FIRST, SECOND = cohort(*random_cases(1)), cohort(*random_cases(2))
 every_figure = pytest.mark.parametrize("name", list(FIGURES))

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dicom_builder import image_headers
+from builders.dicom import image_headers
 from nodulebench.formats import FORMATS, Format, fitting, read_reference, read_submission
 from nodulebench.model.tables import (
     CASES,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import (
+from builders.tables import (
     Case,
     Slice,
     case,

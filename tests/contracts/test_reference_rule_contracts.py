@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.readings import ReadCase, block, point, read, readings
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.group import GROUPINGS
 from nodulebench.reference.rules import RULES
-from reading_builder import ReadCase, block, point, read, readings
 
 NEEDED: dict[str, dict[str, Any]] = {"arbitrated": {"arbitrator": "1"}}
 READERS = ("1", "2", "3")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+from builders.places import ROOT
+
+DOCS = ROOT / "docs"
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video)\b[^>]*\bsrc=["'](?:https?:)?//"""
     r"""|<link\b(?=[^>]*rel=["'](?:stylesheet|preload|icon|preconnect)["'])[^>]*href=["'](?:https?:)?//"""

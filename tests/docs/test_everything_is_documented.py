@@ -11,11 +11,12 @@ from generate import PAGES, write_pages
 from generate.markdown import allowed, docstring_section, field_meanings
 
 import nodulebench
+from builders.places import ROOT
 from nodulebench.cli import COMMANDS
 from nodulebench.model.tables import TABLES
 from nodulebench.protocols import NAMES, load_protocol
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 RULES, FIGURES = tuple(nodulebench.RULES), tuple(nodulebench.FIGURES)
 FORMATS = tuple(nodulebench.FORMATS)
 LABELS_IN_WORDS = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from doc_blocks import Block, blocks_of, lines_not_shown, run_block, run_block_here
+from builders.doc_blocks import Block, blocks_of, lines_not_shown, run_block, run_block_here
+from builders.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 
 

@@ -5,9 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from doc_blocks import Block, blocks_of, blocks_to_run, lines_not_shown, run_block, run_block_here
+from builders.doc_blocks import (
+    Block,
+    blocks_of,
+    blocks_to_run,
+    lines_not_shown,
+    run_block,
+    run_block_here,
+)
+from builders.places import ROOT
 
-PAGES = Path(__file__).parents[2] / "docs"
+PAGES = ROOT / "docs"
 TUTORIALS = sorted(PAGES.glob("tutorials/*.md"))
 HOW_TO = sorted(PAGES.glob("how-to/*.md"))
 EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if blocks_of(page)]

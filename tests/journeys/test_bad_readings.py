@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from annotation import small_cases, two_teams
+from builders.annotation import small_cases, two_teams
 from nodulebench.annotate.process.batch import NIFDC
 from nodulebench.cli import main
 from nodulebench.storage.json_text import write_json

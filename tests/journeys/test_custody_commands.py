@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.sealed import Desk, make_desk
 from nodulebench.cli import main
-from sealed_builder import Desk, make_desk
 
 pytest.importorskip("cryptography")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from identified_slice import identified_slice, write_slice
+from builders.identified_slice import identified_slice, write_slice
 from nodulebench.cli import main
 
 pytest.importorskip("cryptography")

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from annotation import small_cases
-from builders import Slice, case, mark, nodule, reference, submission
+from builders.annotation import small_cases
+from builders.tables import Slice, case, mark, nodule, reference, submission
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from builders.places import ROOT
 from nodulebench.curate.intake.fetch import connect, list_series
 from nodulebench.curate.intake.listen import listening
 from nodulebench.curate.intake.store import store_object
@@ -20,9 +21,9 @@ pydicom = pytest.importorskip("pydicom")
 pytest.importorskip("pynetdicom")
 pytest.importorskip("dicomweb_client")
 
-from pacs_session import PLUGIN, send  # noqa: E402
+from builders.pacs_session import PLUGIN, send  # noqa: E402
 
-SESSION = Path(__file__).parents[1] / "pacs_session.py"
+SESSION = ROOT / "tests" / "builders" / "pacs_session.py"
 
 
 def _has_own_network() -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from evaluation_builder import algorithm_result, curves_of, evaluation, flips_of
+from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
+from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.report.content import Beside
 from nodulebench.report.html_page.html import render_html
-from report_builder import comparison, group_document, plan, rule_effects
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 QUIET = (

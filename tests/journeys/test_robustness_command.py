@@ -1,11 +1,11 @@
 import sys
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from made_up_chest import made_up_chest
+from builders.made_up_chest import made_up_chest
+from builders.places import ROOT
 from nodulebench.cli import main
 from nodulebench.formats.dicom import series as dicom_series
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from
@@ -16,7 +16,7 @@ DETECTOR = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from made_up_chest import {name}
+from builders.made_up_chest import {name}
 from nodulebench.workflows.detect.any_algorithm import read_case
 marks = {name}(read_case(Path(sys.argv[1])))
 rows = [f"a,{{x}},{{y}},{{z}},{{s}}" for (x, y, z), s in zip(marks.center_mm, marks.score)]
@@ -40,7 +40,7 @@ def case(tmp_path):
 
 def detector(tmp_path, name):
     script = tmp_path / f"{name}.py"
-    tests = str(Path(__file__).parents[1])
+    tests = str(ROOT / "tests")
     script.write_text(DETECTOR.format(tests=tests, name=name))
     return f"{sys.executable} {script} {{case}} {{out}}"
 

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from annotation import drawn, reading, small_cases, two_teams
+from builders.annotation import drawn, reading, small_cases, two_teams
 from nodulebench.annotate.people import PROGRAM
 from nodulebench.annotate.process.actions import (
     AddNodule,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from builders import case, labels_of, mark, nodule
+from builders.tables import case, labels_of, mark, nodule
 from nodulebench.match.assignment import Candidates, assign_optimally
 
 _PAIRS = st.dictionaries(

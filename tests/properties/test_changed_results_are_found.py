@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluated_folder import write_small_evaluation
+from builders.evaluated_folder import write_small_evaluation
 from nodulebench.storage.manifest import write_manifest
 from nodulebench.workflows.verify.verify import verify_folder
 

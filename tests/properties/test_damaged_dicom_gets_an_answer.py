@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chest_cad_builder import cad_report, composite, dcm, finding, number, place, save
-from dicom_builder import marks_on, write_series
+from builders.chest_cad import cad_report, composite, dcm, finding, number, place, save
+from builders.dicom import marks_on, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_submission
 from nodulebench.formats.dicom.images import images_of_cases

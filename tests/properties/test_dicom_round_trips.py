@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from dicom_builder import image_headers
+from builders.dicom import image_headers
 from nodulebench.formats import FORMATS
 from nodulebench.formats.dicom.images import images_of_cases
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Case, cohort, false_mark, mark
+from builders.random_cohorts import SCORES, random_cases
+from builders.tables import Case, cohort, false_mark, mark
 from nodulebench.metrics import FIGURES
 from nodulebench.model.arrays import FloatArray
-from random_cohorts import SCORES, random_cases
 
 DETECTION = (
     "precision",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pydicom = pytest.importorskip("pydicom")
 
-from identified_slice import identified_slice, write_slice  # noqa: E402
+from builders.identified_slice import identified_slice, write_slice  # noqa: E402
 from nodulebench.deidentify.files import deidentify_file  # noqa: E402
 from nodulebench.deidentify.memory import Memory  # noqa: E402
 from nodulebench.deidentify.pseudonyms import Pseudonyms  # noqa: E402

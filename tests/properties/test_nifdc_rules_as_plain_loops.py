@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from builders import Case, labels_of
-from scenes import scenes
+from builders.scenes import scenes
+from builders.tables import Case, labels_of
 
 
 def _on_common_slices(nodule, mark):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Case, Mark, Nodule, labels_of
-from scenes import marks, scenes
+from builders.scenes import marks, scenes
+from builders.tables import Case, Mark, Nodule, labels_of
 
 RULES = ("luna16_clean", "center_hit", "center_distance", "area_overlap")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.workflows.custody.audit_log import write_anchor
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from sealed_builder import SECRET, Desk, make_desk
 
 pytest.importorskip("cryptography")
 

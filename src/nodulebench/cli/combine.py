@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from nodulebench.cli.show_combination import print_rows
+from nodulebench.cli.show.combination import print_rows
 
 FILE = click.Path(path_type=Path)
 

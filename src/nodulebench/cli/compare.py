@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.show_comparison import print_comparison
+from nodulebench.cli.show.comparison import print_comparison
 
 
 @click.command("compare")

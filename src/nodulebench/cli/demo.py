@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.show import print_table
+from nodulebench.cli.show.evaluation import print_table
 
 
 @click.command("demo")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.show import print_evaluation
+from nodulebench.cli.show.evaluation import print_evaluation
 from nodulebench.cli.vault_options import vault_options
 
 FILE = click.Path(path_type=Path)

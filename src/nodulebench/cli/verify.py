@@ -61,7 +61,7 @@ def command(
     from nodulebench.workflows.custody.sealed_set import is_sealed
 
     if is_sealed(folder):
-        from nodulebench.cli.show_sealed import print_check
+        from nodulebench.cli.show.sealed import print_check
         from nodulebench.workflows.custody.verify_sealed import verify_sealed
 
         secret = secret_from(vault_key, passphrase_file)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import case, mark, submission
+from builders.tables import case, mark, submission
 from nodulebench.algorithms.combine import (
     Combined,
     average_scores,

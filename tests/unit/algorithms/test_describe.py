@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lung_scenes import LUNG_HU, ball, lung_with, rod, world
+from builders.lung_scenes import LUNG_HU, ball, lung_with, rod, world
 from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe

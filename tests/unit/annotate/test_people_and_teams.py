@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from annotation import two_teams
+from builders.annotation import two_teams
 from nodulebench.annotate.people import Person, Roster, Team, check_roster, is_eligible
 from nodulebench.annotate.teams import random_reviewer, random_teams
 from nodulebench.errors import InputError

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from builders import case, ignored, nodule, reference
+from builders.tables import case, ignored, nodule, reference
 from nodulebench.custody.datasheet import make_datasheet
 
 CASES = {

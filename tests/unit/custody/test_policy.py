@@ -2,10 +2,10 @@
 
 import pytest
 
+from builders.sealed import POLICY
 from nodulebench.custody.policy import parse_policy
 from nodulebench.custody.roles import ACTIONS, MAY, ROLES, roles_that_may
 from nodulebench.errors import InputError
-from sealed_builder import POLICY
 
 
 def test_a_policy_says_by_which_role_somebody_may() -> None:

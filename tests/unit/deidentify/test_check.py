@@ -8,7 +8,15 @@ import pydicom
 import pytest
 from pydicom.dataset import Dataset
 
-from identified_slice import DATE, NAME, PATIENT, ROOT, SECRETS, identified_slice, write_slice
+from builders.identified_slice import (
+    DATE,
+    NAME,
+    PATIENT,
+    ROOT,
+    SECRETS,
+    identified_slice,
+    write_slice,
+)
 from nodulebench.deidentify.actions import ACTIONS
 from nodulebench.deidentify.check import leftovers, words_in
 from nodulebench.deidentify.files import check_file, deidentify_file

@@ -11,8 +11,8 @@ from pydicom.dataset import Dataset
 from pydicom.encaps import encapsulate
 from pydicom.uid import UID
 
-from dicom_builder import needs
-from identified_slice import identified_slice, write_slice
+from builders.dicom import needs
+from builders.identified_slice import identified_slice, write_slice
 from nodulebench.deidentify.encode import file_of
 from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory

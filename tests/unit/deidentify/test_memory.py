@@ -10,7 +10,7 @@ from pydicom.dataelem import DataElement, RawDataElement
 from pydicom.dataset import Dataset
 from pydicom.tag import Tag
 
-from identified_slice import DATE, PATIENT, ROOT, identified_slice, write_slice
+from builders.identified_slice import DATE, PATIENT, ROOT, identified_slice, write_slice
 from nodulebench.deidentify import memory as remembering
 from nodulebench.deidentify.check import leftovers
 from nodulebench.deidentify.files import deidentify_file

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydicom.dataset import Dataset
 
-from identified_slice import identified_slice, write_slice
+from builders.identified_slice import identified_slice, write_slice
 from nodulebench.deidentify import files
 from nodulebench.deidentify.encode import encoded, file_of
 from nodulebench.deidentify.files import deidentify_file

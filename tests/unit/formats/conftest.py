@@ -1,13 +1,11 @@
-"""Two cases with geometry, and what a reader complains about."""
+"""Cases with geometry."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from dicom_builder import MIRRORED, TURNED, write_series
-from nodulebench.errors import InputError
+from builders.dicom import MIRRORED, TURNED, write_series
 from nodulebench.formats import read_cases
 from nodulebench.model.tables import CASES
 
@@ -25,18 +23,6 @@ def cases() -> pl.DataFrame:
         origin_z_mm=-100.0,
     )
     return CASES.conform(rows, "cases")
-
-
-@pytest.fixture
-def told() -> Callable[..., list[str]]:
-    """The problems that a reader finds in a file, without its folder's name."""
-
-    def find(read: Callable[..., object], path: Path, *more: object) -> list[str]:
-        with pytest.raises(InputError) as caught:
-            read(path, *more)
-        return [str(problem).replace(f"{path.parent}/", "") for problem in caught.value.problems]
-
-    return find
 
 
 @pytest.fixture

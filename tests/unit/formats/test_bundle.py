@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import Slice, case, ignored, nodule, reference
+from builders.tables import Slice, case, ignored, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
 

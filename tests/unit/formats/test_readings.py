@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from builders.readings import block, point, read, readings
 from nodulebench.errors import InputError
 from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.readings import read_readings
-from reading_builder import block, point, read, readings
 
 XML = (
     '<LidcReadMessage xmlns="http://www.nih.gov"><ResponseHeader>'

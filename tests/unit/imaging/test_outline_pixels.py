@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.readings import rim
 from nodulebench.errors import InputError
 from nodulebench.imaging.contour import read_contours
 from nodulebench.imaging.outline_pixels import (
@@ -13,7 +14,6 @@ from nodulebench.imaging.outline_pixels import (
 )
 from nodulebench.imaging.trace import trace_outlines
 from nodulebench.reference.measure import polygon_area
-from reading_builder import rim
 
 Pixels = set[tuple[int, int]]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import nodulebench.report
-from evaluation_builder import algorithm_result, curves_of, evaluation, flips_of
+import nodulebench
+from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
 from nodulebench.language import LANGUAGES, PARTS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
@@ -19,7 +19,9 @@ from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import render_html
 
-FOLDER = Path(nodulebench.report.__file__).parent
+PACKAGE = Path(nodulebench.__file__).parent
+SPEAKING = (PACKAGE / "report", PACKAGE / "language")
+"""Where keys are used."""
 NAME_TABLES = ("FIGURES", "TERMS", "RULES", "COUNTS", "STRATA", "NAMES")
 
 
@@ -42,7 +44,7 @@ def fields(text: str) -> set[str]:
 def keys_in_source() -> tuple[set[str], list[str]]:
     """Texts that look like keys, and patterns of those that are put together."""
     whole, patterns = set(), []
-    for path in FOLDER.rglob("*.py"):
+    for path in (path for folder in SPEAKING for path in folder.rglob("*.py")):
         if path.parent.parent.name == "language":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from builders import Slice, case, mark, nodule, protocol, reference, submission
+from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
 from nodulebench.match import label_marks
 from nodulebench.match.flips import flip_list, rule_difference
 

@@ -1,6 +1,16 @@
 import pytest
 
-from builders import Slice, case, ignored, labels_of, mark, nodule, protocol, reference, submission
+from builders.tables import (
+    Slice,
+    case,
+    ignored,
+    labels_of,
+    mark,
+    nodule,
+    protocol,
+    reference,
+    submission,
+)
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.match import label_marks
 from nodulebench.model.labels import FALSE_POSITIVE

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from builders import (
+from builders.tables import (
     Slice,
     case,
     ignored,

@@ -1,6 +1,6 @@
 import pytest
 
-from builders import Slice, case, mark, nodule, protocol, reference, submission
+from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks
 from nodulebench.match.sweep import sweep_parameter

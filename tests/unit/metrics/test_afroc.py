@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.random_cohorts import random_cases
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.afroc import (
     afroc1_area,
@@ -17,7 +18,6 @@ from nodulebench.metrics.afroc import (
 from nodulebench.metrics.froc import froc_curve
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
-from random_cohorts import random_cases
 
 
 def everyone(of: LabelledCohort) -> np.ndarray:

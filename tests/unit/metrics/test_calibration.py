@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, mark, nodule
+from builders.tables import case, cohort, mark, nodule
 from nodulebench.metrics.calibration import (
     brier_score,
     expected_calibration_error,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, nodule
+from builders.tables import case, cohort, nodule
 from nodulebench.metrics.fleischner import FLEISCHNER_SIZES, fleischner_size, fleischner_strata
 
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.random_cohorts import random_cases
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.metrics.froc import cpm, cpm_exact, froc_curve, sensitivity_at_fp_rate
 from nodulebench.metrics.luna16_program import official_sensitivity
 from nodulebench.model.cohort import LabelledCohort
-from random_cohorts import random_cases
 
 
 def tied() -> LabelledCohort:

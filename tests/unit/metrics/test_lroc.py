@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.random_cohorts import random_cases
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.lroc import lroc_area, lroc_curve, pcl_at_fpf
 from nodulebench.model.cohort import LabelledCohort
-from random_cohorts import random_cases
 
 
 def everyone(of: LabelledCohort) -> np.ndarray:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, false_mark, ignored, mark, nodule
+from builders.tables import case, cohort, false_mark, ignored, mark, nodule
 from nodulebench.metrics import FIGURES
 from nodulebench.model.cohort import LabelledCohort
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.metrics.precision_recall import average_precision, precision_recall_curve
 from nodulebench.model.cohort import LabelledCohort
 

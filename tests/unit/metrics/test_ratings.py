@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics import ratings
 from nodulebench.metrics.ratings import (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from builders import Slice, case, cohort, mark, nodule
+from builders.tables import Slice, case, cohort, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.segmentation import overlap_table

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Run, case, cohort, nodule, run
+from builders.tables import Run, case, cohort, nodule, run
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics import FIGURES
 from nodulebench.model.cohort import LabelledCohort

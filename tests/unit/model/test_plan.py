@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from builders import protocol
+from builders.tables import protocol
 from nodulebench.model.plan import Criterion, CriterionOutcome, PlanOutcome, TestPlan
 
 RECALL = Criterion(figure="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from builders import case, ignored, nodule, reference
+from builders.tables import case, ignored, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.model.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
 

@@ -5,7 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders import case, ignored, nodule, reference
+from builders.readings import block, point, read, readings
+from builders.tables import case, ignored, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.reference.agreement import (
     agreement_levels,
@@ -15,7 +16,6 @@ from nodulebench.reference.agreement import (
 from nodulebench.reference.compare import compare_references
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.variants import ALTERNATIVES, by_agreement, by_rule, leave_one_reader_out
-from reading_builder import block, point, read, readings
 
 FOUR = ("1", "2", "3", "4")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from builders.readings import Drawing, block, point, read, readings
 from nodulebench.reference.group import GROUPINGS, Findings, Grouping
 from nodulebench.reference.panel import measure_findings
-from reading_builder import Drawing, block, point, read, readings
 
 
 def at(reader: str, x: float, diameter: float = 10.0) -> Drawing:

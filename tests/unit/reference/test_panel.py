@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.readings import Drawing, block, point, polygon, read, readings, rim
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.reference.panel import measure_findings
-from reading_builder import Drawing, block, point, polygon, read, readings, rim
 
 
 def test_a_finding_lies_at_the_mean_of_the_pixels_inside_its_outline() -> None:

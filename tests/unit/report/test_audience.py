@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evaluation_builder import algorithm_result, curves_of, evaluation, flips_of
+from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
+from builders.report import comparison, group_document, plan
 from nodulebench.report.audience import (
     developers_curves,
     developers_document,
@@ -18,7 +19,6 @@ from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.results.gallery import Patch
-from report_builder import comparison, group_document, plan
 
 ONE = evaluation(algorithm_result("One", (90, 66)))
 SECRETS = (

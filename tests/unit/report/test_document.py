@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evaluation_builder import NO_BOXES, evaluation
+from builders.evaluation import NO_BOXES, evaluation
 from nodulebench.model.results import Estimate
 from nodulebench.report.document import evaluation_document, plain
 

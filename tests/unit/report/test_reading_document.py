@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evaluation_builder import HOSTILE, algorithm_result, difference, evaluation, flips
+from builders.evaluation import HOSTILE, algorithm_result, difference, evaluation, flips
 from nodulebench.language import language
 from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.report.blocks.blocks import Fold, Side

@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from evaluation_builder import algorithm_result, curves_of, evaluation, flips
+from builders.evaluation import algorithm_result, curves_of, evaluation, flips
+from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.language import language
 from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
@@ -12,7 +13,6 @@ from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.comparison.combinations import combination_tables
 from nodulebench.report.sections.methods.literature import PUBLISHED, literature_table
 from nodulebench.report.sections.results.agreement import agreement_chart
-from report_builder import comparison, group_document, plan, rule_effects
 
 SAY = language()
 CANDIDATES = pl.DataFrame(

@@ -1,7 +1,7 @@
 import time
 
+from builders.worker_tasks import behave, double, threads
 from nodulebench.run.local import Lost, work
-from worker_tasks import behave, double, threads
 
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.errors import InputError, UndefinedError, UnknownNameError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from builders import case, cohort, mark, nodule
+from builders.tables import case, cohort, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.statistics.mcnemar import (
     PairedHits,

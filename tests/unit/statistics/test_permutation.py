@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from builders import Case, case, cohort, false_mark, mark, nodule, with_score
+from builders.random_cohorts import random_cases
+from builders.tables import Case, case, cohort, false_mark, mark, nodule, with_score
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.statistics.permutation import permutation_test
-from random_cohorts import random_cases
 
 EACH = np.arange(3)
 FINDER = (

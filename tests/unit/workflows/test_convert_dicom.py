@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dicom_builder import marks_on, write_series
+from builders.dicom import marks_on, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference
 from nodulebench.formats.readings import read_readings

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.curate.examine.admission import CodedReason, Examined, examine
+from nodulebench.curate.examine.checks import CODES_OF_MODULE
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.examine.series import Series, group_series
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
@@ -21,19 +22,7 @@ SECONDS_PER_FILE = 30.0
 SECONDS_PER_SERIES = 600.0
 PRELOAD = (
     "nodulebench.curate.examine.admission",
-    *(
-        f"nodulebench.curate.examine.checks.{one}"
-        for one in [
-            "kind",
-            "pixels",
-            "grid",
-            "orientation",
-            "places",
-            "resolution",
-            "values",
-            "chest",
-        ]
-    ),
+    *(f"nodulebench.curate.examine.checks.{one}" for one in CODES_OF_MODULE),
     "pydicom.pixels",
     "scipy.ndimage",
 )

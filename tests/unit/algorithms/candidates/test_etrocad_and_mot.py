@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lung_scenes import ball, distance_from, lung_with, rod, world
+from builders.lung_scenes import ball, distance_from, lung_with, rod, world
 from nodulebench.algorithms.candidates import etrocad, m5l, mot_m5lv1
 from nodulebench.algorithms.filters.scale_space import peaks_of_chest
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from builders.lung_scenes import ball, lung_with, rod, world
 from conftest import TEST_DATA
-from lung_scenes import ball, lung_with, rod, world
 from nodulebench.algorithms.candidates import isicad, largecad, subsolidcad
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.lungs.segment import Lungs

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lung_scenes import ball, distance_from, lung_with, rod, world
+from builders.lung_scenes import ball, distance_from, lung_with, rod, world
 from nodulebench.algorithms.candidates.lungcam import (
     Settings,
     attraction,

@@ -1,17 +1,14 @@
-import os
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from builders.places import TEST_DATA
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.formats.dicom.series import read_volume
 
-ROOT = Path(__file__).parents[3]
-TEST_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared"))
 SERIES = "1.3.6.1.4.1.14519.5.2.1.6279.6001.269075535958871753309238331179"
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lung_scenes import ball, distance_from, lung_with, rod, world
+from builders.lung_scenes import ball, distance_from, lung_with, rod, world
 from nodulebench.algorithms.classify.features import (
     FEATURES,
     entropy_bits,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lung_scenes import distance_from
+from builders.lung_scenes import distance_from
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.compactness import ball_diameter, compactness, half_axes
 from nodulebench.algorithms.filters.regions import find_regions

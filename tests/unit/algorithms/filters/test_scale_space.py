@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lung_scenes import ball, lung_with, rod
+from builders.lung_scenes import ball, lung_with, rod
 from nodulebench.algorithms.filters.scale_space import (
     DIAMETER_PER_SCALE,
     Grid,

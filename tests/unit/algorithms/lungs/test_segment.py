@@ -1,11 +1,10 @@
-import os
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from builders.places import TEST_DATA
 from nodulebench.algorithms.lungs.lung_density import lung_density
 from nodulebench.algorithms.lungs.segment import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.errors import InputError, UndefinedError
@@ -15,8 +14,7 @@ from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner
 
-ROOT = Path(__file__).parents[3]
-CT_DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", ROOT.parent / "shared")) / "ct"
+CT_DATA = TEST_DATA / "ct"
 
 
 def dice(one, other):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation import drawn, reading, small_cases, two_teams
+from builders.annotation import drawn, reading, small_cases, two_teams
 from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
 from nodulebench.annotate.process.actions import (
     AddNodule,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import drawn, reading
+from builders.annotation import drawn, reading
 from nodulebench.annotate.readings.consistency import Box, ConsistencyRule, check_consistency
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from annotation import drawn, reading, small_cases
+from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotate.readings.findings import findings_of
 from nodulebench.annotate.readings.reading import DrawnFinding
 from nodulebench.errors import InputError

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import Table
 
-from annotation import drawn, reading
+from builders.annotation import drawn, reading
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.quality import (
     detections,

@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from annotation import drawn, reading, small_cases
-from builders import Slice, case, mark, submission
+from builders.annotation import drawn, reading, small_cases
+from builders.tables import Slice, case, mark, submission
 from nodulebench.annotate.readings.reading import DrawnSlice, check_reading, readings_of
 from nodulebench.errors import InputError
 

@@ -1,6 +1,6 @@
 import pytest
 
-from annotation import drawn, reading, small_cases
+from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotate.readings.repeats import draw_repeats, repeated_readings, with_repeats
 from nodulebench.errors import InputError
 

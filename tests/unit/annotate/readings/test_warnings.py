@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation import drawn, reading, small_cases
+from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotate.readings.pixels import pixels_of
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice
 from nodulebench.annotate.readings.warnings import WarningLimits, crosses_itself, warn

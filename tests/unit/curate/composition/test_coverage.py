@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import case, ignored, nodule, reference
+from builders.tables import case, ignored, nodule, reference
 from nodulebench.curate.composition.counts import NOT_STATED, compose, thin_strata
 from nodulebench.curate.composition.coverage import Outcome, check_coverage
 from nodulebench.curate.composition.design import (

@@ -1,14 +1,13 @@
 import json
-import os
-from pathlib import Path
 
 import polars as pl
 import pytest
 
+from builders.places import TEST_DATA
 from nodulebench.curate.composition.luna16_selection import against_list, luna16_selection
 from nodulebench.errors import InputError
 
-DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[4] / "shared"))
+DATA = TEST_DATA
 SCANS, COUNTS = DATA / "lidc" / "scans.csv", DATA / "lidc" / "expected_counts.json"
 SERIES = DATA / "luna16" / "seriesuids.csv"
 

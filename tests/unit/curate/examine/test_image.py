@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.slice_headers import PIXELS, series_of, slice_header
 from nodulebench.curate.examine.image import block_means, coarse_factor, hounsfield, read_image
 from nodulebench.curate.examine.thumbnail import thumbnails
-from slice_headers import PIXELS, series_of, slice_header
 
 
 def write_slices(folder, planes, **changes):

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from builders.slice_headers import even_series, series_of, slice_header
 from nodulebench.curate.examine.series import group_series, upward_normal
-from slice_headers import even_series, series_of, slice_header
 
 
 def test_slices_are_ordered_by_place_not_by_name_or_number():

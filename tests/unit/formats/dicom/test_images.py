@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dicom_builder import TURNED, write_series
+from builders.dicom import TURNED, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import read_cases
 from nodulebench.formats.dicom.images import images_of_cases, read_image_series

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import case, nodule, reference
+from builders.tables import case, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference

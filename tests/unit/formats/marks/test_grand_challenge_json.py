@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import case, mark, submission
+from builders.tables import case, mark, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.grand_challenge_json import read_marks, write_marks
 

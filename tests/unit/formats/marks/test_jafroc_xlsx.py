@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from openpyxl import load_workbook
 
-from builders import case, cohort, false_mark, ignored, mark, nodule
+from builders.tables import case, cohort, false_mark, ignored, mark, nodule
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.jafroc_xlsx import write_cohorts
 

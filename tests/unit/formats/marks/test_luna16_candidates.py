@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import case, mark, submission
+from builders.tables import case, mark, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.luna16_candidates import check_candidate_track, read_candidates
 from nodulebench.model.tables import CASES

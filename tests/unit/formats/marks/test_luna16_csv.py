@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import case, ignored, mark, nodule, reference, submission
+from builders.tables import case, ignored, mark, nodule, reference, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks import luna16_csv
 from nodulebench.formats.marks.luna16_csv import (

@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import case, ignored, mark, nodule, reference, submission
+from builders.tables import case, ignored, mark, nodule, reference, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.monai_json import (
     read_marks,

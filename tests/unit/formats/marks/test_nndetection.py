@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import case, mark, submission
+from builders.tables import case, mark, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.nndetection import read_marks, write_marks
 from nodulebench.model.tables import CASES

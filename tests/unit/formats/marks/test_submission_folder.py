@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import Slice, case, mark, submission
+from builders.tables import Slice, case, mark, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.submission_folder import read_marks, write_marks
 from nodulebench.model.tables import RUNS

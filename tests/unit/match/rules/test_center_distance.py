@@ -1,6 +1,6 @@
 import pytest
 
-from builders import Slice, case, labels_of, mark, nodule
+from builders.tables import Slice, case, labels_of, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
 
 # the same example as for center_hit: the threshold is (10 + 8) / 4 = 4.5 mm on every slice

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from builders import Slice, case, labels_of, mark, nodule, protocol, reference, submission
+from builders.tables import Slice, case, labels_of, mark, nodule, protocol, reference, submission
 from nodulebench.errors import UndefinedError
 from nodulebench.match import label_marks
 

@@ -1,4 +1,4 @@
-from builders import case, false_mark, ignored, labels_of, mark, nodule
+from builders.tables import case, false_mark, ignored, labels_of, mark, nodule
 
 
 def at(x):

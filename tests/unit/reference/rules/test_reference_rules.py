@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders.readings import block, point, read, readings
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.reference.build import build_reference
-from reading_builder import block, point, read, readings
 
 FOUR = ("1", "2", "3", "4")
 SIX_MM = 6.0

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evaluation_builder import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
+from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import Audience, render_html

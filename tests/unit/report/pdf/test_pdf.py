@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation_builder import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
+from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
+from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
@@ -20,7 +21,6 @@ from nodulebench.report.pdf.fonts import load_fonts
 from nodulebench.report.pdf.tables import TableMaker
 from nodulebench.report.sections.results.gallery import Patch
 from nodulebench.workflows.evaluate.cut_patches import png
-from report_builder import comparison, group_document, plan, rule_effects
 
 pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installed")
 pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads PDF files back, is not installed")

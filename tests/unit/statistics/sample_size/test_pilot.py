@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from builders import case, cohort, false_mark, mark, nodule
+from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation import small_cases
-from builders import Slice, case, mark, submission
+from builders.annotation import small_cases
+from builders.tables import Slice, case, mark, submission
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.workflows.annotate.compare_readings import compare_readings

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import Slice, case, mark, nodule, reference, submission
+from builders.tables import Slice, case, mark, nodule, reference, submission
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
 from nodulebench.workflows.annotate.exam import ExamRules, exam_files, hold_exam, sheet_text

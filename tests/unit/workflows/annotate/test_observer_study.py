@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from builders import case, ignored, mark, nodule, protocol, reference, submission
+from builders.tables import case, ignored, mark, nodule, protocol, reference, submission
 from nodulebench.errors import InputError
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.annotate.observer_selection import (

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation import small_cases, two_teams
-from builders import Slice, case, mark, submission
+from builders.annotation import small_cases, two_teams
+from builders.tables import Slice, case, mark, submission
 from nodulebench.annotate.process.batch import NIFDC
 from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.storage.json_text import write_json

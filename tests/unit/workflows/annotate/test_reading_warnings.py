@@ -1,6 +1,5 @@
 """Warnings that need images: on a made chest, and on a real scan of LIDC-IDRI."""
 
-import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from annotation import drawn, reading, two_teams
-from builders import Slice, case, mark, submission
+from builders.annotation import drawn, reading, two_teams
+from builders.places import TEST_DATA
+from builders.tables import Slice, case, mark, submission
 from nodulebench.annotate.process.batch import NIFDC
 from nodulebench.cli import main
 from nodulebench.errors import InputError
@@ -22,7 +22,7 @@ from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import Project
 from nodulebench.workflows.annotate.reading_warnings import warn_of
 
-DATA = Path(os.environ.get("NODULEBENCH_TEST_DATA", Path(__file__).parents[4] / "shared"))
+DATA = TEST_DATA
 CT, ANNOTATIONS = DATA / "ct" / "LIDC-IDRI-0407.zip", DATA / "luna16" / "annotations.csv"
 SPACING, SIZE = 3.0, (96, 80, 40)
 

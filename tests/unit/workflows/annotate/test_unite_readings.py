@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from annotation import drawn, reading, small_cases
+from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import DrawnFinding
 from nodulebench.errors import InputError

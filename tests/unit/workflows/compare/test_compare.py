@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import case, cohort, false_mark, mark, nodule, protocol
+from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort

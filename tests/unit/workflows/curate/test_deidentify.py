@@ -8,19 +8,19 @@ from typing import Any
 import pydicom
 import pytest
 
+from builders.identified_slice import PATIENT, ROOT, identified_slice, write_slice
+from builders.worker_tasks import behave
 from conftest import TEST_DATA
-from identified_slice import PATIENT, ROOT, identified_slice, write_slice
 from nodulebench.errors import InputError
 from nodulebench.run.local import Lost
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.curate.curate import deidentify as deidentify_files
+from nodulebench.workflows.curate import deidentify as deidentify_files
 from nodulebench.workflows.curate.deidentify import (
     DeidentifyReport,
     check_folder,
     deidentify_folder,
     read_key_table,
 )
-from worker_tasks import behave
 
 pytest.importorskip("cryptography")
 SECRET = Secret("key file", bytes(range(32)))

@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.sealed import Desk, make_desk
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
 from nodulebench.storage.bag import tag_files
 from nodulebench.workflows.custody.bundle import image_problems, write_bundle
 from nodulebench.workflows.verify.verify import verify_folder
-from sealed_builder import Desk, make_desk
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from builders.sealed import POLICY, SECRET, Desk, make_desk
 from nodulebench.errors import InputError
 from nodulebench.workflows.custody import evaluate_sealed as module
 from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.custody.unseal import export_reference, open_result
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from sealed_builder import POLICY, SECRET, Desk, make_desk
 
 pytest.importorskip("cryptography")
 CRITERIA = 'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'

@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders.places import ROOT
+from builders.sealed import SECRET, Desk, make_desk
 from conftest import TEST_DATA
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
@@ -21,7 +23,6 @@ from nodulebench.workflows.custody.bundle import write_bundle
 from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from sealed_builder import SECRET, Desk, make_desk
 
 pytest.importorskip("cryptography")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -186,10 +187,11 @@ def test_an_interrupted_sealing_needs_the_same_secret(desk: Desk) -> None:
 
 
 def kill(desk: Desk, *operations: object) -> list[dict[str, Any]]:
-    """What tests/killed_sealing.py says of sealing this desk."""
-    tests = Path(__file__).parents[2]
+    """What builders.killed_sealing says of sealing this desk."""
+    script = [sys.executable, "-m", "builders.killed_sealing"]
     done = subprocess.run(
-        [sys.executable, str(tests / "killed_sealing.py"), str(desk.folder), *map(str, operations)],
+        [*script, str(desk.folder), *map(str, operations)],
+        cwd=ROOT / "tests",
         capture_output=True,
         check=True,
         timeout=600,

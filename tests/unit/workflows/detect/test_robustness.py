@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import made_up_chest as algorithms
+from builders import made_up_chest as algorithms
 from nodulebench.errors import InputError
 from nodulebench.imaging.volume import make_volume
 from nodulebench.workflows.detect.robustness import TESTS, check_robustness, write_outcomes

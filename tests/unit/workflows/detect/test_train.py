@@ -5,8 +5,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import case, nodule, reference
-from lung_scenes import LUNG_HU, ball, rod
+from builders.lung_scenes import LUNG_HU, ball, rod
+from builders.tables import case, nodule, reference
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import case, false_mark, mark, nodule, protocol, reference, submission
+from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.workflows.evaluate.cut_patches import cut_patches, cut_views, png
 from nodulebench.workflows.evaluate.evaluate import evaluate

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import case, cohort, false_mark, ignored, mark, nodule, protocol, reference
+from builders.tables import case, cohort, false_mark, ignored, mark, nodule, protocol, reference
 from nodulebench.workflows.evaluate.error_analysis import (
     diameter_histogram,
     error_analysis,

@@ -1,6 +1,6 @@
 import pytest
 
-from builders import case, cohort, false_mark, mark, nodule, protocol
+from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.workflows.evaluate.read_froc import read_froc

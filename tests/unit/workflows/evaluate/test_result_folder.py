@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import case, false_mark, mark, nodule, protocol, reference, run, submission
+from builders.tables import case, false_mark, mark, nodule, protocol, reference, run, submission
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort

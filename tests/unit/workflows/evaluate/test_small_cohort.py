@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders import Case, case, ignored, nodule, protocol, reference
+from builders.tables import Case, case, ignored, nodule, protocol, reference
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices

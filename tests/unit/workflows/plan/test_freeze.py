@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import case, nodule, protocol, reference
+from builders.tables import case, nodule, protocol, reference
 from nodulebench.errors import InputError
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice, SizeLimit

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from builders import case, false_mark, mark, nodule, protocol, reference, submission
+from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.report.document import evaluation_document

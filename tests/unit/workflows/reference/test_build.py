@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from builders import case, mark, nodule, protocol, reference, submission
+from builders.readings import block, point, read, readings
+from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.cli import nodulebench
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_reference
@@ -14,7 +15,6 @@ from nodulebench.formats.findings_tables import write_findings
 from nodulebench.workflows.reference.build import build_reference_files
 from nodulebench.workflows.reference.flips import flipped_marks
 from nodulebench.workflows.reference.spread import reference_variants, score_under
-from reading_builder import block, point, read, readings
 
 FOUR = ("1", "2", "3", "4")
 DRAWN = readings(

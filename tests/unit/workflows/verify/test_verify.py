@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evaluated_folder import write_small_evaluation
+from builders.evaluated_folder import write_small_evaluation
 from nodulebench.errors import InputError
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.storage.manifest import MANIFEST, write_manifest

@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from builders.slice_headers import even_series, series_of, slice_header
 from nodulebench.curate.examine.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curate.examine.image import Fault, SeriesImage
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.examine.reason import Subject
 from nodulebench.errors import UnknownNameError
-from slice_headers import even_series, series_of, slice_header
 
 
 def told(code, slices, image=None, **limits):

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from chest_cad_builder import (
+from builders.chest_cad import (
     DIAMETER,
     NODULE,
     cad_report,
@@ -21,7 +21,7 @@ from chest_cad_builder import (
     place,
     save,
 )
-from dicom_builder import CHECKED, complaints, grid_of, world, write_series
+from builders.dicom import CHECKED, complaints, grid_of, world, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import fitting, read_cases, read_submission
 from nodulebench.formats.dicom.images import ImageSeries, images_of_cases

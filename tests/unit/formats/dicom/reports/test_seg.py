@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dicom_builder import complaints, grid_of, marks_on, needs, write_series
+from builders.dicom import complaints, grid_of, marks_on, needs, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of

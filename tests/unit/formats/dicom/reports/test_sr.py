@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dicom_builder import (
+from builders.dicom import (
     CHECKED,
     OUTLINE,
     complaints,

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dicom_builder import (
+from builders.dicom import (
     grid_of,
     image_headers,
     marks_on,

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dicom_builder import CHECKED, complaints, grid_of, marks_on
+from builders.dicom import CHECKED, complaints, grid_of, marks_on
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_submission
 from nodulebench.formats.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES, Concept

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from evaluation_builder import curves_of, evaluation
+from builders.evaluation import curves_of, evaluation
+from builders.report import comparison, difference, group_document, margin_test, rule_effects
 from nodulebench.language import language
 from nodulebench.language.numbers import mark_of, p_value, signed
 from nodulebench.report.blocks.tables import Table
@@ -17,7 +18,6 @@ from nodulebench.report.sections.comparison.comparisons import (
     told,
 )
 from nodulebench.report.sections.comparison.rule_effects import rule_effect_blocks
-from report_builder import comparison, difference, group_document, margin_test, rule_effects
 
 SAY = language()
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from builders.report import group_document
 from nodulebench.language import language
 from nodulebench.report.sections.comparison.group_charts import (
     box_charts,
@@ -20,7 +21,6 @@ from nodulebench.report.sections.comparison.groups import (
     tied_types,
 )
 from nodulebench.report.sections.head.narrative import paragraphs
-from report_builder import group_document
 
 SAY = language()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from evaluation_builder import algorithm_result, difference, evaluation
+from builders.evaluation import algorithm_result, difference, evaluation
 from nodulebench.language import language
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import AlgorithmResult, RuleResult

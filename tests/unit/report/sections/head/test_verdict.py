@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from evaluation_builder import algorithm_result, curves_of, evaluation
+from builders.evaluation import algorithm_result, curves_of, evaluation
+from builders.report import criterion, plan
 from nodulebench.language import language
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.head.verdict import verdict
-from report_builder import criterion, plan
 
 SAY = language()
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation_builder import algorithm_result, evaluation
+from builders.evaluation import algorithm_result, evaluation
 from nodulebench.language import language
 from nodulebench.report.document import evaluation_document
 from nodulebench.report.drawing.pictures.canvas import text_width, wrapped

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from evaluation_builder import algorithm_result, evaluation
+from builders.evaluation import algorithm_result, evaluation
+from builders.report import group_document, plan
 from nodulebench.language import language
 from nodulebench.report.content import report_content
 from nodulebench.report.document import evaluation_document
@@ -13,7 +14,6 @@ from nodulebench.report.sections.methods.uncertainty import (
     traceability_table,
     uncertainty_table,
 )
-from report_builder import group_document, plan
 
 SAY = language()
 
@@ -131,6 +131,6 @@ def test_statement_and_checklist_end_the_report() -> None:
 
 
 def empty_curves():
-    from evaluation_builder import curves_of
+    from builders.evaluation import curves_of
 
     return curves_of(evaluation(algorithm_result("Alpha", (90, 66), has_scores=False)))

@@ -1,6 +1,6 @@
 """The page of a test set's composition."""
 
-from builders import case, nodule, reference
+from builders.tables import case, nodule, reference
 from nodulebench.curate.composition.design import CoverageRule, DesignInput
 from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.workflows.curate.coverage import cover

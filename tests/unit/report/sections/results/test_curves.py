@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evaluation_builder import HOSTILE, algorithm_result, curves_of, evaluation
+from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.language import language
 from nodulebench.model.results import Evaluation
 from nodulebench.report.blocks.charts import PRECISION, Chart, first_digits

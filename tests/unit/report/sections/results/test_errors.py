@@ -2,13 +2,13 @@
 
 import polars as pl
 
-from evaluation_builder import curves_of, evaluation
+from builders.evaluation import curves_of, evaluation
+from builders.report import group_document
 from nodulebench.language import language
 from nodulebench.report.content import Beside
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables
 from nodulebench.report.sections.results.gallery import Patch, galleries
-from report_builder import group_document
 
 SAY = language()
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from builders import Case, Mark, Nodule, Slice, case, mark, nodule
+from builders.tables import Case, Mark, Nodule, Slice, case, mark, nodule
 
 _GRID = st.integers(0, 4)
 _SIDES = st.sampled_from((4, 4, 6, 2))

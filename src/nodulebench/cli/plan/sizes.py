@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.show_plan import print_plan
+from nodulebench.cli.plan.show import print_plan
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 POSITIVE = click.FloatRange(min=0, min_open=True)

@@ -3,10 +3,11 @@
 A program of its own, because it forks: in a process that has used polars, forks wait for threads
 that they do not have.
 
-python killed_sealing.py FOLDER every NUMBER   kill at operation 0, complete, verify; the same at
-                                               NUMBER, at twice NUMBER, ... to the end
-python killed_sealing.py FOLDER at NUMBER ...  kill at these operations one after the other
-python killed_sealing.py FOLDER look NUMBER    as every, while mine.csv is scored on the sealed set
+``python -m builders.killed_sealing FOLDER`` and one of
+
+    every NUMBER   kill at operation 0, complete, verify; the same at NUMBER, 2 NUMBER, ...
+    at NUMBER ...  kill at these operations one after the other
+    look NUMBER    as every, while mine.csv is scored on the sealed set
 """
 
 import json
@@ -23,9 +24,9 @@ import cryptography.hazmat.primitives.asymmetric.ed25519
 import cryptography.hazmat.primitives.ciphers.aead
 import cryptography.hazmat.primitives.serialization  # noqa: F401
 
+from builders.sealed import SECRET, Desk
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
-from sealed_builder import SECRET, Desk
 
 WATCHED = {"open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"}
 

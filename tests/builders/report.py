@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evaluation_builder import algorithm_result, evaluation
+from builders.evaluation import algorithm_result, evaluation
 from nodulebench.report.document import evaluation_document
 
 RULES = ("center_hit", "center_distance", "area_overlap")

@@ -15,9 +15,8 @@ class _Parts(click.Group):
         return ["exam", "consistency", "review", "observer"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        parts = {"review": "annotate_review", "observer": "annotate_observer"}
-        if cmd_name in parts:
-            part: click.Command = import_module(f"nodulebench.cli.{parts[cmd_name]}").command
+        if cmd_name in ("review", "observer"):
+            part: click.Command = import_module(f"{__package__}.{cmd_name}").command
             return part
         return super().get_command(ctx, cmd_name)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.plan_sizes import COMMANDS, POSITIVE
+from nodulebench.cli.plan.sizes import COMMANDS, POSITIVE
 
 
 @click.group("plan")
