@@ -28,7 +28,7 @@ def froc_picture(result: Path) -> str:
 
 def stand_alone(picture: Markup) -> str:
     """A plot of the report as an SVG document with the style that it needs."""
-    css = files("nodulebench.report").joinpath("page", "report.css").read_text("utf-8")
+    css = files("nodulebench.report.html_page").joinpath("assets", "report.css").read_text("utf-8")
     colours = css.partition("@media")[0].replace(":root", "svg")
     rules = "\n".join(
         line

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders.chest_cad import cad_report, composite, dcm, finding, number, place, save
@@ -103,6 +103,7 @@ def test_a_file_cut_short_anywhere_is_refused(
         max_size=5,
     )
 )
+@example(damage=[(0.5326290643100391, b"\x01")])  # one number where a segment's plane has six
 @settings(max_examples=EXAMPLES)
 def test_any_damage_gets_an_answer(
     files: Files,

@@ -12,6 +12,7 @@ from nodulebench.formats.dicom.codes import OUTLINES
 from nodulebench.formats.dicom.file import read_object
 from nodulebench.formats.dicom.reports.sr_regions import Region
 from nodulebench.formats.dicom.reports.sr_tree import code_key
+from nodulebench.formats.dicom.values import number_of, numbers_of, whole_of
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.arrays import FloatArray
@@ -79,29 +80,28 @@ def read_segments(file: Path) -> tuple[Any, list[Segment]]:
 
 def _frames(data: Any, name: str) -> list[_Frame]:
     """The place of each frame: what it does not say itself, all frames share."""
-    shared: Any = next(iter(data.get("SharedFunctionalGroupsSequence") or ()), {})
+    shared: Any = next(iter(data.get("SharedFunctionalGroupsSequence") or ()), None)
     frames = []
     for number, own in enumerate(data.get("PerFrameFunctionalGroupsSequence") or (), start=1):
         where = f"{name} frame {number}"
 
         def group(keyword: str, own: Any = own) -> Any:
-            held = own.get(keyword) or shared.get(keyword)
-            return held[0] if held else {}
+            held = own.get(keyword) or (shared and shared.get(keyword))
+            return held[0] if held else None
 
         position = _numbers(group("PlanePositionSequence"), "ImagePositionPatient", 3, where)
         cosines = _numbers(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6, where)
         measures = group("PixelMeasuresSequence")
         row_step, column_step = _numbers(measures, "PixelSpacing", 2, where)
-        depth = measures.get("SpacingBetweenSlices") or measures.get("SliceThickness") or 0
-        shown = group("SegmentIdentificationSequence").get("ReferencedSegmentNumber", 0)
+        depth = number_of(measures, "SpacingBetweenSlices") or number_of(measures, "SliceThickness")
+        shown = whole_of(group("SegmentIdentificationSequence"), "ReferencedSegmentNumber")
         across, down = cosines[:3] * column_step, cosines[3:] * row_step
-        frames.append(_Frame(position, across, down, float(depth), int(shown or 0)))
+        frames.append(_Frame(position, across, down, depth or 0.0, shown or 0))
     return frames
 
 
 def _numbers(group: Any, keyword: str, count: int, where: str) -> FloatArray:
-    values = group.get(keyword)
-    found = np.array([] if values is None else [float(one) for one in values], dtype=np.float64)
+    found = np.array(numbers_of(group, keyword, count) or (), dtype=np.float64)
     if len(found) != count or not np.all(np.abs(found) < FARTHEST_MM):
         raise InputError(
             Problem(where, f"has no usable {keyword}.", "It cannot be placed; export it anew.")
@@ -120,12 +120,12 @@ def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
         ) from error
     stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
     if str(data.get("SegmentationType", "")) == "FRACTIONAL":
-        return 2 * stack.astype(np.int64) >= int(data.get("MaximumFractionalValue", 255))
+        return 2 * stack.astype(np.int64) >= (whole_of(data, "MaximumFractionalValue") or 255)
     return stack
 
 
 def _segment(described: Any, frames: list[_Frame], pixels: npt.NDArray[Any], name: str) -> Segment:
-    number = int(described.get("SegmentNumber", 0))
+    number = whole_of(described, "SegmentNumber") or 0
     where = f"{name} segment {number}"
     regions = []
     volume = 0.0
