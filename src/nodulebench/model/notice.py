@@ -1,6 +1,6 @@
 """Notice: something to be told, as a code and its values; words are made where it is read.
 
-Notices, remarks, reasons, methods and warnings travel so from the stage that finds them to the door.
+Notices, remarks, reasons, methods and warnings travel so from where they arise to the door.
 What a code says, in every language, stands in ``language/``; who may see which of its values is
 decided there by its code, never by looking at a sentence.
 """
