@@ -1,24 +1,32 @@
-"""Packages that only some formats need: a missing one is named with the command that adds it."""
+"""Packages that only some work needs: a missing one is named with the command that adds it.
 
-from importlib import import_module
-from typing import Any
+They are imported where they are used, by an ordinary import that type checkers and import-linter
+see::
+
+    with needs("images", "DICOM"):
+        import pydicom
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from nodulebench.errors import InputError, Problem
 
 
-def optional_package(name: str, extra: str, purpose: str) -> Any:
-    """Import a package that an extra of NoduleBench brings.
+@contextmanager
+def needs(extra: str, purpose: str) -> Iterator[None]:
+    """Imports of packages that an extra of NoduleBench brings, for a purpose.
 
     Raises:
-        InputError: if it is not installed.
+        InputError: if one of them is not installed.
     """
     try:
-        return import_module(name)
-    except ImportError as error:
+        yield
+    except ModuleNotFoundError as missing:
         raise InputError(
             Problem(
                 purpose,
-                f"needs {name.partition('.')[0]}, which is not installed.",
+                f"needs {(missing.name or '').partition('.')[0]}, which is not installed.",
                 f"pip install 'nodulebench[{extra}]'",
             )
-        ) from error
+        ) from missing

@@ -13,7 +13,7 @@ from nodulebench.deidentify.identity import Identity, identity_of
 from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
 
 CT_CLASSES = {
@@ -61,7 +61,8 @@ def deidentify_file(
         has_pixel_check: whether text is searched for in the picture.
         memory: of slices before; what is written is the same without.
     """
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     source, memory = str(path), memory or Memory(0)
     try:
         dataset = pydicom.dcmread(path)
@@ -103,7 +104,8 @@ def deidentify_file(
 
 def check_file(path: Path, memory: Memory | None = None) -> list[str]:
     """What in a file could still identify, without knowing what stood there before."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     try:
         dataset = pydicom.dcmread(path, stop_before_pixels=True)
         return leftovers(dataset, memory=memory)
@@ -129,7 +131,9 @@ def _text_in(dataset: Any) -> str:
         float(dataset.get(f"Rescale{name}", default))
         for name, default in (("Slope", 1), ("Intercept", 0))
     )
-    pixels = optional_package("pydicom.pixels", "images", "DICOM").pixel_array(dataset)
+    with needs("images", "DICOM"):
+        from pydicom.pixels.utils import pixel_array
+    pixels = pixel_array(dataset)
     for number, picture in enumerate(pixels if pixels.ndim == 3 else [pixels], start=1):
         found = find_text(picture, slope, intercept)
         if found is not None:
@@ -163,7 +167,8 @@ def _cleaned(
 
 def _problems(header: bytes, identity: Identity, memory: Memory) -> list[str]:
     """What is left in a file as it would be written, read back from its bytes."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     elements = elements_in(header)
     found: list[str] = []
     if not is_known_clean(elements, identity, memory):

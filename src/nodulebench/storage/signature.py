@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.storage.manifest import (
     MANIFEST,
     SIGNATURE,
@@ -55,10 +55,9 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
     Raises:
         InputError: if a file is in the way; a key is never overwritten.
     """
-    _require_cryptography()
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
+    with needs("sign", "signing"):
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     public = path.with_suffix(f".pub{path.suffix or '.pem'}")
     in_the_way = [file for file in (path, public) if file.exists()]
     if in_the_way:
@@ -209,10 +208,9 @@ def _holds(
     key: "Ed25519PublicKey | None", signed: Signed, signature: bytes, content: bytes
 ) -> bool:
     """Whether a signature is that of the content, by the given key or else the one it names."""
-    _require_cryptography()
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
+    with needs("sign", "signing"):
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     try:
         used = key or Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed.public_key))
         used.verify(signature, content)
@@ -222,11 +220,10 @@ def _holds(
 
 
 def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
-    _require_cryptography()
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
+    with needs("sign", "signing"):
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     pem = _pem(path)
     if b"PUBLIC KEY" in pem:
         raise InputError(Problem(str(path), "is a public key; signing needs the private one."))
@@ -255,11 +252,10 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
 
 
 def _public_key(path: Path) -> "Ed25519PublicKey":
-    _require_cryptography()
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
+    with needs("sign", "signing"):
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     pem = _pem(path)
     if b"PRIVATE KEY" in pem:
         raise InputError(
@@ -290,7 +286,3 @@ def _pem(path: Path) -> bytes:
         raise InputError(
             Problem(str(path), f"cannot be read: {error.strerror or error}.", _NEW_KEY)
         ) from error
-
-
-def _require_cryptography() -> None:
-    optional_package("cryptography", "sign", "signing")

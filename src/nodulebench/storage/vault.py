@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 SCHEMA = "nodulebench/vault@1"
 SEGMENT_BYTES = 1 << 20
@@ -240,8 +240,8 @@ def _nonce(prefix: bytes, number: int, is_last: bool) -> bytes:
 
 
 def _aes(key: bytes) -> Any:
-    optional_package("cryptography", "sign", "a vault")
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    with needs("sign", "a vault"):
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return AESGCM(key)
 

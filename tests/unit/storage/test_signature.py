@@ -1,11 +1,11 @@
 import shutil
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from builders.hidden_packages import hide_package
 from nodulebench.errors import InputError
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, manifest_problems, write_manifest
 from nodulebench.storage.signature import check_signature, is_encrypted, new_key, sign_folder
@@ -232,7 +232,7 @@ def test_openssl_says_the_same(folder: Path, key: Path, public: Path) -> None:
 def test_a_missing_package_is_named_with_the_command_that_adds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "cryptography", None)
+    hide_package(monkeypatch, "cryptography")
     with pytest.raises(InputError) as caught:
         new_key(tmp_path / "key.pem")
     assert str(caught.value) == (

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.classify.training import balanced, scikit_learn, standardisation
+from nodulebench.algorithms.classify.training import TRAINING, balanced, standardisation
 from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.optional_package import needs
 
 WEIGHT_PENALTY = 0.5
 """Open: of the squared weights; chosen large, for some hundred nodules train 528 weights."""
@@ -51,7 +52,9 @@ def train_network(features: FloatArray, is_nodule: BoolArray, *, hidden: int, se
     """
     mean, spread = standardisation(features)
     rows = balanced(is_nodule, seed)
-    network = scikit_learn("neural_network").MLPClassifier(
+    with needs("algorithms", TRAINING):
+        from sklearn import neural_network
+    network = neural_network.MLPClassifier(
         hidden_layer_sizes=(hidden,),
         activation="tanh",
         alpha=WEIGHT_PENALTY,

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.classify.training import balanced, scikit_learn, standardisation
+from nodulebench.algorithms.classify.training import TRAINING, balanced, standardisation
 from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.optional_package import needs
 
 PENALTY = 1.0
 """Open: C, what a candidate on the wrong side costs."""
@@ -66,13 +67,14 @@ def train_support_vectors(
     mean, spread = standardisation(features[rows])
     standard, wanted = (features[rows] - mean) / spread, is_nodule[rows]
     gamma = WIDTH_PER_FEATURE / features.shape[1]
-    machine = scikit_learn("svm").SVC(C=PENALTY, gamma=gamma, class_weight="balanced")
-    selection = scikit_learn("model_selection")
-    parts = selection.StratifiedKFold(CALIBRATION_PARTS, shuffle=True, random_state=seed)
-    held_out = selection.cross_val_predict(
+    with needs("algorithms", TRAINING):
+        from sklearn import linear_model, model_selection, svm
+    machine = svm.SVC(C=PENALTY, gamma=gamma, class_weight="balanced")
+    parts = model_selection.StratifiedKFold(CALIBRATION_PARTS, shuffle=True, random_state=seed)
+    held_out = model_selection.cross_val_predict(
         machine, standard, wanted, cv=parts, method="decision_function"
     )
-    logistic = scikit_learn("linear_model").LogisticRegression(class_weight="balanced")
+    logistic = linear_model.LogisticRegression(class_weight="balanced")
     logistic.fit(held_out[:, None], wanted)
     machine.fit(standard, wanted)
     return SupportVectors(

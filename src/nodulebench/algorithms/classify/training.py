@@ -1,21 +1,12 @@
-"""What training needs: scikit-learn, standardised features, balanced classes, areas under ROC."""
-
-from typing import Any
+"""What training needs: standardised features, balanced classes, areas under ROC."""
 
 import numpy as np
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.optional_package import optional_package
 
-
-def scikit_learn(part: str) -> Any:
-    """A module of scikit-learn.
-
-    Raises:
-        InputError: if it is not installed.
-    """
-    return optional_package(f"sklearn.{part}", "algorithms", "training a classifier")
+TRAINING = "training a classifier"
+"""What scikit-learn is needed for."""
 
 
 def standardisation(features: FloatArray) -> tuple[FloatArray, FloatArray]:

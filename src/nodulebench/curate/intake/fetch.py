@@ -7,7 +7,7 @@ from typing import Any
 
 from nodulebench.curate.intake.store import PURPOSE, store_object
 from nodulebench.errors import InputError, Problem
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 PAGE = 100
 SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")
@@ -26,7 +26,8 @@ class RemoteSeries:
 
 def connect(url: str, headers: dict[str, str] | None = None) -> Any:
     """A client of the DICOMweb server at this address (https://host/dicom-web)."""
-    package = optional_package("dicomweb_client.api", "pacs", PURPOSE)
+    with needs("pacs", PURPOSE):
+        from dicomweb_client import api as package
     try:
         return package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
     except (ValueError, TypeError) as error:
@@ -100,7 +101,8 @@ class _told:  # noqa: N801 - reads as a word in a with statement
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is None or isinstance(error, InputError):
             return
-        requests = optional_package("requests", "pacs", PURPOSE)
+        with needs("pacs", PURPOSE):
+            import requests
         if isinstance(error, requests.RequestException | OSError):
             response = getattr(error, "response", None)
             what = f"answered {response.status_code}" if response is not None else "is not reached"

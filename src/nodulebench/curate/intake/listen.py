@@ -8,7 +8,7 @@ from typing import Any
 
 from nodulebench.curate.intake.store import PURPOSE, store_object
 from nodulebench.errors import InputError, NoduleBenchError, Problem
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 SUCCESS = 0x0000
 CANNOT_UNDERSTAND = 0xC000
@@ -44,7 +44,9 @@ def listening(
     Raises:
         InputError: if the port is taken or pynetdicom is not installed.
     """
-    pynetdicom = optional_package("pynetdicom", "pacs", PURPOSE)
+    with needs("pacs", PURPOSE):
+        import pynetdicom
+        from pynetdicom.sop_class import Verification  # type: ignore[attr-defined]
     node = pynetdicom.AE(ae_title=title)
     node.maximum_pdu_size = MOST_PDU_BYTES
     node.require_called_aet = True
@@ -52,15 +54,19 @@ def listening(
     # any transfer syntax is taken: what is sent is written as it is, not decoded
     syntaxes = pynetdicom.ALL_TRANSFER_SYNTAXES
     for context in pynetdicom.AllStoragePresentationContexts:
-        node.add_supported_context(context.abstract_syntax, syntaxes)
-    node.add_supported_context(pynetdicom.sop_class.Verification)
-    handlers = [(pynetdicom.evt.EVT_C_STORE, _stored, [folder, told])]
+        node.add_supported_context(context.abstract_syntax or "", syntaxes)
+    node.add_supported_context(Verification)
     try:
-        server = node.start_server((host, port), block=False, evt_handlers=handlers)
+        server = node.start_server(
+            (host, port),
+            block=False,
+            evt_handlers=[(pynetdicom.evt.EVT_C_STORE, _stored, [folder, told])],
+        )
     except OSError as error:
         raise InputError(
             Problem(f"port {port}", f"cannot be listened on: {error.strerror}.", "Choose another.")
         ) from error
+    assert server is not None  # noqa: S101 - not blocking, it is always one
     try:
         yield int(server.server_address[1])
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.slices import UID
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
 
 LONGEST_UID = 64
@@ -27,7 +27,8 @@ def store_object(dataset: Any, folder: Path) -> Path:
     name = checked_uid(dataset, "SOPInstanceUID")
     path = folder / series / f"{name}.dcm"
     path.parent.mkdir(parents=True, exist_ok=True)
-    pydicom = optional_package("pydicom", "pacs", PURPOSE)
+    with needs("pacs", PURPOSE):
+        import pydicom
     with staged_file(path) as stage:
         pydicom.dcmwrite(stage, dataset, enforce_file_format=True)
         if path.exists() and path.read_bytes() != stage.read_bytes():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 PREAMBLE_BYTES = 128
 UNDEFINED_LENGTH = 0xFFFFFFFF
@@ -70,6 +70,16 @@ def read_object(path: Path) -> Any:
     return _read(path, stop_before_pixels=False)
 
 
+def require_pydicom() -> None:
+    """Tell at once that DICOM cannot be read, not at the first file.
+
+    Raises:
+        InputError: if pydicom is not installed.
+    """
+    with needs("images", "DICOM"):
+        import pydicom  # noqa: F401
+
+
 def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
     """The DICOM objects of some kinds in a file or folder: path and header.
 
@@ -78,7 +88,8 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
     Raises:
         InputError: if a file is of another kind, or damaged.
     """
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     for file in dicom_files(path):
         header = read_image_header(file)
         found = str(header.get("SOPClassUID", ""))
@@ -93,7 +104,8 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
 
 
 def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> Any:
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     if not path.is_file():
         raise InputError(Problem(str(path), "is not there."))
     if not is_dicom(path):
@@ -129,7 +141,8 @@ def holds_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:
     files = [file for file in dicom_files(path) if is_dicom(file)]
     if not files:
         return "no DICOM file"
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     for file in files:
         try:
             with warnings.catch_warnings():

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 CT_IMAGE_STORAGE = "1.2.840.10008.5.1.4.1.1.2"
 IMPLEMENTATION_UID = "2.25.172310954301287562350923810246893158077"
@@ -60,7 +60,8 @@ class SeriesHeader:
 
 def base_dataset(header: SeriesHeader, voxel_counts: tuple[int, int]) -> Any:
     """What all slices of a series share, as a pydicom dataset."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     data = pydicom.Dataset()
     _put_patient_and_study(data, header)
     _put_equipment_and_exposure(data, header)

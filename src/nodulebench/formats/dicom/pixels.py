@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.slices import PixelPlace, SliceHeader
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 Stored = npt.NDArray[Any]
 LARGEST_SIDE = 4096
@@ -84,15 +84,16 @@ def _plain(header: SliceHeader) -> Stored:
 
 
 def _decoded(header: SliceHeader) -> Stored:
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        from pydicom.pixels.utils import pixel_array
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             data = _whole_file(header.path, os.stat(header.path).st_mtime_ns)  # noqa: PTH116
             _refuse_other_size(header, data)
-            if not _has_decoder(pydicom, header.pixels.transfer_syntax):
+            if not _has_decoder(header.pixels.transfer_syntax):
                 return _decoded_by_simpleitk(header)
-            values = pydicom.pixels.pixel_array(data, index=header.frame, raw=True)
+            values = pixel_array(data, index=header.frame, raw=True)
         except InputError:
             raise
         except Exception as error:  # damaged streams break decoders in any way
@@ -104,23 +105,28 @@ def _decoded(header: SliceHeader) -> Stored:
 @lru_cache(maxsize=1)
 def _whole_file(path: str, time_ns: int) -> Any:  # noqa: ARG001 - a changed file is read anew
     """A file with its pixels; kept for the next frame, so that many frames are read once."""
-    return optional_package("pydicom", "images", "DICOM").dcmread(path, force=True)
+    with needs("images", "DICOM"):
+        import pydicom
+    return pydicom.dcmread(path, force=True)
 
 
-def _has_decoder(pydicom: Any, syntax: str) -> bool:
+def _has_decoder(syntax: str) -> bool:
     """Whether pydicom can decode it; SimpleITK is slower, and may hang on damaged streams."""
+    from pydicom.pixels.decoders.base import get_decoder
+
     try:
-        return bool(pydicom.pixels.get_decoder(syntax).is_available)
+        return bool(get_decoder(syntax).is_available)
     except NotImplementedError:
         return False
 
 
 def _decoded_by_simpleitk(header: SliceHeader) -> Stored:
     """A slice that pydicom has no decoder for; SimpleITK gives HU, so rescaling is undone."""
-    package = optional_package("SimpleITK", "images", "compressed DICOM")
-    package.ProcessObject.SetGlobalWarningDisplay(False)
+    with needs("images", "compressed DICOM"):
+        import SimpleITK
+    SimpleITK.ProcessObject.SetGlobalWarningDisplay(False)  # type: ignore[no-untyped-call]
     try:
-        values = package.GetArrayFromImage(package.ReadImage(header.path))
+        values = SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(header.path))
     except RuntimeError as error:
         told = str(error).strip().splitlines()[-1][:200]
         raise _damaged(header, told) from error

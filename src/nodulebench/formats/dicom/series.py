@@ -20,7 +20,7 @@ from nodulebench.formats.dicom.header import (
 )
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.arrays import FloatArray
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_folder
 
 SPACING_TOLERANCE_MM = 0.05
@@ -89,7 +89,8 @@ def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
     Raises:
         InputError: if the voxels do not fit into the bits that the header asks for.
     """
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     stored = _stored_values(volume, folder, header)
     geometry = volume.geometry
     slice_count, rows, columns = stored.shape
@@ -101,15 +102,15 @@ def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
     corner[:, 2] = np.arange(slice_count)
     positions = geometry.to_world(corner)
     meta = pydicom.dataset.FileMetaDataset()
-    meta.MediaStorageSOPClassUID = CT_IMAGE_STORAGE
+    meta.MediaStorageSOPClassUID = pydicom.uid.UID(CT_IMAGE_STORAGE)
     meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
-    meta.ImplementationClassUID = IMPLEMENTATION_UID
+    meta.ImplementationClassUID = pydicom.uid.UID(IMPLEMENTATION_UID)
     meta.ImplementationVersionName = "NODULEBENCH"
     data.file_meta = meta
     with staged_folder(folder) as stage:
         for number, position in enumerate(positions, start=1):
-            data.SOPInstanceUID = meta.MediaStorageSOPInstanceUID = uid_from(
-                header.series_uid, number
+            data.SOPInstanceUID = meta.MediaStorageSOPInstanceUID = pydicom.uid.UID(
+                uid_from(header.series_uid, number)
             )
             data.InstanceNumber = number
             data.ImagePositionPatient = [_decimal(coordinate) for coordinate in position]
@@ -145,7 +146,8 @@ def _decimal(value: float) -> str:
 
 def _read_headers(folder: Path) -> list[Any]:
     """The headers of all CT images in a folder."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is not a folder.", "Give the folder of a series."))
     headers = []
@@ -279,7 +281,8 @@ def _tilt_problems(folder: Path, slices: Sequence[_Slice]) -> list[Problem]:
 
 def _hounsfield(one: _Slice) -> npt.NDArray[np.generic]:
     """The voxels of a slice in HU."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     is_compressed = one.data.file_meta.TransferSyntaxUID.is_compressed
     try:
         data = pydicom.dcmread(one.path)
@@ -292,15 +295,18 @@ def _hounsfield(one: _Slice) -> npt.NDArray[np.generic]:
         ) from error
     slope, intercept = float(data.RescaleSlope), float(data.RescaleIntercept)
     if slope.is_integer() and intercept.is_integer():
-        return stored.astype(np.int32) * int(slope) + int(intercept)  # type: ignore[no-any-return]
-    return (stored * slope + intercept).astype(np.float32)  # type: ignore[no-any-return]
+        return stored.astype(np.int32) * int(slope) + int(intercept)
+    return (stored * slope + intercept).astype(np.float32)
 
 
 def _decompressed(path: Path) -> npt.NDArray[np.generic]:
     """A slice that pydicom has no decoder for; SimpleITK decodes and rescales it."""
-    package = optional_package("SimpleITK", "images", "compressed DICOM")
+    with needs("images", "compressed DICOM"):
+        import SimpleITK
     try:
-        array: npt.NDArray[np.generic] = package.GetArrayFromImage(package.ReadImage(str(path)))[0]
+        array: npt.NDArray[np.generic] = SimpleITK.GetArrayFromImage(
+            SimpleITK.ReadImage(str(path))
+        )[0]
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[-1]
         raise InputError(Problem(str(path), f"cannot be decompressed ({reason}).")) from error

@@ -13,7 +13,7 @@ from nodulebench.formats.dicom.values import (
     text_of,
     whole_of,
 )
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
@@ -120,7 +120,8 @@ class NoSlices:
 
 def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
     """The slices of a file, whatever it may be; nothing that it holds raises an error."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd in a header shows in what is read

@@ -13,7 +13,7 @@ from nodulebench.formats.case_names import file_of_case
 from nodulebench.formats.dicom.codes import Concept
 from nodulebench.formats.dicom.header import IMPLEMENTATION_UID
 from nodulebench.formats.dicom.images import ImageSeries, images_of_cases
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file, staged_folder
 
 MAKER = "NoduleBench"
@@ -42,7 +42,8 @@ def moment() -> datetime:
 
 def coded(concept: Concept) -> Any:
     """A concept as highdicom takes it."""
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM objects")
+    with needs("dicom", "writing DICOM objects"):
+        from highdicom import sr
     return sr.CodedConcept(concept.value, concept.scheme, concept.meaning)
 
 

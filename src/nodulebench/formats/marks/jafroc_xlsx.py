@@ -10,7 +10,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.format import Format
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.staging import staged_file
 
@@ -34,7 +34,9 @@ def write_cohorts(cohorts: Sequence[LabelledCohort], path: Path) -> None:
     """
     first = _same_nodules(cohorts)
     lesion = _lesion_numbers(first.nodule_case)
-    workbook = optional_package("openpyxl", "xlsx", "jafroc_xlsx").Workbook(write_only=True)
+    with needs("xlsx", "jafroc_xlsx"):
+        from openpyxl import Workbook
+    workbook = Workbook(write_only=True)
     for name, header, rows in (
         ("Truth", TRUTH, _truth(first, lesion, len(cohorts))),
         ("TP", HITS, _hits(cohorts, lesion)),

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.language import Language, LanguageName
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.report.blocks.blocks import Side
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.section import Section
@@ -53,7 +53,8 @@ def render_pdf(
 
 
 def _build(path: Path, content: Content, fonts: Fonts) -> None:
-    platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        from reportlab import platypus
     doc = platypus.BaseDocTemplate(
         str(path),
         pagesize=PAGE,
@@ -93,7 +94,8 @@ def _after(canvas: Any, flowable: Any, fonts: Fonts, say: Language) -> None:
     if getattr(flowable, "is_end", False):
         # every page refers to this form, which can only be filled now
         canvas.beginForm(PAGE_COUNT, 0, 0, 60, 12)
-        colors = optional_package("reportlab.lib.colors", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab.lib import colors
         canvas.setFillColor(colors.HexColor(MUTED))
         after = say("page.of", page="", pages="\0").split("\0")[1]
         _line(canvas, fonts, 0, 2, f"{canvas.getPageNumber()}{after}", HEADER_SIZE)
@@ -101,7 +103,8 @@ def _after(canvas: Any, flowable: Any, fonts: Fonts, say: Language) -> None:
 
 
 def _header_and_footer(canvas: Any, content: Content, fonts: Fonts) -> None:
-    colors = optional_package("reportlab.lib.colors", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        from reportlab.lib import colors
     say = content.say
     right, top, bottom = PAGE[0] - SIDE, PAGE[1] - 12 * MM, 10 * MM
     canvas.saveState()
@@ -199,7 +202,8 @@ def _verdict(content: Content, flow: Flow) -> list[Any]:
 
 def _facts(content: Content, flow: Flow) -> Any:
     """What was tested, in columns."""
-    platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        from reportlab import platypus
     cells = [
         [flow.text(name, 6.5, is_muted=True, after=0), flow.text(fact, 8.5)]
         for name, fact in content.facts
@@ -216,7 +220,8 @@ def _facts(content: Content, flow: Flow) -> Any:
 
 def _headline(content: Content, flow: Flow) -> Any:
     """The key figures of a single result, large."""
-    platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        from reportlab import platypus
     cells = [
         [
             flow.text(name, 8, is_muted=True, after=0),

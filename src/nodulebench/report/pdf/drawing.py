@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b3568c", "#b97d00", "#2f93d1", "#000000")
@@ -59,7 +59,8 @@ def drawing_of(picture: str, fonts: Fonts, width: float, *, font_size: float = 1
         width: how wide it shall be.
         font_size: the size of its labels, in the picture's own units.
     """
-    shapes = optional_package("reportlab.graphics.shapes", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        from reportlab.graphics import shapes
     root = ElementTree.fromstring(picture)  # noqa: S314 - our own
     _, _, own_width, own_height = _numbers(root.attrib["viewBox"])
     scale = min(width / own_width, LARGEST_LABEL / font_size)
@@ -125,7 +126,8 @@ class _Painter:
         self._add(box, look_of(classes, element))
 
     def _add(self, shape: Any, look: Look) -> None:
-        colors = optional_package("reportlab.lib.colors", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab.lib import colors
         shape.fillColor = None if look.fill is None else colors.HexColor(look.fill)
         shape.strokeColor = None if look.stroke is None else colors.HexColor(look.stroke)
         shape.fillOpacity = look.opacity
@@ -134,7 +136,8 @@ class _Painter:
         self.drawing.add(shape)
 
     def _text(self, element: ElementTree.Element, place: Place, classes: tuple[str, ...]) -> None:
-        colors = optional_package("reportlab.lib.colors", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab.lib import colors
         size = self.font_size * self.scale * (12 / 13 if "value" in classes else 1.0)
         x, y = place.at(float(element.get("x", 0)), float(element.get("y", 0)))
         text = element.text or ""

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 from nodulebench.language import Language
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table
@@ -69,7 +69,8 @@ class Flow:
         after: float = 2.0,
     ) -> Any:
         """A paragraph."""
-        platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
         style = paragraph_style(
             fontName=self.fonts.bold if is_bold else self.fonts.plain,
             fontSize=size,
@@ -83,11 +84,15 @@ class Flow:
 
     def space(self, height: float = 8.0) -> Any:
         """Empty room."""
-        return optional_package("reportlab.platypus", "pdf", PURPOSE).Spacer(1, height)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
+        return platypus.Spacer(1, height)
 
     def room(self, height: float) -> Any:
         """A new page where less than this height is left on the page."""
-        return optional_package("reportlab.platypus", "pdf", PURPOSE).CondPageBreak(height)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
+        return platypus.CondPageBreak(height)
 
     def table(self, table: Table) -> Iterator[Any]:
         """A table under its caption, its notes below; the caption never stands alone."""
@@ -103,7 +108,8 @@ class Flow:
 
     def chart(self, chart: Chart, width: float) -> Iterator[Any]:
         """A chart with its legend and remarks, together on one page."""
-        platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
         yield platypus.KeepTogether([*self._chart_parts(chart, width), self.space()])
 
     def _chart_parts(self, chart: Chart, width: float) -> list[Any]:
@@ -122,7 +128,8 @@ class Flow:
 
     def _legend(self, chart: Chart, width: float) -> Any:
         """Samples and names in lines as wide as the chart."""
-        shapes = optional_package("reportlab.graphics.shapes", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab.graphics import shapes
         places, x, row = [], 0.0, 0
         for name, _ in chart.legend:
             reach = 34 + self.fonts.width(name, LEGEND_SIZE) + 12
@@ -145,7 +152,8 @@ class Flow:
 
     def side(self, side: Side) -> Iterator[Any]:
         """Charts side by side; tables one after another, since they need the width."""
-        platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
         charts = [block for block in side.blocks if isinstance(block, Chart)]
         others = [block for block in side.blocks if not isinstance(block, Chart)]
         across = 3 if charts and all(chart.is_narrow for chart in charts) else 2
@@ -173,7 +181,8 @@ class Flow:
 
     def gallery(self, gallery: Gallery) -> Iterator[Any]:
         """Patches in rows of two, each with its three views."""
-        platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
         yield self.room(120)
         yield self.text(gallery.title, 9, is_bold=True, before=8)
         yield self.text(gallery.say("gallery.remark"), 7, is_muted=True)

@@ -13,7 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 PURPOSE = "report.pdf"
 STANDARD_CHINESE = "STSong-Light"
@@ -64,7 +64,8 @@ class Fonts:
 
     def width(self, text: str, size: float, *, is_bold: bool = False) -> float:
         """How wide a line of text is, in points."""
-        metrics = optional_package("reportlab.pdfbase.pdfmetrics", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab.pdfbase import pdfmetrics as metrics
         return sum(
             float(metrics.stringWidth(piece, font, size))
             for font, piece in self.runs(text, is_bold=is_bold)
@@ -78,9 +79,10 @@ def load_fonts(chinese: Path | None = None) -> Fonts:
     Raises:
         InputError: if reportlab is not installed, or the font cannot be embedded.
     """
-    package = optional_package("reportlab", "pdf", PURPOSE)
-    metrics = optional_package("reportlab.pdfbase.pdfmetrics", "pdf", PURPOSE)
-    truetype = optional_package("reportlab.pdfbase.ttfonts", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        import reportlab as package
+        from reportlab.pdfbase import pdfmetrics as metrics
+        from reportlab.pdfbase import ttfonts as truetype
     folder = Path(package.__file__).parent / "fonts"
     for name, file in (("Vera", "Vera.ttf"), ("VeraBd", "VeraBd.ttf")):
         metrics.registerFont(truetype.TTFont(name, str(folder / file)))
@@ -92,13 +94,15 @@ def load_fonts(chinese: Path | None = None) -> Fonts:
 @cache
 def paragraph_style(**properties: Any) -> Any:
     """A style of paragraphs with these properties; equal ones are one."""
-    styles = optional_package("reportlab.lib.styles", "pdf", PURPOSE)
+    with needs("pdf", PURPOSE):
+        from reportlab.lib import styles
     return styles.ParagraphStyle("text", **properties)
 
 
 def _chinese(path: Path | None, metrics: Any, truetype: Any) -> str:
     if path is None:
-        fonts = optional_package("reportlab.pdfbase.cidfonts", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab.pdfbase import cidfonts as fonts
         metrics.registerFont(fonts.UnicodeCIDFont(STANDARD_CHINESE))
         return STANDARD_CHINESE
     name = f"given-{path.stem}"

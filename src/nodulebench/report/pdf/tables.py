@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 from nodulebench.report.blocks.cells import Cell
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.pdf.drawing import INK, LINE, MUTED, drawing_of
@@ -31,7 +31,8 @@ class TableMaker:
 
     def made(self, table: Table) -> Any:
         """The table without its caption and notes."""
-        platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
         grid, spans = _grid(table)
         size, widths = self._fitted(grid)
         heads = len(grid) - len(table.rows)
@@ -97,7 +98,8 @@ class TableMaker:
         return min(MOST_WORDS, max(widths) + 1)
 
     def _cell(self, cell: Cell, size: float, width: float, *, is_head: bool) -> Any:
-        platypus = optional_package("reportlab.platypus", "pdf", PURPOSE)
+        with needs("pdf", PURPOSE):
+            from reportlab import platypus
         is_number = cell.kind.startswith("number")
         is_bold = cell.kind in ("head", "number best")
         style = paragraph_style(

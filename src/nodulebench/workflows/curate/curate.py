@@ -11,8 +11,8 @@ from nodulebench.curate.examine.series import Series, group_series
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
 from nodulebench.errors import InputError, Problem
+from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
-from nodulebench.optional_package import optional_package
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.walk import files_below
 from nodulebench.workflows.curate.journal import JOURNAL, Journal, open_journal, series_key
@@ -75,7 +75,7 @@ def curate(
     Raises:
         InputError: if the folder is none, or ``out`` cannot be written to.
     """
-    optional_package("pydicom", "images", "DICOM")  # told here, not by every worker
+    require_pydicom()  # told here, not by every worker
     chosen = limits or Limits()
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is not a folder.", "Give a folder of DICOM files."))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
+from builders.hidden_packages import hide_package
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
 from nodulebench.report.blocks.cells import Cell, head, words
@@ -167,10 +168,8 @@ def test_given_font_is_used_for_chinese() -> None:
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import sys
-
     load_fonts.cache_clear()
-    monkeypatch.setitem(sys.modules, "reportlab", None)
+    hide_package(monkeypatch, "reportlab")
     with pytest.raises(InputError, match=r"needs reportlab.* pip install 'nodulebench\[pdf\]'"):
         render_pdf(tmp_path / "x.pdf", document(), curves_of(ONE))
 

@@ -35,7 +35,7 @@ from nodulebench.model.arrays import IntArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import MARK_SLICES, NODULE_SLICES, Reference, Submission
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 SERIES_NUMBER = 902
 MOST_BYTES = 1 << 30
@@ -124,7 +124,8 @@ def _write_owners(
 
 
 def _algorithm(name: str) -> Any:
-    highdicom = optional_package("highdicom", "dicom", "writing DICOM segmentations")
+    with needs("dicom", "writing DICOM segmentations"):
+        import highdicom
     family = coded(Concept("123110", "DCM", "Artificial Intelligence"))
     return highdicom.AlgorithmIdentificationSequence(name=name[:64], version="-", family=family)
 
@@ -137,7 +138,8 @@ def _segmentation(
     written: datetime,
 ) -> Any:
     """A segmentation as a DICOM object: one segment per finding, in order."""
-    seg = optional_package("highdicom.seg", "dicom", "writing DICOM segmentations")
+    with needs("dicom", "writing DICOM segmentations"):
+        from highdicom import seg
     where = f"series {series.uid}"
     refuse_upright(series.geometry, where)
     voxels = {name: voxels_of(drawn, series.geometry) for name, drawn in findings.items()}
@@ -184,7 +186,8 @@ def _segmentation(
 
 
 def _description(number: int, name: str, algorithm: Any, words: tuple[str, ...]) -> Any:
-    seg = optional_package("highdicom.seg", "dicom", "writing DICOM segmentations")
+    with needs("dicom", "writing DICOM segmentations"):
+        from highdicom import seg
     return seg.SegmentDescription(
         segment_number=number,
         segment_label=name[:64],

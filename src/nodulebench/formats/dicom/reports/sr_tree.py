@@ -6,7 +6,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.codes import Concept
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 _OLD_SNOMED = ("SRT", "SNM3", "99SDM")
 MOST_LEVELS = 50
@@ -63,8 +63,9 @@ def code_key(sequence: Any) -> str:
     value = next((str(code.get(name)) for name in names if code.get(name)), "")
     scheme = str(code.get("CodingSchemeDesignator", "")).upper()
     if scheme in _OLD_SNOMED:
-        coding = optional_package("pydicom.sr.coding", "images", "DICOM")
-        scheme, value = "SCT", coding.snomed_mapping["SRT"].get(value, value)
+        with needs("images", "DICOM"):
+            from pydicom.sr._snomed_dict import mapping
+        scheme, value = "SCT", mapping["SRT"].get(value, value)
     return f"{scheme}:{value}"
 
 
@@ -151,5 +152,6 @@ def is_report_of(report: Any, sop_class: str) -> bool:
 
 def class_name(uid: str) -> str:
     """A SOP class in words."""
-    pydicom = optional_package("pydicom", "images", "DICOM")
+    with needs("images", "DICOM"):
+        import pydicom
     return str(pydicom.uid.UID(uid).name)

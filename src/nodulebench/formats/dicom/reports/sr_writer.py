@@ -57,7 +57,7 @@ from nodulebench.formats.dicom.writing import (
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import Submission
-from nodulebench.optional_package import optional_package
+from nodulebench.optional_package import needs
 
 SERIES_NUMBER = 901
 _CHEST_CT = Concept("24627-2", "LN", "CT Chest")
@@ -130,14 +130,16 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
 
 
 def _device(name: str) -> Any:
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     device = sr.DeviceObserverIdentifyingAttributes(uid=uid_from("algorithm", name), name=name)
     kind = coded(Concept("121007", "DCM", "Device"))
     return sr.ObservationContext(observer_device_context=sr.ObserverContext(kind, device))
 
 
 def _person(name: str) -> Any:
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     person = sr.PersonObserverIdentifyingAttributes(name=person_name(name))
     kind = coded(Concept("121006", "DCM", "Person"))
     return sr.ObservationContext(observer_person_context=sr.ObserverContext(kind, person))
@@ -151,7 +153,8 @@ def _report(
     written: datetime,
 ) -> Any:
     """A report as a DICOM object."""
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     refuse_upright(series.geometry, f"series {series.uid}")
     words = (series.uid, observer_name, written.isoformat())
     used: set[int] = set()
@@ -177,7 +180,9 @@ def _report(
 
 def _content(observer: Any, groups: list[Any]) -> Any:
     """The tree of a report (TID 1500); one without findings says that nodules are absent."""
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
+        from pydicom.sequence import Sequence as Items
     title = coded(Concept("126000", "DCM", "Imaging Measurement Report"))
     if groups:
         return sr.MeasurementReport(observer, coded(_CHEST_CT), groups, title)[0]
@@ -189,11 +194,11 @@ def _content(observer: Any, groups: list[Any]) -> Any:
         coded(Concept("C0034375", "UMLS", "Qualitative Evaluations")), relationship_type="CONTAINS"
     )
     absent = coded(Concept("2667000", "SCT", "Absent"))
-    evaluations.ContentSequence = [sr.CodeContentItem(coded(NODULE), absent, "CONTAINS")]
+    evaluations.ContentSequence = Items([sr.CodeContentItem(coded(NODULE), absent, "CONTAINS")])
     language = sr.LanguageOfContentItemAndDescendants(
         coded(Concept("en-US", "RFC5646", "English (United States)"))
     )
-    root.ContentSequence = [*language, *observer, reported, evaluations]
+    root.ContentSequence = Items([*language, *observer, reported, evaluations])
     return root
 
 
@@ -201,7 +206,8 @@ def _groups(
     finding: _Finding, series: ImageSeries, words: tuple[str, ...], used: set[int]
 ) -> list[Any]:
     """The measurement groups of a finding; the numbers of the images it lies on are noted."""
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     tracking = {"uid": uid_from("finding", *words), "identifier": finding.finding_id}
     places = [] if finding.center_mm is None else [(CENTER, [finding.center_mm])]
     by_purpose: dict[Concept, list[FloatArray]] = {}
@@ -236,7 +242,8 @@ def _group(
     series: ImageSeries,
     shared: dict[str, Any],
 ) -> Any:
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     frame = series.frame_of_reference
     if purpose == CENTER:
         place = sr.ImageRegion3D("POINT", outlines[0], frame)
@@ -267,7 +274,8 @@ def _image_number(points: FloatArray, series: ImageSeries) -> int:
 
 
 def _measurements(finding: _Finding, series: ImageSeries) -> list[Any]:
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     values = [
         (concept, finding.row.get(name), unit)
         for table, unit in ((LENGTHS, MILLIMETRE), (RATES, NO_UNITS))
@@ -286,7 +294,8 @@ def _measurements(finding: _Finding, series: ImageSeries) -> list[Any]:
 
 
 def _evaluations(row: Mapping[str, Any]) -> list[Any]:
-    sr = optional_package("highdicom.sr", "dicom", "writing DICOM reports")
+    with needs("dicom", "writing DICOM reports"):
+        from highdicom import sr
     said: list[tuple[Concept, Concept]] = []
     if row.get("type") is not None:
         said.append((TYPE, TYPES[row["type"]]))
