@@ -2,8 +2,8 @@
 
 import time
 
+from builders.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.protocols import load_protocol
-from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.workflows.evaluate.evaluate import evaluate
 
 

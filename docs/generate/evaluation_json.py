@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
 from generate.markdown import code, field_meanings, table
 from nodulebench import Estimate, Evaluation, evaluate, load_protocol
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.protocols import NAMES
 from nodulebench.report.document import evaluation_document
-from nodulebench.workflows.demo.made_up import made_up_reference, made_up_submission
-from nodulebench.workflows.demo.made_up_demo import SKILLS, demo_protocol
 from nodulebench.workflows.evaluate.files import with_options
 from nodulebench.workflows.plan.freeze import freeze_plan
 from nodulebench.workflows.plan.judge import evaluated_under
@@ -214,10 +213,10 @@ FILES = (
 
 
 def documents() -> Iterator[dict[str, Any]]:
-    """Small evaluations under every published protocol and under that of the demo."""
+    """Small evaluations under every published protocol and under one of several rules."""
     reference = made_up_reference(12, 60, 1)
     submission = made_up_submission(reference, SKILLS[0], 1)
-    for protocol in (*(load_protocol(name) for name in NAMES), demo_protocol()):
+    for protocol in (*(load_protocol(name) for name in NAMES), made_up_protocol()):
         evaluation = evaluate(reference, [submission], with_options(protocol, bootstraps=5))
         yield evaluation_document(evaluation)
     criterion = Criterion(figure="recall", rule="center_hit", comparison=">=", limit=0.5)

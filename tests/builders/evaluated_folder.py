@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from builders.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import write_evaluation
 from nodulebench.workflows.plan.freeze import freeze_plan

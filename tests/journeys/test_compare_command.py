@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders.made_up import write_made_up_result
 from nodulebench.cli import main
 from nodulebench.storage.manifest import manifest_problems
 from nodulebench.workflows.compare.files import recompute_comparisons
-from nodulebench.workflows.demo.made_up_demo import run_demo
 from nodulebench.workflows.evaluate.result_folder import load_evaluated
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
@@ -30,7 +30,7 @@ def read(path: Path) -> Any:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three made-up algorithms under three rules."""
     out = tmp_path_factory.mktemp("demo") / "out"
-    run_demo(out, cases=30, nodules=200)
+    write_made_up_result(out, cases=30, nodules=200)
     return out
 
 

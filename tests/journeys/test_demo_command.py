@@ -9,13 +9,13 @@ import pytest
 from nodulebench.cli import main
 from nodulebench.formats import read_reference
 from nodulebench.storage.manifest import manifest_problems
-from nodulebench.workflows.demo.phantom_demo import (
+from nodulebench.workflows.demo import (
     COMBINATION,
     DETECTORS,
     RESULT,
     TEST_SET,
     DemoChoice,
-    run_phantom_demo,
+    run_demo,
 )
 
 SMALL = DemoChoice(phantoms=2, matrix=96, bootstraps=20, processes=1, types=("solid", "calcified"))
@@ -25,7 +25,7 @@ SMALL = DemoChoice(phantoms=2, matrix=96, bootstraps=20, processes=1, types=("so
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     out = tmp_path_factory.mktemp("demo") / "out"
     told: list[str] = []
-    run_phantom_demo(out, SMALL, told.append)
+    run_demo(out, SMALL, told.append)
     return out, told
 
 
@@ -75,11 +75,14 @@ def test_the_report_has_pictures_the_comparison_and_all_combinations(demo) -> No
     assert manifest_problems(out / RESULT) == []
 
 
-def test_made_up_algorithms_need_no_images(tmp_path: Path, capsys) -> None:
+def test_the_command_says_what_it_makes_and_where_the_report_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr("nodulebench.workflows.demo.DemoChoice", lambda **_: SMALL)
     with pytest.raises(SystemExit) as stopped:
-        main(["demo", "--made-up", "--out", str(tmp_path / "out")])
+        main(["demo", "--phantoms", "2", "--out", str(tmp_path / "out")])
     assert stopped.value.code == 0
     told = capsys.readouterr().out
-    assert "small boxes  area_overlap" in told
+    assert "combination  area_overlap" in told
     assert told.endswith("in a browser; the numbers are in evaluation.json.\n")
-    assert not (tmp_path / "out" / TEST_SET).exists()
+    assert (tmp_path / "out" / RESULT / "report.html").exists()

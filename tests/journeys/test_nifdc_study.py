@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from builders.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.language import language
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
-from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options, write_evaluation
 from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report

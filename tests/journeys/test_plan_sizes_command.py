@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
+from builders.made_up import write_made_up_result
 from nodulebench.cli import main
-from nodulebench.workflows.demo.made_up_demo import run_demo
 
 
 def run(*arguments: object) -> int:
@@ -96,7 +96,7 @@ def test_readers_are_planned_from_a_pilots_components(capsys) -> None:
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("pilot") / "out"
-    run_demo(out, cases=40, nodules=200)
+    write_made_up_result(out, cases=40, nodules=200)
     return out
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.workflows.demo.made_up_demo import run_demo
+from builders.made_up import write_made_up_result
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("command") / "out"
-    run_demo(out, cases=12, nodules=60)
+    write_made_up_result(out, cases=12, nodules=60)
     return out
 
 

@@ -22,26 +22,16 @@ from nodulebench.cli.show.evaluation import print_table
     show_default=True,
     help="Scans to make; each has a nodule of every type.",
 )
-@click.option(
-    "--made-up",
-    is_flag=True,
-    help="No images: three made-up algorithms on 120 made-up cases, in seconds.",
-)
-def command(out: Path, phantoms: int, made_up: bool) -> None:
+def command(out: Path, phantoms: int) -> None:
     """Make CT scans with known nodules, test three detectors and their combination on them.
 
     The scans are phantoms; the detectors are those of LUNA16. Needs nothing but this package: no
     network, no extras.
     """
-    if made_up:
-        from nodulebench.workflows.demo.made_up_demo import run_demo
+    from nodulebench.workflows.demo import RESULT, DemoChoice, run_demo
 
-        evaluation, result = run_demo(out), out
-    else:
-        from nodulebench.workflows.demo.phantom_demo import RESULT, DemoChoice, run_phantom_demo
-
-        evaluation = run_phantom_demo(out, DemoChoice(phantoms=phantoms), click.echo)
-        result = out / RESULT
-        click.echo()
+    evaluation = run_demo(out, DemoChoice(phantoms=phantoms), click.echo)
+    result = out / RESULT
+    click.echo()
     print_table(evaluation)
     click.echo(f"\nOpen {result / 'report.html'} in a browser; the numbers are in evaluation.json.")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.match import label_marks, targets
@@ -17,7 +18,6 @@ from nodulebench.workflows.compare.compare import (
     FigureDifference,
     compare_algorithms,
 )
-from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.workflows.evaluate.estimate import bootstrap_of
 
 RATES = {"interval": IntervalChoice(bootstraps=200)}

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, run, submission
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks, targets
@@ -14,7 +15,6 @@ from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
-from nodulebench.workflows.demo.made_up import Skill, made_up_reference, made_up_submission
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import write_evaluation
 from nodulebench.workflows.evaluate.result_folder import load_evaluated

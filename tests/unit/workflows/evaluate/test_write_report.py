@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.made_up import write_made_up_result
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.workflows.demo.made_up_demo import run_demo
 from nodulebench.workflows.evaluate.write_report import ReportChoice, read_causes, write_report
 from nodulebench.workflows.verify.verify import verify_folder
 
@@ -16,7 +16,7 @@ from nodulebench.workflows.verify.verify import verify_folder
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "out"
-    run_demo(folder, cases=12, nodules=60)
+    write_made_up_result(folder, cases=12, nodules=60)
     return folder
 
 

@@ -1,11 +1,14 @@
 """A seed -> a made-up test set and algorithms whose strengths are known by construction."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import (
     CASES,
     DENSITY_OF_TYPE,
@@ -17,6 +20,9 @@ from nodulebench.model.tables import (
     Reference,
     Submission,
 )
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import write_evaluation
 
 TYPE_SHARES = (0.4266, 0.0506, 0.1958, 0.0740, 0.2306, 0.0224)
 """Shares of the six types in the NIFDC 2022 test set."""
@@ -42,6 +48,13 @@ class Skill:
     """Size of its boxes relative to the true ones."""
     fp_per_case: float
     weak_types: tuple[str, ...] = ("pure_ground_glass", "pleural")
+
+
+SKILLS = (
+    Skill("careful", detection=0.82, shift_mm=0.7, box_scale=1.0, fp_per_case=3.0),
+    Skill("eager", detection=0.90, shift_mm=1.1, box_scale=1.25, fp_per_case=9.0),
+    Skill("small boxes", detection=0.80, shift_mm=0.6, box_scale=0.74, fp_per_case=4.0),
+)
 
 
 def made_up_reference(case_count: int, nodule_count: int, seed: int) -> Reference:
@@ -135,6 +148,30 @@ def made_up_submission(reference: Reference, skill: Skill, seed: int) -> Submiss
         MARKS.conform(marks, "marks"),
         MARK_SLICES.conform(_ball_slices(marks, "mark_id"), "slices"),
     )
+
+
+def made_up_protocol() -> TestProtocol:
+    """The NIFDC protocol with three rules, and a FROC beside them because marks have scores."""
+    published = load_protocol("nifdc-2022")
+    return published.model_copy(
+        update={
+            "name": "demo",
+            "title": "Three made-up algorithms under three rules, and their FROC",
+            "figures": (*published.figures, "sensitivity_at_fp_rate", "cpm", "wafroc1_area"),
+            "strata": ("type", "size", "vendor"),
+        }
+    )
+
+
+def write_made_up_result(
+    out: Path, *, cases: int = 120, nodules: int = 700, seed: int = 1
+) -> Evaluation:
+    """Make the test set, let the algorithms read it, judge them, and write the report."""
+    reference = made_up_reference(cases, nodules, seed)
+    submissions = [made_up_submission(reference, skill, seed) for skill in SKILLS]
+    evaluation = evaluate(reference, submissions, made_up_protocol())
+    write_evaluation(evaluation, out)
+    return evaluation
 
 
 def _conspicuity(nodules: pl.DataFrame, skill: Skill) -> FloatArray:

@@ -79,7 +79,7 @@ def demo_protocol(bootstraps: int) -> TestProtocol:
     )
 
 
-def run_phantom_demo(
+def run_demo(
     out: Path,
     choice: DemoChoice = DEFAULT_CHOICE,
     progress: Callable[[str], object] = str,

@@ -1,1 +1,0 @@
-"""A whole test on made-up data, for a first look."""
