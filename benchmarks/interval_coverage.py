@@ -20,6 +20,7 @@ from nodulebench.metrics.froc import cpm_exact
 from nodulebench.metrics.operating_point import recall
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.comparison import Significance
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.statistics.compare import paired_difference, replicate_figure
 from nodulebench.statistics.intervals import (
@@ -38,7 +39,6 @@ from nodulebench.statistics.mcnemar import (
 )
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.resample import Bootstrap, leave_one_out
-from nodulebench.statistics.significance import Significance
 
 SIZES, COHORTS = (50, 100, 300), 1000
 BOOTSTRAPS, PERMUTATIONS, LEVEL, ALPHA = 1000, 500, 0.95, 0.05

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.statistics.anova import GroupSummary, one_way_anova, unpaired_t
+from nodulebench.model.comparison import GroupSummary
+from nodulebench.statistics.anova import one_way_anova, unpaired_t
 
 ALGORITHMS = 10
 PAIRS = ((0, 2), (1, 2), (0, 1))  # hit-overlap, distance-overlap, hit-distance

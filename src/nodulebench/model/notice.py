@@ -33,3 +33,7 @@ def read_notice(told: Any) -> Notice:
     if isinstance(told, str):
         return Notice(AS_TOLD, {"text": told})
     return Notice(told["code"], dict(told["values"]))
+
+
+Told = str | Notice
+"""What a document tells: a notice, or the words of a stage or an older version that has none."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
@@ -97,18 +97,6 @@ class CriterionOutcome:
     reason: str = ""
     """Why not."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The outcome as it stands in evaluation.json."""
-        return {
-            "algorithm": self.algorithm,
-            **self.criterion.model_dump(),
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "met": self.is_met,
-            "reason": self.reason,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class PlanOutcome:
@@ -138,17 +126,3 @@ class PlanOutcome:
         if False in are_met:
             return "failed"
         return "undecided" if None in are_met else "passed"
-
-    def to_json(self) -> dict[str, Any]:
-        """The outcome as it stands in evaluation.json."""
-        return {
-            "digest": self.plan.digest,
-            "name": self.plan.name,
-            "author": self.plan.author,
-            "frozen_at": self.plan.model_dump(mode="json")["frozen_at"],
-            "matches": not self.differences,
-            "differences": list(self.differences),
-            "criteria": [one.to_json() for one in self.criteria],
-            "verdict": self.verdict,
-            "verdicts": self.verdicts,
-        }

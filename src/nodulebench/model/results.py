@@ -1,9 +1,10 @@
 """What we compute: Estimate, Curve, Evaluation. Frozen; nothing is cached on them."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
+from pydantic import Field
 
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.protocol import TestProtocol
@@ -74,12 +75,17 @@ class Stratum:
     """A part of the cohort: how many nodules it has and how many were missed."""
 
     nodules: int
-    missed: int
+    """Nodules of the stratum."""
+    missed: int | None
+    """Of these missed; null where so few are not told."""
     miss_rate: Estimate
-    is_too_few: bool
+    """The share of them."""
+    is_too_few: Annotated[bool, Field(alias="too_few")]
+    """Whether it has fewer nodules than the protocol's ``minimum_stratum``."""
     cases: int | None = None
     """How many cases it has, where the stratum is one of whole cases."""
     figures: dict[str, Estimate] = field(default_factory=dict)
+    """Figures on these cases alone."""
 
     def to_json(self) -> dict[str, Any]:
         """The stratum as it stands in evaluation.json."""

@@ -3,9 +3,10 @@
 import tomllib
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from functools import cache
+from typing import Any, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from nodulebench.errors import InputError, Problem
 
@@ -19,7 +20,7 @@ class Written(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-Record = TypeVar("Record", bound=BaseModel)
+Record = TypeVar("Record")
 
 
 def parse_written(kind: type[Record], text: str, source: str) -> Record:
@@ -36,15 +37,21 @@ def parse_written(kind: type[Record], text: str, source: str) -> Record:
 
 
 def checked(kind: type[Record], content: Any, source: str) -> Record:
-    """The record that plain values describe.
+    """The record that plain values describe: a model, or a dataclass of typed fields.
 
     Raises:
         InputError: with one problem per wrong field.
     """
     try:
-        return kind.model_validate(content)
+        record: Record = _reader(cast("Any", kind)).validate_python(content)
     except ValidationError as error:
         raise InputError(_problems(kind, error, source)) from error
+    return record
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def near(name: str, known: Sequence[str]) -> str:
@@ -53,7 +60,7 @@ def near(name: str, known: Sequence[str]) -> str:
     return f" (did you mean '{found[0]}'?)" if found else ""
 
 
-def _problems(kind: type[BaseModel], error: ValidationError, source: str) -> Iterator[Problem]:
+def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[Problem]:
     for item in error.errors(include_url=False):
         place = ".".join(str(part) for part in item["loc"])
         where = f"{source} field '{place}'" if place else source
@@ -70,7 +77,7 @@ def _problems(kind: type[BaseModel], error: ValidationError, source: str) -> Ite
             yield Problem(where, f"{item['msg']}, got {shown}.")
 
 
-def _fields_beside(kind: type[BaseModel], place: Sequence[int | str]) -> list[str]:
+def _fields_beside(kind: type[Any], place: Sequence[int | str]) -> list[str]:
     """The fields that a record has where a field stands."""
     for part in place[:-1]:
         field = kind.model_fields.get(str(part))

@@ -6,24 +6,13 @@ The paired tests are the sound ones for such data.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
-from nodulebench.statistics.significance import Significance
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSummary:
-    """Mean ± SD of a group, as papers print it."""
-
-    mean: float
-    sd: float
-    """Sample standard deviation (n - 1)."""
-    count: int
+from nodulebench.model.comparison import GroupSummary, RepeatedMeasures, Significance
 
 
 def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
@@ -75,17 +64,6 @@ def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
         p_value=float(result.pvalue),
         degrees_of_freedom=(float(first.count + second.count - 2),),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedMeasures:
-    """Repeated-measures analysis of variance, with its correction for lack of sphericity."""
-
-    uncorrected: Significance
-    corrected: Significance
-    """Degrees of freedom times the Greenhouse-Geisser epsilon."""
-    epsilon: float
-    """1: spherical; 1 / (conditions - 1): as far from it as can be."""
 
 
 def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:

@@ -11,8 +11,8 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.comparison import Significance
 from nodulebench.model.results import Estimate
-from nodulebench.statistics.significance import Significance
 
 
 @dataclass(frozen=True, slots=True)

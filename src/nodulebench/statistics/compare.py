@@ -16,6 +16,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.comparison import MarginTest
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
@@ -70,27 +71,6 @@ def replicate_figure(
         value=np.array([float(figure(cohort, whole)[0]) for cohort in cohorts.values()]),
         replicate=np.concatenate(blocks, axis=1),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class MarginTest:
-    """Whether a difference keeps within a margin that was fixed before the test."""
-
-    margin: float
-    is_non_inferior: bool
-    """The whole interval lies on the good side of the margin."""
-    is_equivalent: bool
-    """The whole interval lies between minus and plus the margin."""
-    is_superior: bool
-    """The whole interval lies on the good side of zero."""
-    non_inferiority_p: float
-    """One-sided P value by the bootstrap."""
-    non_inferiority_normal_p: float
-    """One-sided P value by the normal approximation."""
-    equivalence_p: float
-    """The larger of two one-sided P values by the bootstrap."""
-    equivalence_normal_p: float
-    method: str
 
 
 @dataclass(frozen=True, slots=True)

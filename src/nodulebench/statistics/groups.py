@@ -13,9 +13,13 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import FloatArray
-from nodulebench.statistics.anova import (
+from nodulebench.model.comparison import (
     GroupSummary,
+    PairOfRules,
     RepeatedMeasures,
+    Significance,
+)
+from nodulebench.statistics.anova import (
     friedman,
     one_way_anova,
     paired_t,
@@ -25,26 +29,9 @@ from nodulebench.statistics.anova import (
     wilcoxon,
 )
 from nodulebench.statistics.multiplicity import holm
-from nodulebench.statistics.significance import Significance
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
-
-
-@dataclass(frozen=True, slots=True)
-class PairOfRules:
-    """Two rules on the same algorithms, first minus second; an undefined test is None."""
-
-    first: str
-    second: str
-    mean_difference: float
-    unpaired_t: Significance | None
-    """As published, without adjustment."""
-    paired_t: Significance | None
-    paired_t_holm: float | None
-    """The paired test's P value, Holm-adjusted over all pairs of rules."""
-    wilcoxon: Significance | None
-    wilcoxon_holm: float | None
 
 
 @dataclass(frozen=True, slots=True)

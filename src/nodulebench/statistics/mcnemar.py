@@ -7,9 +7,9 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.comparison import Significance
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import cluster_ratio_interval
-from nodulebench.statistics.significance import Significance
 
 
 @dataclass(frozen=True, slots=True)

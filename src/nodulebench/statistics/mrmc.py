@@ -11,9 +11,9 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.comparison import Significance
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.reader_figures import ReaderFigures
-from nodulebench.statistics.significance import Significance
 
 _ROUNDING = 1e-20
 """Mean squares of figures below this are rounding errors of equal values."""

@@ -6,7 +6,7 @@ then a row of case weights, and any figure of merit can be tested, also pooled o
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,24 +15,12 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.comparison import Permutation
 from nodulebench.model.tables import Reference, Submission
 
 _BLOCK_ELEMENTS = 8_000_000
 _SAME = 1e-12
 """Differences closer than this are ties: the same counts divided in another order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Permutation:
-    """The difference first - second, and how often swapping labels makes one as large."""
-
-    difference: float
-    p_value: float
-    """Two-sided."""
-    swaps: int
-    is_exact: bool
-    """Every possible swap was tried; otherwise swaps were drawn at random."""
-    method: str
 
 
 def permutation_test(

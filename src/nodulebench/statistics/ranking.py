@@ -6,6 +6,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.comparison import Ranked
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.compare import Better, Comparison, Replicates, compare_all
 from nodulebench.statistics.intervals import percentile_interval
@@ -15,24 +16,6 @@ TIE_RULE = (
     "paired difference is significant after the adjustment over all pairs; then it leads the next "
     "group. Members of one group share its order only by the luck of this sample."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One line of a leaderboard."""
-
-    name: str
-    value: float
-    rank: int
-    """1 is best; equal values share the better rank."""
-    best_rank: int
-    """Best rank within the interval of ranks over replicates."""
-    worst_rank: int
-    """Worst rank within that interval."""
-    share_first: float
-    """In how many replicates it is first, alone or with others."""
-    group: int
-    """Algorithms with the same number cannot be told apart from their group's leader."""
 
 
 @dataclass(frozen=True, slots=True)

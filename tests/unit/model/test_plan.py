@@ -4,6 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from builders.tables import protocol
+from nodulebench.model.as_json import as_json
+from nodulebench.model.document import plan_summary
 from nodulebench.model.plan import Criterion, CriterionOutcome, PlanOutcome, TestPlan
 
 RECALL = Criterion(figure="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)
@@ -51,7 +53,7 @@ def test_there_is_no_verdict_on_another_test_than_the_planned_one() -> None:
     found = outcome(True, False, differences=("The protocol is not the planned one.",))
     assert found.verdict == "undecided"
     assert found.verdicts == {"a": "undecided"}
-    assert found.to_json()["matches"] is False
+    assert plan_summary(found).matches is False
 
 
 def test_each_algorithm_has_its_own_verdict() -> None:
@@ -62,7 +64,7 @@ def test_each_algorithm_has_its_own_verdict() -> None:
 
 
 def test_an_outcome_in_json() -> None:
-    assert outcome(True).to_json() == {
+    assert as_json(plan_summary(outcome(True))) == {
         "digest": plan().digest,
         "name": "acceptance",
         "author": "",

@@ -6,6 +6,7 @@ from scipy import stats
 
 from builders.tables import case, cohort, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
+from nodulebench.model.comparison import Significance
 from nodulebench.statistics.mcnemar import (
     PairedHits,
     compare_detection,
@@ -15,7 +16,6 @@ from nodulebench.statistics.mcnemar import (
     obuchowski,
     paired_hits,
 )
-from nodulebench.statistics.significance import Significance
 
 
 def hits(*patients: str) -> PairedHits:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.metrics import FACTS, FIGURES, FigureFacts
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.comparison import Permutation
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
-from nodulebench.statistics.permutation import Permutation, permutation_test
+from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import Ranking, rank_algorithms
 from nodulebench.statistics.resample import Bootstrap
 from nodulebench.workflows.compare.nodules import (
