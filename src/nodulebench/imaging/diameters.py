@@ -1,42 +1,70 @@
-"""Outline of a nodule on a slice -> its long and short diameter and its area."""
+"""Outline of a nodule on a slice -> its long and its short axis: the one definition of both.
+
+The long axis is the largest distance between two points of the outline, the short axis the largest
+distance between two points of the outline on a line at right angles to it. So both end on the
+nodule, as calipers do, and not in a notch of its outline.
+"""
 
 import numpy as np
 
 from nodulebench.model.arrays import FloatArray
 
+_EQUAL = 1 - 1e-9  # axes that differ by less, relatively, are equally long
 
-def long_and_short_mm(outline: FloatArray) -> tuple[float, float]:
-    """The longest diameter of an outline and the longest chord at right angles to it.
+
+def long_and_short_mm(*rings: FloatArray) -> tuple[float, float]:
+    """Long and short axis of what closed outlines on one slice hold together.
 
     Args:
-        outline: corners, one row (x, y) each; the last joins the first.
+        rings: corners of each outline, one row (x, y) each; the last joins the first.
     """
-    apart = outline[:, None, :] - outline[None, :, :]
-    lengths = np.hypot(apart[..., 0], apart[..., 1])
-    first, second = np.unravel_index(int(np.argmax(lengths)), lengths.shape)
-    long = float(lengths[first, second])
+    start = np.concatenate(rings)
+    return axes_of_sides(start, np.concatenate([np.roll(ring, -1, axis=0) for ring in rings]))
+
+
+def axes_of_sides(start: FloatArray, stop: FloatArray) -> tuple[float, float]:
+    """Long and short axis of what closed outlines hold, from their sides in any order.
+
+    Of several equally long axes the one with the longer perpendicular counts.
+
+    Args:
+        start: where each side begins, one row (x, y) each.
+        stop: where it ends.
+    """
+    apart = start[:, None, :] - start[None, :, :]
+    length = np.hypot(apart[..., 0], apart[..., 1])
+    long = float(length.max())
     if long == 0.0:
         return 0.0, 0.0
-    axis = (outline[first] - outline[second]) / long
-    along = outline @ axis
-    across = outline @ np.array([-axis[1], axis[0]])
-    return long, _longest_chord(along, across)
+    first, second = np.nonzero(np.triu(length) >= long * _EQUAL)
+    axes = apart[first, second] / length[first, second][:, None]
+    return long, max(_longest_across(start, stop, axis) for axis in axes)
+
+
+def _longest_across(start: FloatArray, stop: FloatArray, axis: FloatArray) -> float:
+    """The largest distance of two points of some sides on one line at right angles to an axis.
+
+    It changes linearly between corners, so one of them has the maximum.
+    """
+    beside = np.array([-axis[1], axis[0]])
+    along, across = start @ axis, start @ beside
+    step = stop @ axis - along
+    is_steep = np.abs(step) < 1e-12
+    share = (along[:, None] - along) / np.where(is_steep, 1.0, step)
+    is_met = (share >= 0) & (share <= 1) & ~is_steep
+    height = across + share * (stop @ beside - across)
+    top = np.where(is_met, height, -np.inf).max(axis=1)
+    bottom = np.where(is_met, height, np.inf).min(axis=1)
+    return float(np.max(np.where(np.isfinite(top), top - bottom, 0.0)))
+
+
+def largest_distance_mm(points: FloatArray) -> float:
+    """The largest distance between two points; 0 for a single one."""
+    apart = points[:, None, :] - points
+    return float(np.hypot(apart[..., 0], apart[..., 1]).max())
 
 
 def area_mm2(outline: FloatArray) -> float:
     """The area within an outline."""
-    x, y = outline[:, 0], outline[:, 1]
+    x, y = (outline - outline[0]).T
     return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
-
-
-def _longest_chord(along: FloatArray, across: FloatArray) -> float:
-    """The longest extent of a closed line across, over all places along that it has a corner at."""
-    next_along, next_across = np.roll(along, -1), np.roll(across, -1)
-    step = next_along - along
-    is_steep = np.abs(step) < 1e-12
-    share = (along[:, None] - along[None, :]) / np.where(is_steep, 1.0, step)
-    is_crossed = (share >= 0) & (share <= 1) & ~is_steep
-    height = across + share * (next_across - across)
-    top = np.where(is_crossed, height, -np.inf).max(axis=1)
-    bottom = np.where(is_crossed, height, np.inf).min(axis=1)
-    return float(np.max(np.where(np.isfinite(top), top - bottom, 0.0)))

@@ -6,10 +6,17 @@ count as they are, and how the scan lies in the patient does not matter.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
+from nodulebench.imaging.diameters import (
+    area_mm2,
+    axes_of_sides,
+    largest_distance_mm,
+    long_and_short_mm,
+)
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 SIZE_DEFINITIONS = {
@@ -24,76 +31,11 @@ SIZE_DEFINITIONS = {
 }
 """What a diameter can be; the name stands beside every diameter of a reference."""
 
-_EQUAL = 1 - 1e-9  # axes that differ by less, relatively, are equally long
-
-
-def long_and_short_axis(points_mm: FloatArray) -> tuple[float, float]:
-    """The largest distance between two points, and the longest line across it.
-
-    The second is the longest line at right angles to the first that the convex hull of the points
-    holds. Of several equally long axes the one with the longer perpendicular counts.
-
-    Args:
-        points_mm: n x 2, in the plane of the slice.
-    """
-    hull = _hull(points_mm)
-    apart = hull[:, None] - hull
-    distance = np.hypot(apart[..., 0], apart[..., 1])
-    longest = float(distance.max())
-    if longest == 0.0:
-        return 0.0, 0.0
-    first, second = np.nonzero(np.triu(distance) >= longest * _EQUAL)
-    across = max(_chord(hull, a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True))
-    return longest, across
-
-
-def _hull(points: FloatArray) -> FloatArray:
-    """Corners of the convex hull, counter-clockwise (Andrew's monotone chain)."""
-    ordered = sorted(set(map(tuple, points.tolist())))
-    if len(ordered) < 3:
-        return np.array(ordered)
-    halves = []
-    for path in (ordered, ordered[::-1]):
-        half: list[tuple[float, float]] = []
-        for x, y in path:
-            while len(half) > 1:
-                (x1, y1), (x2, y2) = half[-2], half[-1]
-                if (x2 - x1) * (y - y1) > (y2 - y1) * (x - x1):
-                    break
-                half.pop()
-            half.append((x, y))
-        halves += half[:-1]
-    return np.array(halves)
-
-
-def _chord(hull: FloatArray, first: int, second: int) -> float:
-    """The longest line through a convex polygon at right angles to the line first - second.
-
-    Its length along the axis is concave and bends at corners only, so one of them has the maximum.
-    """
-    axis = hull[second] - hull[first]
-    axis = axis / np.hypot(*axis)
-    turned = np.roll(hull, -first, axis=0)
-    along = turned @ axis
-    beside = turned @ np.array([-axis[1], axis[0]])
-    there = (second - first) % len(hull)
-    one, other = slice(None, there + 1), [*range(there, len(hull)), 0]
-    heights = [
-        np.interp(along, along[side][order], beside[side][order])
-        for side in (one, other)
-        for order in (np.argsort(along[side], kind="stable"),)
-    ]
-    return float(np.abs(heights[0] - heights[1]).max())
-
-
-def polygon_area(corners_mm: FloatArray) -> float:
-    """The area within a closed polygon in mm²."""
-    x, y = (corners_mm - corners_mm[0]).T
-    return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
-
 
 def slice_sizes(owner: IntArray, voxel: IntArray, spacing_mm: FloatArray) -> pl.DataFrame:
     """Area, long and short axis of regions on each of their slices.
+
+    A pixel is the square around its centre; those of a row that touch are measured as one bar.
 
     Args:
         owner: which region each voxel belongs to.
@@ -103,28 +45,24 @@ def slice_sizes(owner: IntArray, voxel: IntArray, spacing_mm: FloatArray) -> pl.
     Returns:
         One row per region and slice: owner, slice_index, area_mm2, long_mm, short_mm.
     """
-    rows = (
-        pl.DataFrame(
-            {"owner": owner, "slice_index": voxel[:, 2], "j": voxel[:, 1], "i": voxel[:, 0]}
-        )
-        .group_by("owner", "slice_index", "j")
-        .agg(first=pl.col("i").min(), last=pl.col("i").max(), pixels=pl.len())
-        .sort("owner", "slice_index", "j")
-    )
-    slices = rows.group_by("owner", "slice_index", maintain_order=True).agg(
-        "j", "first", "last", pl.col("pixels").sum()
-    )
+    by_row = np.lexsort((voxel[:, 0], voxel[:, 1], voxel[:, 2], owner))
+    place = np.column_stack([owner, voxel[:, ::-1]])[by_row]  # owner, slice, row, column
+    step = np.diff(place, axis=0, prepend=place[:1] - 2)
+    is_new = (step[:, :2] != 0).any(axis=1)
+    starts = np.flatnonzero(is_new)
+    runs = np.flatnonzero(is_new | (step[:, 2] != 0) | (step[:, 3] != 1))
+    left, low = (place[runs][:, [3, 2]] - 0.5).T
+    right, high = (place[np.append(runs, len(place))[1:] - 1][:, [3, 2]] + 0.5).T
+    bars = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
+    ends = np.roll(bars, -1, axis=1)
     found = []
-    for one, number, j, first, last, pixels in slices.iter_rows():
-        step = spacing_mm[one]
-        corners = [
-            (edge, height)
-            for row, start, end in zip(j, first, last, strict=True)
-            for edge in (start - 0.5, end + 0.5)
-            for height in (row - 0.5, row + 0.5)
-        ]
-        long_mm, short_mm = long_and_short_axis(np.array(corners) * step)
-        found.append((one, number, pixels * float(step[0] * step[1]), long_mm, short_mm))
+    for start, stop in pairwise([*starts.tolist(), len(place)]):
+        one, number = place[start, :2].tolist()
+        pixel_mm = spacing_mm[one]
+        first, last = np.searchsorted(runs, [start, stop])
+        sides = ((part[first:last] * pixel_mm).reshape(-1, 2) for part in (bars, ends))
+        axes = axes_of_sides(*sides)
+        found.append((one, number, (stop - start) * float(pixel_mm[0] * pixel_mm[1]), *axes))
     return pl.DataFrame(found, schema=_SLICE_SIZES, orient="row")
 
 
@@ -156,8 +94,8 @@ def drawn_slice_sizes(
         here = np.flatnonzero((owner == one) & (slice_index == number)).tolist()
         outer = [corners_mm[at] for at in here if not is_hole[at]]
         if outer:
-            area = sum(polygon_area(corners_mm[at]) * (-1) ** bool(is_hole[at]) for at in here)
-            found.append((one, number, area, *long_and_short_axis(np.concatenate(outer))))
+            area = sum(area_mm2(corners_mm[at]) * (-1) ** bool(is_hole[at]) for at in here)
+            found.append((one, number, area, *long_and_short_mm(*outer)))
     return pl.DataFrame(found, schema=_SLICE_SIZES, orient="row")
 
 
@@ -219,7 +157,5 @@ def outline_extents(outline: IntArray, points_mm: FloatArray, count: int) -> Flo
     first = np.flatnonzero(np.diff(outline, prepend=-1))
     for part in np.split(np.arange(len(outline)), first[1:]):
         if len(part):
-            hull = _hull(points_mm[part])
-            apart = hull[:, None] - hull
-            extent[outline[part[0]]] = np.hypot(apart[..., 0], apart[..., 1]).max()
+            extent[outline[part[0]]] = largest_distance_mm(points_mm[part])
     return extent

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from builders.readings import rim
 from nodulebench.errors import InputError
 from nodulebench.imaging.contour import read_contours
+from nodulebench.imaging.diameters import area_mm2
 from nodulebench.imaging.outline_pixels import (
     contour_texts,
     enclosed_pixels,
     polygon_pixels,
 )
 from nodulebench.imaging.trace import trace_outlines
-from nodulebench.reference.measure import polygon_area
 
 Pixels = set[tuple[int, int]]
 
@@ -112,7 +112,7 @@ def test_pixels_that_touch_at_a_corner_and_holes_are_one_outline() -> None:
 def test_the_outline_of_pixels_holds_exactly_these_pixels(sets: list[Pixels]) -> None:
     for pixels, corners in zip(sets, trace(*sets), strict=True):
         assert pixels_of([tuple(corner) for corner in corners.tolist()]) == pixels
-        assert polygon_area(corners) == pytest.approx(len(pixels))
+        assert area_mm2(corners) == pytest.approx(len(pixels))
 
 
 def test_many_sets_are_traced_in_their_order() -> None:

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.distance import pdist
 
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.reference.measure import (
     SIZE_DEFINITIONS,
     area_equivalent_mm,
     drawn_slice_sizes,
-    long_and_short_axis,
     outline_extents,
-    polygon_area,
     region_sizes,
     slice_sizes,
     volume_equivalent_mm,
@@ -37,54 +34,6 @@ def rotation(turn: float) -> FloatArray:
 
 def voxels(*blocks: tuple[range, range, int]) -> IntArray:
     return np.array([(i, j, k) for across, along, k in blocks for i in across for j in along])
-
-
-def test_the_axes_of_a_rectangle() -> None:
-    # the diagonal of 4 x 2 is sqrt(20); across it the corner (4, 0) reaches (3, 2): sqrt(5)
-    long, short = long_and_short_axis(np.array([[0, 0], [4, 0], [4, 2], [0, 2.0]]))
-    assert long == pytest.approx(math.sqrt(20))
-    assert short == pytest.approx(math.sqrt(5))
-
-
-@pytest.mark.parametrize("turn", [0.0, 0.3, 1.0, math.pi / 4, 2.5])
-def test_the_axes_of_an_ellipse_are_its_diameters_however_it_lies(turn: float) -> None:
-    assert long_and_short_axis(ellipse(10, 6, turn)) == pytest.approx((10, 6), rel=1e-4)
-
-
-def test_the_perpendicular_is_a_line_not_the_width() -> None:
-    # corners above and below the axis at different places: width 2, longest line across 1 + 0.5
-    skew = np.array([[0, 0], [10, 0], [2.5, 1], [7.5, -1.0]])
-    long, short = long_and_short_axis(skew)
-    assert long == 10
-    assert short == pytest.approx(1 + 1 / 3)
-
-
-def test_points_on_a_line_have_no_width() -> None:
-    line = np.array([[0, 0], [1, 1], [3, 3.0]])
-    assert long_and_short_axis(line) == pytest.approx((math.sqrt(18), 0))
-    assert long_and_short_axis(line[:1]) == (0, 0)
-
-
-@given(point_sets)
-def test_the_long_axis_is_the_largest_distance(points: list[tuple[float, float]]) -> None:
-    placed = np.array(points)
-    long, short = long_and_short_axis(placed)
-    assert long == pytest.approx(max(pdist(placed), default=0.0))
-    assert 0 <= short <= long * (1 + 1e-9)
-
-
-@given(point_sets, st.floats(0, 6.28), coordinates)
-def test_axes_do_not_depend_on_where_and_how_a_shape_lies(
-    points: list[tuple[float, float]], turn: float, shift: float
-) -> None:
-    placed = np.array(points)
-    moved = placed @ rotation(turn).T + shift
-    assert long_and_short_axis(moved)[0] == pytest.approx(long_and_short_axis(placed)[0], abs=1e-9)
-
-
-def test_polygon_area_by_hand() -> None:
-    assert polygon_area(np.array([[0, 0], [4, 0], [4, 3.0]])) == 6
-    assert polygon_area(np.array([[1e6, 1e6], [1e6, 1e6 + 2], [1e6 + 2, 1e6]])) == 2
 
 
 def test_a_block_on_two_slices_by_hand() -> None:
