@@ -1,5 +1,7 @@
 # Every developer action by name. `make demo` and `make test` set up what they need themselves.
-PYTHON ?= python3.11
+# The newest Python that really runs: a shim of that name on the PATH may not.
+PYTHON ?= $(shell for one in python3.13 python3.12 python3.11; do \
+	$$one -c 'import venv, ensurepip' >/dev/null 2>&1 && { echo $$one; break; }; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
 
@@ -31,6 +33,7 @@ clean:
 	rm -rf $(VENV) docs/_build docs/reference/generated nodulebench-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.core: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "needs Python 3.13, 3.12 or 3.11 with venv and ensurepip (Debian: apt install python3-venv), or PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -e .
 	$(BIN)/python -m compileall -q src
