@@ -5,7 +5,7 @@ PYTHON ?= $(shell for one in python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint docs benchmark clean
+.PHONY: demo test check lint docs benchmark release clean
 
 demo: $(VENV)/.core
 	$(BIN)/nodulebench demo --out nodulebench-demo
@@ -29,8 +29,24 @@ docs: $(VENV)/.dev
 benchmark: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# Wheel and source, checked; the versions they were tested with, by their hashes; a bill of materials.
+RELEASED := xlsx images dicom sign pacs pdf algorithms
+release: $(VENV)/.release
+	rm -rf dist build/released
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/pip-compile -q --strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--no-emit-options --no-emit-find-links $(RELEASED:%=--extra %) -o constraints.txt pyproject.toml
+	cp constraints.txt dist
+	$(PYTHON) -m venv build/released
+	build/released/bin/pip install -q --require-hashes -r constraints.txt
+	build/released/bin/pip install -q --no-deps dist/*.whl
+	build/released/bin/nodulebench conformance
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+		-o dist/sbom.cdx.json build/released/bin/python
+
 clean:
-	rm -rf $(VENV) docs/_build docs/reference/generated nodulebench-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf dist build $(VENV) docs/_build docs/reference/generated nodulebench-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.core: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "needs Python 3.13, 3.12 or 3.11 with venv and ensurepip (Debian: apt install python3-venv), or PYTHON=..."; exit 1; }
@@ -41,4 +57,8 @@ $(VENV)/.core: pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/pip install -q -e '.[dev]'
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.dev
+	$(BIN)/pip install -q -e '.[release]'
 	@touch $@

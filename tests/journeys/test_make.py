@@ -38,7 +38,7 @@ def test_without_any_python_one_line_says_what_is_missing(tmp_path: Path) -> Non
     done = make(tmp_path, "none")
     assert done.returncode != 0
     assert done.stdout.splitlines() == [
-        "needs Python 3.13, 3.12 or 3.11 with venv and ensurepip (Debian: apt install python3-venv),"
-        " or PYTHON=..."
+        "needs Python 3.13, 3.12 or 3.11 with venv and ensurepip "
+        "(Debian: apt install python3-venv), or PYTHON=..."
     ]
     assert not (tmp_path / "venv").exists()
