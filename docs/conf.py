@@ -17,7 +17,7 @@ html_title = f"NoduleBench {release}"
 project_copyright = author
 
 extensions = ["myst_parser"]
-exclude_patterns = ["_build", "generate"]
+exclude_patterns = ["_build", "draw", "generate"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 

@@ -92,7 +92,7 @@ MEANINGS = {
     "algorithms[].rule_differences[].relative_difference": "(hit - base_hit) / base_hit, null "
     "without base hits",
     "comparisons": "what `nodulebench compare` found, one for each baseline, as in "
-    "[comparison.json](../../how-to/compare-algorithms.md#where-the-numbers-go)",
+    "[comparison.json](../../how-to/compare/compare-algorithms.md#where-the-numbers-go)",
     "plan.digest": "SHA-256 of everything that the plan fixes",
     "plan.name": "name of the plan",
     "plan.author": "who stated the criteria",
@@ -195,18 +195,19 @@ FILES = (
     (
         "`comparison.json`",
         "after `nodulebench compare`: the "
-        "[latest comparison](../../how-to/compare-algorithms.md#where-the-numbers-go)",
+        "[latest comparison](../../how-to/compare/compare-algorithms.md#where-the-numbers-go)",
     ),
     ("`report.html`", "the report; one file, no network needed"),
     (
         "`report*.html`, `report*.pdf`, `tables*/`",
-        "after [`nodulebench report`](../../how-to/report-for-others.md): copies for others, and "
-        "the report's tables as CSV",
+        "after [`nodulebench report`](../../how-to/evaluate/report-for-others.md): copies for others, "
+        "and the report's tables as CSV",
     ),
     ("`plan.json`", "the frozen test plan, where the test was made under one"),
     (
         "`manifest.json`",
-        "SHA-256 of every file of the folder; [verify](../../how-to/verify-and-sign.md) checks it",
+        "SHA-256 of every file of the folder; "
+        "[verify](../../how-to/custody/verify-and-sign.md) checks it",
     ),
     ("`manifest.sig`", "where the folder is signed: the Ed25519 signature of `manifest.json`"),
 )

@@ -1,6 +1,7 @@
 """The programs that make the documentation's pages and pictures can be imported."""
 
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+from builders.places import ROOT
+
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs" / "draw")]

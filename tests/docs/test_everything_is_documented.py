@@ -97,7 +97,7 @@ def test_every_rule_has_a_page_with_its_picture_and_a_citation(rule: str) -> Non
 @pytest.mark.parametrize("rule", RULES)
 def test_the_picture_of_a_rule_is_what_the_rule_says(rule: str) -> None:
     kept = rule_pictures.picture_of(rule).read_text(encoding="utf-8")
-    assert kept == rule_pictures.draw_rule(rule), "run python docs/rule_pictures.py"
+    assert kept == rule_pictures.draw_rule(rule), "run python docs/draw/rule_pictures.py"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -120,7 +120,7 @@ def test_the_picture_of_readers_is_what_its_table_says() -> None:
     for one in rows:
         assert f"| {one.sensitivity:.3f} | {one.lone} | {one.lone_per_scan:.3f} |" in page
     kept = reader_picture.PICTURE.read_text(encoding="utf-8")
-    assert kept == reader_picture.draw(rows), "run python docs/reader_picture.py"
+    assert kept == reader_picture.draw(rows), "run python docs/draw/reader_picture.py"
 
 
 def test_published_protocols_name_what_exists() -> None:

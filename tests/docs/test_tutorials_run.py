@@ -17,7 +17,7 @@ from builders.places import ROOT
 
 PAGES = ROOT / "docs"
 TUTORIALS = sorted(PAGES.glob("tutorials/*.md"))
-HOW_TO = sorted(PAGES.glob("how-to/*.md"))
+HOW_TO = sorted(PAGES.glob("how-to/*/*.md"))
 EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if blocks_of(page)]
 
 
