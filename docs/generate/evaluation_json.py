@@ -200,8 +200,8 @@ FILES = (
     ("`report.html`", "the report; one file, no network needed"),
     (
         "`report*.html`, `report*.pdf`, `tables*/`",
-        "after [`nodulebench report`](../../how-to/evaluate/report-for-others.md): copies for others, "
-        "and the report's tables as CSV",
+        "after [`nodulebench report`](../../how-to/evaluate/report-for-others.md): copies for "
+        "others, and the report's tables as CSV",
     ),
     ("`plan.json`", "the frozen test plan, where the test was made under one"),
     (
