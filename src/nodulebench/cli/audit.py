@@ -1,15 +1,14 @@
 """nodulebench audit: what was done with a sealed test set, and how its budget stands."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.vault_options import first_line, secret_from, vault_options
+from nodulebench.cli.vault_options import secret_from, signing_passphrase, vault_options
 
 if TYPE_CHECKING:
-    from nodulebench.custody.audit import Event
+    from nodulebench.workflows.custody.audit_log import Event
 
 FILE = click.Path(path_type=Path)
 
@@ -34,8 +33,7 @@ def command(
     nodulebench audit sealed/
     nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key auditor.pem
     """
-    from nodulebench.storage.file_names import in_a_line
-    from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
+    from nodulebench.workflows.custody.audit_log import in_a_line, read_audit, write_anchor
 
     found = read_audit(sealed, secret_from(vault_key, passphrase_file))
     # who submits names files and developers: no name may pass for an event
@@ -49,12 +47,7 @@ def command(
     if found.problems:
         return 1
     if anchor is not None:
-        passphrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
-        if key is not None and not passphrase and sys.stdin.isatty():
-            from nodulebench.storage.signature import is_encrypted
-
-            if is_encrypted(key):
-                passphrase = click.prompt("Passphrase of the signing key", hide_input=True)
+        passphrase = signing_passphrase(key, key_passphrase_file)
         made = write_anchor(sealed, anchor, key=key, passphrase=passphrase)
         click.echo(f"wrote {anchor}: {made.events} events, {made.digest}")
     return 0

@@ -21,12 +21,9 @@ def command(test_set: Path, design: str | None, cases: Path | None, out: Path | 
     \b
     nodulebench coverage testset/ --design fg-ai4h --out composition/
     """
-    from nodulebench.curate.composition.design import load_design
-    from nodulebench.formats import read_reference
-    from nodulebench.workflows.curate.coverage import cover, write_coverage
+    from nodulebench.workflows.curate.coverage import cover_files, write_coverage
 
-    chosen = None if design is None else load_design(design)
-    document = cover(read_reference(test_set, cases), chosen)
+    document = cover_files(test_set, cases, design)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(one["name"]) for one in document["outcomes"]), default=0)

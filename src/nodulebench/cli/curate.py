@@ -30,19 +30,12 @@ def command(
     nodulebench curate archive/ --out curated/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
-    from nodulebench.curate.composition.design import load_design
-    from nodulebench.curate.examine.limits import Limits
-    from nodulebench.curate.known.known_sets import read_known_set
-    from nodulebench.workflows.curate.curate import curate
-    from nodulebench.workflows.curate.files import summary, write_curation
+    from nodulebench.workflows.curate.files import curate_files, summary
 
-    limits = Limits() if design is None else load_design(design).limits
-    known = [read_known_set(path) for path in against]
     with _ProgressLine() as line:
-        curation = curate(
-            dicom_dir, out, limits=limits, known=known, processes=processes, progress=line.tell
+        curation, written = curate_files(
+            dicom_dir, out, design, against, processes=processes, progress=line.tell
         )
-    written = write_curation(curation, out)
     told = summary(curation)
     click.echo(f"{told['series']} series found, {told['admitted']} admitted")
     for code, number in told["excluded"].items():

@@ -21,16 +21,12 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     \b
     nodulebench draw pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
     """
-    from nodulebench.curate.composition.design import load_design
-    from nodulebench.curate.composition.sampling import draw_cases
-    from nodulebench.storage.table_file import read_cases, write_table
+    from nodulebench.workflows.curate.draw import draw_files
 
-    cases = read_cases(pool)
-    sample = draw_cases(cases, load_design(design).sampling, count, seed)
+    sample = draw_files(pool, design, count, seed, out)
     click.secho(f"{'planned':>8} {'pool':>8} {'drawn':>8}  stratum", bold=True)
     for one in sample.strata:
         values = ", ".join(f"{name} {value}" for name, value in one.values.items()) or "all"
         lack = click.style(f"  {one.lacking} lacking", fg="red") if one.lacking else ""
         click.echo(f"{one.planned:>8} {one.available:>8} {one.drawn:>8}  {values}{lack}")
-    write_table(cases.filter(cases["case_id"].is_in(sample.case_ids.to_list())), out)
     click.echo(f"wrote {out}: {len(sample.case_ids)} cases")

@@ -62,12 +62,17 @@ def command(
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
-    from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
+    from nodulebench.workflows.phantom import make_phantoms
 
-    plan = ScanPlan(thickness, kernel, dose)
-    reference = write_test_set(
+    reference = make_phantoms(
         out,
-        make_cases(cases, seed, matrix=matrix, has_follow_up=follow_up, scan_plan=plan),
+        cases,
+        seed,
+        matrix=matrix,
+        thickness=thickness,
+        kernel=kernel,
+        dose=dose,
+        has_follow_up=follow_up,
         image_formats=images,
         has_masks=masks,
         progress=click.echo,

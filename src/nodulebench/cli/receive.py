@@ -26,7 +26,7 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
     \b
     nodulebench receive listen --from HOSPITAL_PACS --host 192.0.2.10 --out incoming/
     """
-    from nodulebench.curate.intake.listen import listening
+    from nodulebench.workflows.curate.receive import listening
 
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -60,20 +60,15 @@ def fetch(
     nodulebench receive fetch https://pacs.example/dicom-web --list
     nodulebench receive fetch https://pacs.example/dicom-web --filter StudyDate=20260101- --out in/
     """
-    from nodulebench.curate.intake.fetch import connect, fetch_series, list_series
-    from nodulebench.errors import InputError, Problem
+    from nodulebench.workflows.curate.receive import client_of, fetch_series, wanted_series
 
     if out is None and not is_list:
         raise click.UsageError("give --out, or --list")
     pairs = dict(one.partition("=")[::2] for one in filters)
     if not all(pairs.values()):
         raise click.UsageError("a filter is Attribute=value")
-    token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
-    client = connect(url, {"Authorization": f"Bearer {token}"} if token else None)
-    found = [one for one in list_series(client, pairs) if not uids or one.series_uid in uids]
-    missing = set(uids) - {one.series_uid for one in found}
-    if missing:
-        raise InputError(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
+    client = client_of(url, token_file)
+    found = wanted_series(client, url, pairs, uids)
     for one in found:
         click.echo(f"{one.series_uid}  {one.instances or '?':>5} objects  {one.description}")
     if is_list or out is None:

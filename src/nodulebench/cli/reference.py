@@ -89,10 +89,9 @@ def build(
 @click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
 def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
     """Pair the nodules of two references and tell how far they differ."""
-    from nodulebench.formats import read_reference
-    from nodulebench.reference.compare import compare_references
+    from nodulebench.workflows.reference.compare import compare_reference_files
 
-    found = compare_references(read_reference(first), read_reference(second))
+    found = compare_reference_files(first, second)
     click.echo(
         f"{found.cases} cases in common: {found.pairs.height} nodules in both, "
         f"{found.only_first.height} only in {first}, {found.only_second.height} only in {second}"

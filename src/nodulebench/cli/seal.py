@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.bundle import print_gaps
-from nodulebench.cli.vault_options import first_line, required_secret, vault_options
+from nodulebench.cli.vault_options import required_secret, signing_passphrase, vault_options
 
 FILE = click.Path(path_type=Path)
 
@@ -44,20 +44,17 @@ def command(
         --policy policy.toml --as "Ada" --out sealed/
     """
     if new_vault_key is not None:
-        from nodulebench.storage.vault import new_key_file
+        from nodulebench.workflows.custody.keys import new_key_file
 
         new_key_file(new_vault_key)
         click.echo(f"wrote {new_vault_key}: keep it, and a copy, apart from every sealed set")
         return
     if bundle is None or key is None or policy is None or person is None or out is None:
         raise click.UsageError("give BUNDLE, --key, --policy, --as and --out, or --new-vault-key")
-    from nodulebench.storage.signature import is_encrypted
     from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
 
     secret = required_secret(vault_key, passphrase_file, is_new=True)
-    key_passphrase = "" if key_passphrase_file is None else first_line(key_passphrase_file)
-    if not key_passphrase and sys.stdin.isatty() and is_encrypted(key):
-        key_passphrase = click.prompt("Passphrase of the signing key", hide_input=True)
+    key_passphrase = signing_passphrase(key, key_passphrase_file)
     made = seal_bundle(
         SealOrder(bundle, out, key, secret, policy, person, datasheet, key_passphrase),
         progress=_progress,

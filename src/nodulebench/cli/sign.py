@@ -1,11 +1,10 @@
 """nodulebench sign: sign a folder of results, or make the key for it."""
 
-import sys
 from pathlib import Path
 
 import click
 
-from nodulebench.cli.vault_options import first_line
+from nodulebench.cli.vault_options import first_line, signing_passphrase
 
 FILE = click.Path(path_type=Path)
 
@@ -36,20 +35,19 @@ def command(
     """
     if (new_key is None) == (folder is None) or (folder is not None and key is None):
         raise click.UsageError("give either DIR and --key, or --new-key")
-    from nodulebench.storage import signature
+    from nodulebench.workflows.custody import keys
 
-    passphrase = "" if passphrase_file is None else first_line(passphrase_file)
     if new_key is not None:
+        passphrase = "" if passphrase_file is None else first_line(passphrase_file)
         if ask_passphrase and not passphrase:
             passphrase = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True)
-        public, digest = signature.new_key(new_key, passphrase)
+        public, digest = keys.new_key(new_key, passphrase)
         secrecy = "encrypted" if passphrase else "not encrypted: keep it where nobody else can read"
         click.echo(f"wrote {new_key} (private, {secrecy})")
         click.echo(f"wrote {public} (public: give it to whoever shall verify)")
         click.echo(f"key {digest}")
     elif folder is not None and key is not None:
-        if not passphrase and sys.stdin.isatty() and signature.is_encrypted(key):
-            passphrase = click.prompt("Passphrase", hide_input=True)
-        signed = signature.sign_folder(folder, key, passphrase=passphrase, by=by)
+        passphrase = signing_passphrase(key, passphrase_file)
+        signed = keys.sign_folder(folder, key, passphrase=passphrase, by=by)
         click.echo(f"signed {folder} at {signed.at}")
         click.echo(f"key {signed.key}")

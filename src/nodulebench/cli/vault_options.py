@@ -10,7 +10,7 @@ import click
 from nodulebench.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from nodulebench.storage.vault import Secret
+    from nodulebench.workflows.custody.keys import Secret
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
@@ -35,7 +35,7 @@ def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret
     Raises:
         InputError: if a file cannot be used.
     """
-    from nodulebench.storage.vault import passphrase_secret, read_key_file
+    from nodulebench.workflows.custody.keys import passphrase_secret, read_key_file
 
     if vault_key is not None and passphrase_file is not None:
         raise click.UsageError("give --vault-key or --passphrase-file, not both")
@@ -50,7 +50,7 @@ def required_secret(
     vault_key: Path | None, passphrase_file: Path | None, *, is_new: bool = False
 ) -> "Secret":
     """The secret that was given, or else is asked for on a terminal."""
-    from nodulebench.storage.vault import passphrase_secret
+    from nodulebench.workflows.custody.keys import passphrase_secret
 
     secret = secret_from(vault_key, passphrase_file)
     if secret is not None:
@@ -59,6 +59,17 @@ def required_secret(
         raise click.UsageError("give --vault-key or --passphrase-file")
     asked = click.prompt("Passphrase of the vault", hide_input=True, confirmation_prompt=is_new)
     return passphrase_secret(asked)
+
+
+def signing_passphrase(key: Path | None, passphrase_file: Path | None) -> str:
+    """The passphrase of a signing key: from a file, or else asked for on a terminal."""
+    from nodulebench.workflows.custody.keys import is_encrypted
+
+    if passphrase_file is not None:
+        return first_line(passphrase_file)
+    if key is None or not sys.stdin.isatty() or not is_encrypted(key):
+        return ""
+    return str(click.prompt("Passphrase of the signing key", hide_input=True))
 
 
 def first_line(path: Path) -> str:

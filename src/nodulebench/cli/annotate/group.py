@@ -103,8 +103,7 @@ def consistency(
     findings: Path | None,
 ) -> None:
     """Compare the marks of several readers, one file each, slice by slice."""
-    from nodulebench.annotate.readings.consistency import ConsistencyRule
-    from nodulebench.workflows.annotate.compare_readings import compare_readings
+    from nodulebench.workflows.annotate.compare_readings import ConsistencyRule, compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
     found = compare_readings(

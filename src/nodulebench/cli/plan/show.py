@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from nodulebench.statistics.sample_size.plan import Plan
+    from nodulebench.workflows.plan.sizes import Plan
 
 BAR_WIDTH = 40
 

@@ -55,7 +55,7 @@ ratio = click.option(
 @level
 def sensitivity(**given: Any) -> None:
     """Nodules and patients for a sensitivity that is known to so much."""
-    from nodulebench.statistics.sample_size.sensitivity import size_for_sensitivity
+    from nodulebench.workflows.plan.sizes import size_for_sensitivity
 
     print_plan(size_for_sensitivity(**given), given["half_width"])
 
@@ -69,7 +69,7 @@ def sensitivity(**given: Any) -> None:
 @power
 def acceptance(**given: Any) -> None:
     """Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses."""
-    from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
+    from nodulebench.workflows.plan.sizes import size_for_acceptance
 
     print_plan(size_for_acceptance(**given), given["power"])
 
@@ -94,7 +94,7 @@ def acceptance(**given: Any) -> None:
 @power
 def paired(**given: Any) -> None:
     """Nodules that tell two algorithms apart, or show that one is not inferior."""
-    from nodulebench.statistics.sample_size.paired import size_for_paired_detection
+    from nodulebench.workflows.plan.sizes import size_for_paired_detection
 
     print_plan(size_for_paired_detection(**given), given["power"])
 
@@ -130,7 +130,7 @@ def false_positives(
     nodulebench plan false-positives --rate 2 --half-width 0.3
     nodulebench plan false-positives --unacceptable 2 --expected 1.5
     """
-    from nodulebench.statistics.sample_size.false_positives import (
+    from nodulebench.workflows.plan.sizes import (
         size_for_false_positive_limit,
         size_for_false_positives,
     )
@@ -193,7 +193,7 @@ def auc(
     nodulebench plan auc --auc 0.9 --half-width 0.05
     nodulebench plan auc --baseline 0.8 --expected 0.85 --correlation 0.5
     """
-    from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
+    from nodulebench.workflows.plan.sizes import size_for_auc, size_for_auc_difference
 
     if (auc is None) == (baseline is None):
         raise click.UsageError("give either --auc and --half-width, or --baseline and --expected")
@@ -270,8 +270,7 @@ def readers(
     **components: float,
 ) -> None:
     """Cases that readers have to read with and without CAD, from a pilot's components."""
-    from nodulebench.statistics.mrmc import Components
-    from nodulebench.statistics.sample_size.readers import size_for_reader_study
+    from nodulebench.workflows.plan.sizes import Components, size_for_reader_study
 
     plan = size_for_reader_study(
         Components(treatment_square=0.0, **components),  # the power does not depend on it

@@ -7,8 +7,7 @@ import click
 
 if TYPE_CHECKING:
     from nodulebench.model.results import Estimate
-    from nodulebench.statistics.ranking import Ranking
-    from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference
+    from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
     from nodulebench.workflows.compare.nodules import DetectionDifference
     from nodulebench.workflows.compare.rule_effects import RuleEffects
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.annotate.readings.consistency import CaseCheck, ConsistencyRule, check_consistency
+from nodulebench.annotate.readings.consistency import CaseCheck, check_consistency
+from nodulebench.annotate.readings.consistency import ConsistencyRule as ConsistencyRule
 from nodulebench.annotate.readings.findings import findings_of
 from nodulebench.annotate.readings.quality import (
     PairAgreement,

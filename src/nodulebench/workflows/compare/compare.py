@@ -15,7 +15,8 @@ from nodulebench.model.comparison import Permutation
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
 from nodulebench.statistics.permutation import permutation_test
-from nodulebench.statistics.ranking import Ranking, rank_algorithms
+from nodulebench.statistics.ranking import Ranking as Ranking
+from nodulebench.statistics.ranking import rank_algorithms
 from nodulebench.statistics.resample import Bootstrap
 from nodulebench.workflows.compare.nodules import (
     Cohorts,

@@ -7,7 +7,8 @@ from typing import Any
 from nodulebench import __version__
 from nodulebench.curate.composition.counts import Composition, compose, thin_strata
 from nodulebench.curate.composition.coverage import Outcome, check_coverage
-from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput
+from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
+from nodulebench.formats import read_reference
 from nodulebench.model.tables import Reference
 from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.statistics.intervals import wilson_interval
@@ -17,6 +18,16 @@ from nodulebench.storage.staging import staged_file
 SCHEMA = "nodulebench/coverage@1"
 LEVEL = 0.95
 NO_DESIGN = DesignInput(name="none")
+
+
+def cover_files(test_set: Path, cases: Path | None, design: str | None) -> dict[str, Any]:
+    """What a test set on disk consists of; the design is a published one or a TOML file.
+
+    Raises:
+        InputError: if something cannot be read.
+    """
+    chosen = None if design is None else load_design(design)
+    return cover(read_reference(test_set, cases), chosen)
 
 
 def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:

@@ -1,22 +1,23 @@
 """Curation -> files: CASES of the admitted, exclusions, fingerprints, flow and a page to browse."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
 import polars as pl
 
 from nodulebench import __version__
+from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.curate.examine.admission import Examined
-from nodulebench.curate.known.known_sets import write_known_set
+from nodulebench.curate.known.known_sets import read_known_set, write_known_set
 from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
-from nodulebench.workflows.curate.curate import Curation
+from nodulebench.workflows.curate.curate import Curation, Progress, curate
 from nodulebench.workflows.curate.page import curation_page, flow_svg
 
 SCHEMA = "nodulebench/curation@1"
@@ -45,6 +46,26 @@ EXCLUSIONS = {
     "slices": pl.Int64,
     "files": pl.String,
 }
+
+
+def curate_files(
+    folder: Path,
+    out: Path,
+    design: str | None,
+    against: Iterable[Path],
+    *,
+    processes: int,
+    progress: Progress,
+) -> tuple[Curation, list[Path]]:
+    """Curate a folder under the limits of a design (published or TOML), and write what was found.
+
+    Raises:
+        InputError: if the folder, the design or a list of another set cannot be read.
+    """
+    limits = None if design is None else load_design(design).limits
+    known = [read_known_set(path) for path in against]
+    made = curate(folder, out, limits=limits, known=known, processes=processes, progress=progress)
+    return made, write_curation(made, out)
 
 
 def write_curation(curation: Curation, out: Path) -> list[Path]:

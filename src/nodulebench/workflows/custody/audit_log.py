@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Anchor, Event, anchor_of, anchor_problems
+from nodulebench.custody.audit import Anchor, anchor_of, anchor_problems
+from nodulebench.custody.audit import Event as Event
 from nodulebench.custody.budget import Use, uses
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.file_names import in_a_line as in_a_line
 from nodulebench.storage.manifest import MANIFEST
 from nodulebench.storage.signature import sign_bytes
 from nodulebench.storage.staging import staged_file
