@@ -19,6 +19,14 @@ class Problem:
         return f"{sentence} {self.remedy}" if self.remedy else sentence
 
 
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """The known names that a name is like, as a question after a space; nothing where none is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), n=most)
+    return f" Did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
+
+
 class NoduleBenchError(Exception):
     """The base of every error that NoduleBench raises on purpose."""
 

@@ -1,12 +1,14 @@
 """Registry: name -> thing. Reading a registry's list is reading what the system can do."""
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from functools import cached_property
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from nodulebench.errors import UnknownNameError
+from nodulebench.errors import UnknownNameError, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Thing = TypeVar("Thing")
 
@@ -14,8 +16,9 @@ Thing = TypeVar("Thing")
 class Registry(Mapping[str, Thing], Generic[Thing]):
     """Named things of one kind, in the order they were listed; each is loaded when first asked for.
 
-    Outside packages add to a registry through the entry point group ``nodulebench.<group>``,
-    which is looked up only when a name is not among the built-in ones.
+    Outside packages add to a registry through the entry point group ``nodulebench.<group>``. They
+    come after the built-in ones and cannot replace them; the group is looked up only when the
+    built-in names have run out.
     """
 
     def __init__(self, kind: str, group: str, modules: Mapping[str, str]) -> None:
@@ -32,6 +35,14 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         self._modules = dict(modules)
         self._loaded: dict[str, Thing] = {}
 
+    @cached_property
+    def outside(self) -> "dict[str, EntryPoint]":
+        """What other packages add, by name."""
+        from importlib.metadata import entry_points
+
+        found = sorted(entry_points(group=self.group), key=lambda point: point.name)
+        return {point.name: point for point in found if point.name not in self._modules}
+
     def __getitem__(self, name: str) -> Thing:
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
@@ -42,20 +53,29 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
             module, _, attribute = self._modules[name].partition(":")
             thing: Thing = getattr(import_module(module), attribute or name)
             return thing
-        for point in entry_points(group=self.group, name=name):
-            outside: Thing = point.load()
-            return outside
-        near = get_close_matches(name, self._modules, n=3)
-        hint = f" Did you mean {' or '.join(repr(other) for other in near)}?" if near else ""
-        raise UnknownNameError(
-            f"there is no {self.kind} '{name}'.{hint} Known: {', '.join(self._modules)}."
-        )
+        if name in self.outside:
+            return self._load_outside(name)
+        hint = did_you_mean(name, self, most=3)
+        raise UnknownNameError(f"there is no {self.kind} '{name}'.{hint} Known: {', '.join(self)}.")
+
+    def _load_outside(self, name: str) -> Thing:
+        point = self.outside[name]
+        try:
+            thing: Thing = point.load()
+        except (ImportError, AttributeError) as error:
+            package = point.dist.name if point.dist else "another package"
+            raise UnknownNameError(
+                f"the {self.kind} '{name}' of {package} cannot be loaded from {point.value}: "
+                f"{error}. Mend or remove that package."
+            ) from error
+        return thing
 
     def __contains__(self, name: object) -> bool:
-        return name in self._modules
+        return name in self._modules or name in self.outside
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
+        yield from self._modules
+        yield from self.outside
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self._modules) + len(self.outside)

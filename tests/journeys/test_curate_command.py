@@ -59,6 +59,6 @@ def test_a_wrong_folder_or_limit_is_one_clear_line(tmp_path, capsys):
     design.write_text("[limits]\nsmallest_matrx = 96\n")
     assert run("curate", tmp_path, "--design", design, "--out", tmp_path / "out") == 1
     assert (
-        "design.toml field 'limits.smallest_matrx': is unknown (did you mean 'smallest_matrix'?)."
+        "design.toml field 'limits.smallest_matrx': is unknown. Did you mean 'smallest_matrix'?"
         in capsys.readouterr().err
     )

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from nodulebench import __version__
-from nodulebench.errors import NoduleBenchError
+from nodulebench.errors import NoduleBenchError, did_you_mean
 
 # start-up makes many objects and few cycles; the matrix products are small, and threads of the
 # linear algebra library would only wait for each other
@@ -76,16 +76,11 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from difflib import get_close_matches
-
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            if not near:
-                raise
-            hint = f"{error.message} Did you mean '{near[0]}'?"
-            raise click.UsageError(hint, ctx) from error
+            hint = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"{error.message}{hint}", ctx) from error
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

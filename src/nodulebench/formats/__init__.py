@@ -107,6 +107,7 @@ def fitting(path: Path, what: str) -> Format:
 
     Raises:
         InputError: if none fits, with the reason that each gave.
+        UnknownNameError: if a format of another package cannot be loaded.
     """
     seen = glimpse(path)
     refusals = []
@@ -118,7 +119,7 @@ def fitting(path: Path, what: str) -> Format:
         if not reason:
             return form
         refusals.append(f"{form.name}: {reason}")
-    raise InputError(_no_format(seen, what, refusals))
+    raise seen.error or InputError(_no_format(seen, what, refusals))
 
 
 def _no_format(seen: Glimpse, what: str, refusals: list[str]) -> Problem:

@@ -14,11 +14,14 @@ class Glimpse:
     """What a file or folder looks like from outside."""
 
     path: Path
-    kind: Literal["folder", "csv", "json", "pickle", "parquet", "dicom"]
+    kind: Literal["folder", "csv", "json", "pickle", "parquet", "dicom", "other"]
     names: frozenset[str]
     """Files of a folder, columns of a CSV file, or keys of a JSON object."""
     document: Any = field(default=None, repr=False)
     """The value that a JSON file holds."""
+    error: InputError | None = field(default=None, repr=False)
+    """Why a file of another kind is neither JSON nor comma-separated; an outside format may still
+    know it."""
 
     def lacks(self, *names: str) -> str:
         """What of these is not among the names, in words; empty: nothing."""
@@ -42,7 +45,7 @@ def glimpse(path: Path) -> Glimpse:
     """Look at a path.
 
     Raises:
-        InputError: if it is not there, or is no kind of file that any format has.
+        InputError: if it is not there.
     """
     if path.is_dir():
         return Glimpse(path, "folder", frozenset(item.name for item in path.iterdir()))
@@ -55,12 +58,16 @@ def glimpse(path: Path) -> Glimpse:
         return Glimpse(path, "parquet", frozenset())
     if start.startswith(b"\x80"):
         return Glimpse(path, "pickle", frozenset())
-    if start.startswith((b"{", b"[")):
-        document = read_json(path)
-        return Glimpse(path, "json", _keys(document), document)
-    header = read_header(path)
+    try:
+        if start.startswith((b"{", b"[")):
+            document = read_json(path)
+            return Glimpse(path, "json", _keys(document), document)
+        header = read_header(path)
+    except InputError as error:
+        return Glimpse(path, "other", frozenset(), error=error)
     if path.name.lower().endswith((".json", ".json.gz")):
-        raise InputError(Problem(str(path), "is not JSON: it starts with neither '{' nor '['."))
+        told = Problem(str(path), "is not JSON: it starts with neither '{' nor '['.")
+        return Glimpse(path, "other", frozenset(), error=InputError(told))
     return Glimpse(path, "csv", frozenset(header))
 
 

@@ -1,12 +1,10 @@
 """label_marks: scope, threshold and cap first, the same for all rules; then the rule itself."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.match.rules import RULES
@@ -14,6 +12,7 @@ from nodulebench.match.scene import scene
 from nodulebench.match.size_tolerance import is_large, limit_sizes, measured_sizes_mm
 from nodulebench.model.arrays import BoolArray, IntArray
 from nodulebench.model.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
+from nodulebench.model.parameters import checked_parameters, parameters_of
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.tables import Reference, Submission, case_of_marks
 
@@ -82,35 +81,13 @@ def rule_parameters(
     Raises:
         InputError: for each parameter that the rule does not have, or whose value it cannot take.
     """
-    known = [
-        name
-        for name, parameter in inspect.signature(rule).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
-    where = f"protocol '{protocol.name}' rule '{choice.name}'"
     common = {"duplicates": protocol.duplicates, "assignment": protocol.assignment}
-    chosen: dict[str, Any] = {
+    known = parameters_of(rule)
+    shared = {
         name: value for name, value in common.items() if name in known and value != "published"
     }
-    problems = []
-    for name, value in choice.parameters.items():
-        if name not in known:
-            remedy = f"Its parameters: {', '.join(sorted(known))}."
-            problems.append(Problem(where, f"has no parameter '{name}'.", remedy))
-            continue
-        try:
-            chosen[name] = _parameter_type(rule, name).validate_python(value)
-        except ValidationError as error:
-            message = error.errors(include_url=False)[0]["msg"]
-            problems.append(Problem(where, f"cannot take {name} = {value!r}: {message}."))
-    if problems:
-        raise InputError(problems)
-    return chosen
-
-
-def _parameter_type(rule: Callable[..., Labels], name: str) -> TypeAdapter[Any]:
-    """What a rule's parameter may be, from its annotation."""
-    return TypeAdapter(get_type_hints(rule, include_extras=True)[name])
+    where = f"protocol '{protocol.name}' rule '{choice.name}'"
+    return checked_parameters(rule, shared | choice.parameters, where)
 
 
 def _scopes(submission: Submission, protocol: TestProtocol) -> list[tuple[str, ...]]:

@@ -25,7 +25,7 @@ brier_score = Ratio(
 
 
 def expected_calibration_error(
-    cohort: LabelledCohort, case_weight: WeightArray, *, calibration_bins: int = 10
+    cohort: LabelledCohort, case_weight: WeightArray, calibration_bins: int = 10
 ) -> FloatArray:
     """Mean distance between probability said and share malignant, over bins of equal width.
 
@@ -40,7 +40,7 @@ def expected_calibration_error(
     return divide(distance, weight @ sum_by_case(cohort, judged.case))
 
 
-def reliability_table(cohort: LabelledCohort, *, calibration_bins: int = 10) -> pl.DataFrame:
+def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.DataFrame:
     """Probability said against share malignant, bin by bin.
 
     Returns:

@@ -2,13 +2,12 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, did_you_mean
 
 MOST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
@@ -54,23 +53,17 @@ def _reader(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def near(name: str, known: Sequence[str]) -> str:
-    """What was perhaps meant, in brackets; nothing where no name is like it."""
-    found = get_close_matches(name, known, n=1)
-    return f" (did you mean '{found[0]}'?)" if found else ""
-
-
 def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[Problem]:
     for item in error.errors(include_url=False):
         place = ".".join(str(part) for part in item["loc"])
         where = f"{source} field '{place}'" if place else source
         if item["type"] == "extra_forbidden":
             known = _fields_beside(kind, item["loc"])
-            meant = near(str(item["loc"][-1]), known)
-            remedy = "" if meant else f"Known: {', '.join(known)}."
-            yield Problem(where, f"is unknown{meant}.", remedy)
+            meant = did_you_mean(str(item["loc"][-1]), known)
+            yield Problem(where, "is unknown.", meant.strip() or f"Known: {', '.join(known)}.")
         elif item["type"] in ("missing", "value_error"):
-            yield Problem(where, f"{item['msg'].removeprefix('Value error, ')}.")
+            told = item["msg"].removeprefix("Value error, ")
+            yield Problem(where, told if told.endswith("?") else f"{told}.")
         else:
             found = repr(item["input"])
             shown = found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."

@@ -1,10 +1,9 @@
 """Published test protocols, one TOML file each; a released one is never edited."""
 
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 
-from nodulebench.errors import UnknownNameError
+from nodulebench.errors import UnknownNameError, did_you_mean
 from nodulebench.model.protocol import TestProtocol, parse_protocol, read_protocol
 
 NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fotin-2008")
@@ -17,8 +16,7 @@ def load_protocol(name_or_file: str) -> TestProtocol:
         return parse_protocol(text, f"protocol {name_or_file}")
     if name_or_file.endswith(".toml") or Path(name_or_file).exists():
         return read_protocol(Path(name_or_file))
-    near = get_close_matches(name_or_file, NAMES, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    hint = did_you_mean(name_or_file, NAMES)
     raise UnknownNameError(
         f"there is no protocol '{name_or_file}'.{hint} Published protocols: {', '.join(NAMES)}; "
         "or name a TOML file."

@@ -1,15 +1,13 @@
 """Readings + rule -> Reference: NODULES with agreement, types and provenance, and their slices."""
 
-import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
 
-from nodulebench.errors import InputError, Problem
 from nodulebench.model.findings import CHARACTERISTICS, Readings
+from nodulebench.model.parameters import checked_parameters
 from nodulebench.model.tables import NODULES, Reference
 from nodulebench.reference.panel import Panel, measure_findings
 from nodulebench.reference.rules import RULES
@@ -59,32 +57,7 @@ def rule_parameters(judge: Rule, rule: str, given: Mapping[str, Any]) -> dict[st
     Raises:
         InputError: for each parameter that the rule does not have, cannot take, or misses.
     """
-    hints = get_type_hints(judge)
-    known = {
-        name: parameter
-        for name, parameter in inspect.signature(judge).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
-    where = f"reference rule '{rule}'"
-    problems = [
-        Problem(where, f"needs the parameter '{name}'.")
-        for name, parameter in known.items()
-        if parameter.default is inspect.Parameter.empty and name not in given
-    ]
-    chosen: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in known:
-            remedy = f"Its parameters: {', '.join(sorted(known))}."
-            problems.append(Problem(where, f"has no parameter '{name}'.", remedy))
-            continue
-        try:
-            chosen[name] = TypeAdapter(hints[name]).validate_python(value)
-        except ValidationError as error:
-            message = error.errors(include_url=False)[0]["msg"]
-            problems.append(Problem(where, f"cannot take {name} = {value!r}: {message}."))
-    if problems:
-        raise InputError(problems)
-    return chosen
+    return checked_parameters(judge, given, f"reference rule '{rule}'")
 
 
 def _names(panel: Panel, verdicts: Sequence[Verdict]) -> list[str]:

@@ -159,7 +159,7 @@ def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFra
         if form.refuse_reference and writer.write_reference and not form.refuse_reference(seen):
             possible.add("reference")
     if not possible:
-        raise InputError(
+        raise seen.error or InputError(
             Problem(
                 str(source),
                 f"cannot be converted to {writer.name}: it holds nothing that the format can.",

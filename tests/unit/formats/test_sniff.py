@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.formats import FORMATS, fitting, read_reference, read_submission
+from nodulebench.formats import FORMATS, Format, fitting, read_reference, read_submission
+from nodulebench.model.tables import MARKS, Submission
 
 
 def written(folder: Path, content: bytes | str | object, name: str) -> Path:
@@ -180,3 +181,25 @@ def test_importing_formats_loads_nothing_heavy() -> None:
 
 def test_every_format_is_listed_by_its_own_name() -> None:
     assert [form.name for form in FORMATS.values()] == list(FORMATS)
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01MARKS", b"{MARKS", b"a;b\n1;2\n"])
+def test_a_format_of_another_package_is_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    path = written(tmp_path, content, "x.own")
+    empty = Submission("x", MARKS.empty())
+    own = Format(
+        name="own",
+        meaning="What another package reads",
+        suffixes=(".own",),
+        refuse_marks=lambda seen: "" if seen.path.read_bytes() == content else "other bytes",
+        read_marks=lambda _path, _cases: empty,
+    )
+    monkeypatch.setattr(FORMATS, "outside", {"own": None})
+    monkeypatch.setitem(FORMATS._loaded, "own", own)
+    assert fitting(path, "marks") is own
+    assert read_submission(path).marks.height == 0
+    path.write_bytes(b"\x00something else")
+    with pytest.raises(InputError, match="is a binary file"):
+        fitting(path, "marks")

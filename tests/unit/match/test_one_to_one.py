@@ -128,8 +128,8 @@ def test_unknown_parameters_and_values_are_told_at_once():
     assert str(caught.value).splitlines() == [
         "protocol 'test' rule 'center_distance': cannot take assignment = 'hungarian': "
         "Input should be 'greedy' or 'optimal'.",
-        "protocol 'test' rule 'center_distance': has no parameter 'radius'. Its parameters: "
-        "assignment, duplicates, radius_factor, radius_mm, space.",
+        "protocol 'test' rule 'center_distance': has no parameter 'radius'. Did you mean "
+        "'radius_mm'? Its parameters: assignment, duplicates, radius_factor, radius_mm, space.",
     ]
 
 

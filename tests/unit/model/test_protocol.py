@@ -27,7 +27,7 @@ def test_the_digest_covers_values_but_not_the_title() -> None:
 
 
 def test_a_misspelt_field_is_an_error_that_names_it() -> None:
-    told = r"own.toml field 'mark_kap': is unknown \(did you mean 'mark_cap'\?\)"
+    told = r"own.toml field 'mark_kap': is unknown\. Did you mean 'mark_cap'\?"
     with pytest.raises(InputError, match=told):
         parse_protocol("mark_kap = 100\n" + SMALL, "own.toml")
 

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.errors import InputError, Problem, UnknownNameError
-from nodulebench.model.written import Written, near, parse_written
+from nodulebench.errors import InputError, Problem, UnknownNameError, did_you_mean
+from nodulebench.model.written import Written, parse_written
 
 NAMES = ("fg-ai4h", "nifdc-2022")
 LARGEST_HALF_WIDTH = 0.1
@@ -229,8 +229,9 @@ def load_design(name_or_file: str) -> DesignInput:
             return parse_design(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(Problem(str(path), f"cannot be read: {error}.")) from error
+    hint = did_you_mean(name_or_file, NAMES)
     raise UnknownNameError(
-        f"there is no design '{name_or_file}'{near(name_or_file, NAMES)}. Published designs: "
+        f"there is no design '{name_or_file}'.{hint} Published designs: "
         f"{', '.join(NAMES)}; or name a TOML file."
     )
 

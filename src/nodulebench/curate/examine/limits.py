@@ -2,7 +2,8 @@
 
 from pydantic import Field, field_validator
 
-from nodulebench.model.written import Written, near
+from nodulebench.errors import did_you_mean
+from nodulebench.model.written import Written
 
 
 class Limits(Written):
@@ -39,7 +40,8 @@ class Limits(Written):
 
         known = [*CHECKS, *DUPLICATE_CODES]
         strange = [one for one in waived if one not in known]
-        wrong = [f"there is no code '{one}'{near(one, known)}" for one in strange]
+        hints = {one: did_you_mean(one, known) for one in strange}
+        wrong = [f"there is no code '{one}'{hint and '.'}{hint}" for one, hint in hints.items()]
         if wrong:
             raise ValueError("; ".join(wrong))
         return waived

@@ -1,18 +1,17 @@
 """Labelled cohort x protocol -> every figure of merit with its interval."""
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from nodulebench.errors import UndefinedError
-from nodulebench.metrics import FACTS, FIGURES
+from nodulebench.errors import InputError, Problem, UndefinedError, did_you_mean
+from nodulebench.metrics import FACTS, FIGURES, name_of
 from nodulebench.metrics.figure import CaseSums, Ratio, weighted_ratio
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.parameters import parameters_of
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import (
@@ -31,14 +30,24 @@ Figure = Callable[[LabelledCohort, WeightArray], FloatArray]
 
 
 def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> Figure:
-    """The figure with those settings filled in that are fields of the protocol."""
-    asked = figure.sums if isinstance(figure, Ratio) else figure
-    settings: dict[str, Any] = {
-        name: getattr(protocol, name)
-        for name, parameter in inspect.signature(asked).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and hasattr(protocol, name)
-    }
-    return partial(figure, **settings)
+    """The figure with its settings filled in from the fields of the protocol.
+
+    Raises:
+        InputError: if a setting is no field: it would stay at its default whatever is asked for.
+    """
+    asked = parameters_of(figure.sums if isinstance(figure, Ratio) else figure)
+    fields = type(protocol).model_fields
+    strange = [name for name in asked if name not in fields]
+    if strange:
+        raise InputError(
+            Problem(
+                f"figure '{name_of(figure)}' setting '{name}'",
+                "is no field of a protocol, so nothing could set it.",
+                did_you_mean(name, fields).strip(),
+            )
+            for name in strange
+        )
+    return partial(figure, **{name: getattr(protocol, name) for name in asked})
 
 
 def shown_name(name: str, protocol: TestProtocol) -> str:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, did_you_mean
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
@@ -186,13 +185,11 @@ def _no_such_figure(criterion: Criterion, result: RuleResult, where: str) -> Ite
         )
         return
     figures = [figure for stratum, figure in known if stratum == criterion.stratum]
-    near = get_close_matches(criterion.figure, figures, n=1)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
     place = f" in the stratum '{criterion.stratum}'" if criterion.stratum else ""
     yield Problem(
         where,
         f"there is no figure '{criterion.figure}'{place}.",
-        f"{hint}Figures: {', '.join(figures)}.",
+        f"{did_you_mean(criterion.figure, figures)} Figures: {', '.join(figures)}.".lstrip(),
     )
 
 

@@ -120,7 +120,7 @@ def test_a_slip_in_a_design_is_told_with_its_place() -> None:
         parse_design('name = "x"\ncolour = 1', "x.toml")
     with pytest.raises(InputError, match="is not valid TOML"):
         parse_design("name = ", "x.toml")
-    with pytest.raises(UnknownNameError, match="did you mean 'fg-ai4h'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'fg-ai4h'"):
         load_design("fg-ai4")
 
 

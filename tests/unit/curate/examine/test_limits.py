@@ -23,7 +23,7 @@ def test_unknown_limits_and_values_out_of_range_are_all_told(tmp_path):
         "field 'limits.smallest_matrix': Input should be greater than or equal to 1, got 0."
     )
     assert told[1] == (
-        "field 'limits.largest_thicknes_mm': is unknown (did you mean 'largest_thickness_mm'?)."
+        "field 'limits.largest_thicknes_mm': is unknown. Did you mean 'largest_thickness_mm'?"
     )
 
 
@@ -42,9 +42,9 @@ def test_a_slip_in_the_name_of_a_table_or_of_a_waived_code_is_told(tmp_path):
     with pytest.raises(InputError) as caught:
         load_design(str(path))
     assert sorted(str(problem) for problem in caught.value.problems) == [
-        f"{path} field 'limits.waived': there is no code 'gantry_tlit' (did you mean "
-        "'gantry_tilt'?).",
-        f"{path} field 'limts': is unknown (did you mean 'limits'?).",
+        f"{path} field 'limits.waived': there is no code 'gantry_tlit'. Did you mean "
+        "'gantry_tilt'?",
+        f"{path} field 'limts': is unknown. Did you mean 'limits'?",
     ]
 
 

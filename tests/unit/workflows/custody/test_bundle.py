@@ -135,7 +135,7 @@ def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> Non
 def test_an_answer_to_no_question_is_refused(desk: Desk) -> None:
     answers = desk.folder / "datasheet.toml"
     answers.write_text('porpose = "x"\n')
-    told = r"field 'porpose': is unknown \(did you mean 'purpose'\?\)\."
+    told = r"field 'porpose': is unknown\. Did you mean 'purpose'\?"
     with pytest.raises(InputError, match=told):
         write_bundle(desk.bundle, desk.folder / "bag", answers=answers)
 

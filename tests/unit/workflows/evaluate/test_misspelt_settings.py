@@ -1,0 +1,57 @@
+"""A setting with a slip in its name is told, wherever it stands; none stays at its default."""
+
+import pytest
+
+from builders.tables import case, cohort, nodule, protocol
+from nodulebench.errors import InputError
+from nodulebench.metrics.figure import Ratio
+from nodulebench.model.protocol import parse_protocol
+from nodulebench.reference.build import rule_parameters
+from nodulebench.reference.rules import RULES
+from nodulebench.workflows.evaluate.estimate import bind_settings
+
+BASE = 'name = "p"\nfigures = ["recall"]\nrules = [{ name = "luna16" }]\n'
+
+
+def outside_figure(_cohort, _weight, *, operating_pionts=(1.0,)):  # noqa: ARG001
+    raise AssertionError("never asked")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [outside_figure, Ratio("outside_figure", "Share of something", outside_figure, "none")],
+    ids=["function", "ratio"],
+)
+def test_a_figure_whose_setting_no_protocol_has_is_refused(figure) -> None:
+    with pytest.raises(InputError) as caught:
+        bind_settings(figure, protocol())
+    assert str(caught.value) == (
+        "figure 'outside_figure' setting 'operating_pionts': is no field of a protocol, so nothing "
+        "could set it. Did you mean 'operating_points'?"
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "operating_pionts = [1]",
+        "[interval]\nbootstrap = 10",
+        "[scope]\ntype = ['solid']",
+        "[size_limit]\nminimum_mm = 4\ntolerence_mm = 1",
+        "[[rules]]\nname = 'center_hit'\nparameter = { x = 1 }",
+    ],
+)
+def test_a_slip_in_a_protocol_is_told(more: str) -> None:
+    text = BASE if not more.startswith("[[rules") else 'name = "p"\nfigures = ["recall"]\n'
+    with pytest.raises(InputError, match=r"is unknown\. Did you mean"):
+        parse_protocol(f"{text}{more}\n", "p.toml")
+
+
+def test_a_slip_in_a_parameter_of_a_mark_rule_is_told() -> None:
+    with pytest.raises(InputError, match=r"no parameter 'radius_m'\. Did you mean 'radius_mm'"):
+        cohort(case("a", nodule()), rule="center_distance", parameters={"radius_m": 3})
+
+
+def test_a_slip_in_a_parameter_of_a_reference_rule_is_told() -> None:
+    with pytest.raises(InputError, match=r"Did you mean 'minimum_agreement'"):
+        rule_parameters(RULES["majority"], "majority", {"minimum_agreemnt": 2})
