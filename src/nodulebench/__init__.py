@@ -4,8 +4,11 @@ The public names are loaded from their modules when they are first asked for, so
 the package does nothing else.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from nodulebench.moved import MovedModules
 
 if TYPE_CHECKING:
     from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
@@ -78,6 +81,9 @@ _HOME = {
     "write_evaluation": "workflows.evaluate.files",
 }
 """Public name -> the module it is loaded from."""
+
+
+sys.meta_path.append(MovedModules)
 
 
 def __getattr__(name: str) -> Any:
