@@ -94,7 +94,7 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
     error = part.treatment_reader_square + extra
     return ObserverStudy(
         components=part,
-        treatment_means=_treatment_means(figures, level),
+        treatment_means=treatment_means(figures, level),
         random_readers_random_cases=analysis(
             "random readers and random cases",
             error,
@@ -209,7 +209,8 @@ def _mean_of_readers(value: FloatArray, covariance: FloatArray) -> tuple[float, 
     return float(value.mean()), float(np.sqrt(total / readers)), behind
 
 
-def _treatment_means(figures: ReaderFigures, level: float) -> tuple[Estimate, ...]:
+def treatment_means(figures: ReaderFigures, level: float) -> tuple[Estimate, ...]:
+    """The mean over readers of each treatment, for random readers and random cases."""
     estimates = []
     for number, value in enumerate(figures.value):
         try:

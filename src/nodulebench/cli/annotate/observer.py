@@ -1,6 +1,7 @@
-"""nodulebench annotate observer: have readers judge an algorithm's false positives."""
+"""nodulebench annotate observer: readers judge false positives; readers are compared."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,7 @@ PROTOCOL = click.option("--protocol", default="luna16", show_default=True, help=
 
 @click.group("observer")
 def command() -> None:
-    """Have readers judge an algorithm's false positives: some are nodules nobody annotated."""
+    """Have readers judge an algorithm's false positives; analyse studies of readers."""
 
 
 @command.command("select")
@@ -103,3 +104,81 @@ def conclude(
         shown = ["–" if value is None else f"{value:.4f}" for value in (before, after)]
         click.echo(f"{algorithm} {figure}: {shown[0]} before, {shown[1]} after")
     click.echo(f"wrote {out}: {found.added} nodules added")
+
+
+@command.command("analyse")
+@click.argument("readings", type=FILE)
+@click.option("--readers", type=FILE, help="Table: algorithm, treatment, reader_id.")
+@click.option("--figure", default="case_roc_area", show_default=True, help="With --readers.")
+@click.option("--rule", help="With --readers: the rule; else the protocol's first.")
+@click.option("--algorithm", help="The reader that is an algorithm: the others are compared to it.")
+@click.option(
+    "--covariance",
+    type=click.Choice(["jackknife", "delong"]),
+    default="jackknife",
+    show_default=True,
+    help="How ratings of cases covary.",
+)
+@click.option("--out", type=FILE, help="JSON file for all numbers.")
+def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
+    r"""Compare ways of reading, or readers with an algorithm (Obuchowski and Rockette).
+
+    READINGS is a table of treatment, reader_id, case_id, rating, is_abnormal; or, with --readers,
+    the folder of an evaluation in which every reader under every treatment is a submission.
+
+    \b
+    nodulebench annotate observer analyse ratings.csv
+    nodulebench annotate observer analyse result --readers who.csv --figure wafroc_area
+    """
+    from nodulebench.workflows.annotate.reader_study import StudyChoice, analyse_readers
+
+    found = analyse_readers(readings, StudyChoice(**choice), out=out)
+    count = len({one["reader_id"] for one in found["readers"]})
+    click.echo(
+        f"{found['figure']} of {count} readers on {found['cases']} cases, "
+        f"{found['covariance']} covariance"
+    )
+    for one in found["treatments"]:
+        values = [row["value"] for row in found["readers"] if row["treatment"] == one["treatment"]]
+        each = " ".join(f"{value:.3f}" for value in values)
+        click.echo(f"  {one['treatment']}: mean {_estimate(one['mean'])}; readers {each}")
+    for one in found.get("tests", ()):
+        click.echo(f"{one['analysis']}: F {_tested(one)}")
+        for pair in one["differences"]:
+            shown = _estimate(pair["difference"])
+            click.echo(f"  {pair['first']} - {pair['second']}: {shown}")
+    for one in found["against_algorithm"]:
+        tested = f", t {_tested(one)}" if "p_value" in one else ""
+        click.echo(
+            f"{one['treatment']}: mean reader - {one['algorithm']} ({one['value']:.3f}): "
+            f"{_estimate(one['difference'])}{tested}"
+        )
+    if "reason" in found:
+        click.echo(f"no test: {found['reason']}")
+    if "components" in found:
+        asked = {name: value for name, value in found["components"].items() if name != UNASKED}
+        options = " ".join(
+            f"--{name.replace('_', '-')} {value:.6g}" for name, value in asked.items()
+        )
+        click.echo(f"as a pilot: plan readers --pilot-cases {found['cases']} {options}")
+    if out is not None:
+        click.echo(f"wrote {out}")
+
+
+UNASKED = "treatment_square"
+"""The component on which the power of a study does not depend."""
+
+
+def _estimate(one: dict[str, Any]) -> str:
+    if one["value"] is None:
+        return f"undefined ({one['reason']})"
+    if one["low"] is None:
+        return f"{one['value']:.4f}"
+    return f"{one['value']:.4f} ({one['low']:.4f} to {one['high']:.4f})"
+
+
+def _tested(one: dict[str, Any]) -> str:
+    degrees = ", ".join(
+        "∞" if each is None else f"{each:.4g}" for each in one["degrees_of_freedom"]
+    )
+    return f"{one['statistic']:.4f}, df {degrees}, P {one['p_value']:.4f}"

@@ -1,0 +1,146 @@
+"""A study of readers by commands alone: Van Dyke's ratings, as a table and as submissions."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.cli import main
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def analyse(*arguments: object) -> int:
+    return run("annotate", "observer", "analyse", *arguments)
+
+
+@pytest.fixture(scope="module")
+def ratings(oracle_data: Path) -> pl.DataFrame:
+    return pl.read_csv(oracle_data / "vandyke.csv").select(
+        treatment=pl.format("way {}", "modality"),
+        reader_id=pl.format("reader {}", "reader"),
+        case_id=pl.format("case {}", "case"),
+        rating="rating",
+        is_abnormal=pl.col("truth") == 1,
+    )
+
+
+@pytest.fixture
+def path(ratings: pl.DataFrame, tmp_path: Path) -> Path:
+    ratings.write_csv(tmp_path / "ratings.csv")
+    return tmp_path / "ratings.csv"
+
+
+def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
+    path: Path, tmp_path: Path, capsys
+) -> None:
+    out = tmp_path / "study.json"
+    assert analyse(path, "--out", out) == 0
+    told = capsys.readouterr().out
+    assert "case_roc_area of 5 readers on 114 cases, jackknife covariance" in told
+    assert "  way 0: mean 0.8970 (" in told
+    # RJafroc and OR-DBM: F 4.4563 with 1 and 15.26 degrees of freedom
+    assert "random readers, random cases: F 4.4563, df 1, 15.26, P 0.0517" in told
+    assert "random readers, fixed cases: F 8.7040, df 1, 4, P 0.0420" in told
+    assert "  way 0 - way 1: -0.0438 (-0.0880 to 0.0004)" in told
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["components"]["variance"] == pytest.approx(8.0229e-4, abs=5e-9)
+    assert found["components"]["treatment_square"] == pytest.approx(4.79617e-3, abs=5e-9)
+    assert found["tests"][1]["degrees_of_freedom"] == [1.0, None]
+    assert len(found["readers"]) == 10
+    pilot = re.findall(r"^as a pilot: (.*)$", told, re.MULTILINE)[0]
+    assert run(*shlex.split(pilot), "--difference", 0.05, "--readers", 5) == 0
+    assert "How many cases must 5 readers read" in capsys.readouterr().out
+
+
+def test_delong_covariance_can_be_asked_for(path: Path, capsys) -> None:
+    assert analyse(path, "--covariance", "delong") == 0
+    assert "DeLong covariance" in capsys.readouterr().out
+
+
+def test_readers_are_compared_with_an_algorithm(
+    ratings: pl.DataFrame, tmp_path: Path, capsys
+) -> None:
+    is_algorithm = (pl.col("reader_id") == "reader 4") & (pl.col("treatment") == "way 1")
+    named = ratings.with_columns(
+        reader_id=pl.when(is_algorithm).then(pl.lit("CAD")).otherwise("reader_id")
+    ).filter(pl.col("reader_id") != "reader 4")
+    named.write_csv(tmp_path / "ratings.csv")
+    path, out = tmp_path / "ratings.csv", tmp_path / "study.json"
+    assert analyse(path, "--algorithm", "CAD", "--out", out) == 0
+    told = capsys.readouterr().out
+    assert "case_roc_area of 4 readers" in told
+    assert "way 0: mean reader - CAD (0.930): -0.0161 (" in told
+    rows = json.loads(out.read_text(encoding="utf-8"))["against_algorithm"]
+    assert [one["treatment"] for one in rows] == ["way 0", "way 1"]
+    assert rows[1]["difference"]["value"] == pytest.approx(
+        (0.94782609 + 0.90531401 + 0.92173913 + 0.99935588) / 4 - 0.92995169
+    )
+
+
+def test_an_evaluation_of_the_readers_marks_gives_the_same(
+    ratings: pl.DataFrame, tmp_path: Path, capsys
+) -> None:
+    folder = tmp_path / "luna16"
+    folder.mkdir()
+    truth = ratings.select("case_id", "is_abnormal").unique(maintain_order=True)
+    truth.select("case_id").write_csv(folder / "seriesuids.csv", include_header=False)
+    at = {name: pl.lit(0.0) for name in ("coordX", "coordY", "coordZ")}
+    nodules = truth.filter("is_abnormal").select(
+        seriesuid="case_id", **at, diameter_mm=pl.lit(10.0)
+    )
+    nodules.write_csv(folder / "annotations.csv")
+    nodules.clear().write_csv(folder / "annotations_excluded.csv")
+    submissions, who = [], []
+    for (treatment, reader), rows in ratings.group_by("treatment", "reader_id"):
+        path = tmp_path / f"{treatment} {reader}.csv"
+        rows.select(seriesuid="case_id", **at, probability="rating").write_csv(path)
+        submissions.append(path)
+        who.append((path.stem, treatment, reader))
+    listed, result = tmp_path / "who.csv", tmp_path / "result"
+    names = ["algorithm", "treatment", "reader_id"]
+    pl.DataFrame(who, schema=names, orient="row").write_csv(listed)
+    evaluated = run(
+        *("evaluate", *submissions, "--reference", folder, "--bootstraps", 0, "--out", result)
+    )
+    assert evaluated == 0
+    assert analyse(result, "--readers", listed) == 0
+    assert "F 4.4563, df 1, 15.26, P 0.0517" in capsys.readouterr().out
+    assert analyse(result, "--readers", listed, "--figure", "wafroc_area") == 0
+    assert "wafroc_area of 5 readers on 114 cases" in capsys.readouterr().out
+    assert analyse(result, "--readers", listed, "--figure", "sensitivity_at_fp_rate") == 1
+    assert "read at several points" in capsys.readouterr().err
+    pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)
+    assert analyse(result, "--readers", listed) == 1
+    assert "names 'none', which is not judged under rule 'luna16'" in capsys.readouterr().err
+
+
+def test_who_did_not_read_everything_is_named(ratings: pl.DataFrame, path: Path, capsys) -> None:
+    assert analyse(path, "--figure", "cpm") == 1
+    assert "holds ratings of cases" in capsys.readouterr().err
+    assert analyse(path, "--algorithm", "reader 1") == 1
+    assert "stands for an algorithm and has 2 readings" in capsys.readouterr().err
+    ratings[1:].write_csv(path)
+    assert analyse(path) == 1
+    assert "has other cases, or another truth of them" in capsys.readouterr().err
+    missing = (pl.col("reader_id") == "reader 1") & (pl.col("treatment") == "way 1")
+    ratings.filter(~missing).write_csv(path)
+    assert analyse(path) == 1
+    assert "error: reader 'reader 1': did not read under 'way 1'." in capsys.readouterr().err
+
+
+def test_one_way_of_reading_has_a_mean_and_no_test(
+    ratings: pl.DataFrame, path: Path, capsys
+) -> None:
+    ratings.filter(pl.col("treatment") == "way 0").write_csv(path)
+    assert analyse(path) == 0
+    told = capsys.readouterr().out
+    assert "way 0: mean 0.8970 (" in told
+    assert " F " not in told
