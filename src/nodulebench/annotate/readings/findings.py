@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.annotate.readings.reading import DrawnFinding, Reading
+from nodulebench.annotate.readings.reading import DrawnFinding, Reading, box_diameter_mm
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.schema import TableSchema
 
@@ -55,17 +55,17 @@ def _finding_rows(reading: Reading) -> Iterator[dict[str, Any]]:
             "finding_id": finding_name(reading.reader_id, one.finding_id),
             "reader_id": reading.reader_id,
             "kind": "nodule",
-            "diameter_mm": _box_diameter_mm(one),
+            "diameter_mm": None
+            if any(drawn.contour for drawn in one.slices)
+            else box_diameter_mm(one),
             "type": one.type,
             "source_id": one.finding_id,
         }
 
 
-def _box_diameter_mm(finding: DrawnFinding) -> float | None:
-    """The diameter of a finding of boxes alone; None where outlines say more."""
-    if any(drawn.contour for drawn in finding.slices):
-        return None
-    return max((drawn.length_mm + drawn.width_mm) / 2 for drawn in finding.slices)
+def _has_outline(finding: DrawnFinding) -> bool:
+    """Whether outlines say more than boxes."""
+    return any(drawn.contour for drawn in finding.slices)
 
 
 def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:

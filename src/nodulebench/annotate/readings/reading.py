@@ -44,6 +44,16 @@ class DrawnFinding(Written):
     type: str | None = Field(default=None, pattern=f"^({'|'.join(NODULE_TYPES)})$")
 
 
+def type_number(finding: DrawnFinding) -> float:
+    """The number of the type that a reader gave; NaN where none."""
+    return float("nan") if finding.type is None else float(NODULE_TYPES.index(finding.type))
+
+
+def box_diameter_mm(finding: DrawnFinding) -> float:
+    """The largest mean of a box's length and width, as NIFDC measures."""
+    return max((drawn.length_mm + drawn.width_mm) / 2 for drawn in finding.slices)
+
+
 class Reading(Written):
     """All that one reader drew in one case; nothing drawn is a reading too."""
 

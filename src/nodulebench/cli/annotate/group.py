@@ -12,7 +12,7 @@ class _Parts(click.Group):
     """Commands in files of their own, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return ["exam", "consistency", "review", "observer"]
+        return ["exam", "consistency", "quality", "review", "observer"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in ("review", "observer"):
@@ -121,3 +121,28 @@ def consistency(
     for folder in (out, findings):
         if folder is not None:
             click.echo(f"wrote {folder}")
+
+
+@command.command("quality")
+@click.argument("readings", metavar="READING...", type=FILE, nargs=-1, required=True)
+@click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
+@click.option("--out", type=FILE, help="Folder for agreement.json, which 'report' can show.")
+def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) -> None:
+    """Say how far readers, one file each, agree on nodules, their types and their diameters."""
+    from nodulebench.workflows.annotate.compare_readings import compare_readings
+    from nodulebench.workflows.annotate.reader_agreement import reader_agreement, write_agreement
+
+    found = reader_agreement(compare_readings(readings, cases=cases))
+    for row in found.rows:
+        ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
+        value = row.get("reason") if row["value"] is None else f"{row['value']:.3f}{ends}"
+        method = row.get("method", "")
+        click.echo(f"{row['name']}: {value}{method and f'; {method}'}")
+    for row in found.limits.filter(found.limits["bias_mm"].is_not_null()).iter_rows(named=True):
+        click.echo(
+            f"{row['first']} - {row['second']}, diameter of {row['nodules']} nodules: "
+            f"{row['bias_mm']:+.2f} mm, limits {row['lower_mm']:+.2f} to {row['upper_mm']:+.2f} mm"
+        )
+    if out is not None:
+        write_agreement(found, out)
+        click.echo(f"wrote {out}")

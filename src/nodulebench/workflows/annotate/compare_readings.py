@@ -1,10 +1,11 @@
 """Files of several readers -> where they agree, what is unusual, and the union of their marks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from nodulebench.annotate.readings.consistency import CaseCheck, check_consistency
@@ -18,13 +19,20 @@ from nodulebench.annotate.readings.quality import (
     pairwise_agreement,
     skills,
 )
-from nodulebench.annotate.readings.reading import Reading, check_reading, readings_of
+from nodulebench.annotate.readings.reading import (
+    DrawnFinding,
+    Reading,
+    check_reading,
+    readings_of,
+    type_number,
+)
 from nodulebench.annotate.readings.warnings import ReadingWarning
 from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.formats.marks.nifdc_csv import write_reference
-from nodulebench.model.tables import CASES, NODULE_TYPES, Submission
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.tables import CASES, Submission
 from nodulebench.statistics.agreement import krippendorff_alpha
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
@@ -56,7 +64,9 @@ class Comparison:
         """Agreement as numbers; what is undefined is null with the reason."""
         return {
             "group": _or_reason(lambda: asdict(group_agreement(self.checks))),
-            "type_alpha": _or_reason(lambda: krippendorff_alpha(self._types()).to_json()),
+            "type_alpha": _or_reason(
+                lambda: krippendorff_alpha(self.by_reader(type_number)).to_json()
+            ),
             "pairs": [asdict(one) for one in self.pairs],
             "readers": [
                 asdict(one) | {"sensitivity": one.sensitivity, "lone_per_case": one.lone_per_case}
@@ -64,29 +74,30 @@ class Comparison:
             ],
         }
 
-    def _types(self) -> Any:
-        """Candidates x readers: number of the type that each gave, NaN where none."""
+    @property
+    def reader_ids(self) -> list[str]:
+        """All readers, in order."""
+        return sorted({one.reader_id for one in self.readings})
+
+    def by_reader(self, number: Callable[[DrawnFinding], float]) -> FloatArray:
+        """Candidates x readers: a number of what each drew, NaN where a reader did not draw it.
+
+        Raises:
+            UndefinedError: if nobody drew anything.
+        """
         said = {
-            (reading.case_id, reading.reader_id, finding.finding_id): finding.type
+            (reading.case_id, reading.reader_id, finding.finding_id): number(finding)
             for reading in self.readings
             for finding in reading.findings
         }
-        readers = sorted({one.reader_id for one in self.readings})
         rows = []
         for check in self.checks:
             for one in check.candidates:
                 given = {reader: said[check.case_id, reader, name] for reader, name in one.findings}
-                rows.append(
-                    [
-                        float("nan")
-                        if (kind := given.get(reader)) is None
-                        else float(NODULE_TYPES.index(kind))
-                        for reader in readers
-                    ]
-                )
+                rows.append([given.get(reader, np.nan) for reader in self.reader_ids])
         if not rows:
             raise UndefinedError("nobody drew anything")
-        return pl.DataFrame(rows, orient="row").to_numpy()
+        return np.array(rows)
 
     @property
     def highlights(self) -> pl.DataFrame:
