@@ -14,6 +14,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.metrics import FIGURES
+from nodulebench.model.comparison import Significance
 from nodulebench.model.results import Estimate
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.statistics.mrmc import (
@@ -28,7 +29,6 @@ from nodulebench.statistics.reader_figures import (
     figures_from_ratings,
 )
 from nodulebench.statistics.resample import leave_one_out
-from nodulebench.statistics.significance import Significance
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.table_file import read_table
 from nodulebench.workflows.evaluate.estimate import bind_settings, replicate_figures, units_of
