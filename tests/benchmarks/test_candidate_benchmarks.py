@@ -43,7 +43,7 @@ def at(*places):
 
 CASES = (
     lung_case("a", nodule(8, at=(10, 10, 10)), nodule(6, at=(30, 30, 30))),
-    lung_case("b", nodule(4, at=(30, 10, 10)), nodule(-1, at=(5, 30, 5), is_ignored=True)),
+    lung_case("b", nodule(4, at=(30, 10, 10)), nodule(None, at=(5, 30, 5), is_ignored=True)),
 )
 
 

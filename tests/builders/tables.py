@@ -39,7 +39,7 @@ class Slice:
 class Nodule:
     """A nodule or an ignored finding."""
 
-    diameter: float
+    diameter: float | None
     at: tuple[float, float, float] = (0.0, 0.0, 0.0)
     is_ignored: bool = False
     slices: tuple[Slice, ...] = ()
@@ -76,14 +76,17 @@ class Case:
 
 
 def nodule(
-    diameter: float = 10, at: tuple[float, float, float] = (0, 0, 0), *slices: Slice, **more: Any
+    diameter: float | None = 10,
+    at: tuple[float, float, float] = (0, 0, 0),
+    *slices: Slice,
+    **more: Any,
 ) -> Nodule:
     """A nodule that has to be found."""
     return Nodule(diameter, at, False, slices, more)
 
 
 def ignored(
-    diameter: float = 10, at: tuple[float, float, float] = (0, 0, 0), *slices: Slice
+    diameter: float | None = 10, at: tuple[float, float, float] = (0, 0, 0), *slices: Slice
 ) -> Nodule:
     """A finding on which marks do not count."""
     return Nodule(diameter, at, True, slices)
@@ -134,7 +137,7 @@ def reference(*cases: Case) -> Reference:
                     "x_mm": float(x),
                     "y_mm": float(y),
                     "z_mm": float(z),
-                    "diameter_mm": float(item.diameter),
+                    "diameter_mm": None if item.diameter is None else float(item.diameter),
                     "is_ignored": item.is_ignored,
                     **item.more,
                 }

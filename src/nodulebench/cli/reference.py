@@ -98,13 +98,19 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
     )
     if found.pairs.height:
         _print_differences("distance", found.pairs["distance_mm"])
-        _print_differences("diameter difference", found.pairs["diameter_difference_mm"].abs())
+        differences = found.pairs["diameter_difference_mm"].drop_nulls()
+        if len(differences):
+            _print_differences("diameter difference", differences.abs())
+        if len(differences) < found.pairs.height:
+            click.echo(
+                f"diameters not compared: {found.pairs.height - len(differences)} nodule(s) in "
+                "both were not measured in one of them"
+            )
     for name, lone in ((first, found.only_first), (second, found.only_second)):
         for case_id, nodule_id, x, y, z, diameter in lone.iter_rows():
-            click.echo(
-                f"only in {name}: case {case_id} {nodule_id} at ({x:.1f}, {y:.1f}, {z:.1f}) mm, "
-                f"diameter {diameter:.1f} mm"
-            )
+            size = "not measured" if diameter is None else f"diameter {diameter:.1f} mm"
+            place = f"({x:.1f}, {y:.1f}, {z:.1f}) mm"
+            click.echo(f"only in {name}: case {case_id} {nodule_id} at {place}, {size}")
     if marks is not None:
         _print_flips(first, second, marks, protocol)
 

@@ -173,7 +173,7 @@ def _nodules(nodules: pl.DataFrame) -> str:
 
 
 def _sizes(nodules: pl.DataFrame) -> str:
-    measured = nodules.filter(~pl.col("is_ignored") & (pl.col("diameter_mm") >= 0))["diameter_mm"]
+    measured = _kept(nodules)["diameter_mm"].drop_nulls()
     if not len(measured):
         return ""
     bounds = [0.0, *SIZE_LIMITS_MM, float("inf")]

@@ -17,7 +17,7 @@ from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.json_text import parse_json, write_json
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import read_parquet
+from nodulebench.storage.table_file import conform_stored, read_parquet
 
 SCHEMA = "nodulebench/bundle@1"
 MANIFEST = "manifest.json"
@@ -125,7 +125,7 @@ def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -
 
 
 def _table(content: bytes, schema: TableSchema, file: Path) -> pl.DataFrame:
-    return schema.conform(read_parquet(file, content), file.name)
+    return conform_stored(read_parquet(file, content), schema, file.name)
 
 
 def _refuse(glimpse: Glimpse) -> str:

@@ -42,6 +42,7 @@ class Scene:
     nodule_case: IntArray
     nodule_xyz: FloatArray
     nodule_diameter_mm: FloatArray
+    """NaN where it was not measured."""
     is_target: BoolArray
     """False: an ignored finding, or one out of scope."""
     reference: Reference

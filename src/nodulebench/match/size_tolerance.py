@@ -99,7 +99,7 @@ def measured_sizes_mm(reference: Reference, is_wanted: BoolArray) -> FloatArray:
 
 
 def _check_measured(size: FloatArray) -> None:
-    unmeasured = int(np.count_nonzero(size < 0))
+    unmeasured = int(np.count_nonzero(np.isnan(size)))
     if unmeasured:
         raise UndefinedError(
             f"a size limit needs the diameter of every nodule; {unmeasured} were not measured"

@@ -111,8 +111,10 @@ NODULES = TableSchema(
         Column(
             "diameter_mm",
             pl.Float64,
-            "diameter; negative: not measured (10 mm under the luna16 rule)",
+            "diameter; empty: not measured (10 mm under the luna16 rule)",
             "mm",
+            is_required=False,
+            minimum=0,
         ),
         Column("is_ignored", pl.Boolean, "a mark on it is neither hit nor false positive"),
         *_CHARACTER,

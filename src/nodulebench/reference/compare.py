@@ -16,7 +16,8 @@ class Comparison:
     cases: int
     """How many cases both have."""
     pairs: pl.DataFrame
-    """case_id, nodule_id of both, distance_mm, diameter_difference_mm (second minus first)."""
+    """case_id, nodule_id of both, distance_mm, diameter_difference_mm (second minus first; null
+    where one of them was not measured)."""
     only_first: pl.DataFrame
     only_second: pl.DataFrame
     """Nodules without a partner: case_id, nodule_id, x_mm, y_mm, z_mm, diameter_mm."""
@@ -25,8 +26,8 @@ class Comparison:
 def compare_references(first: Reference, second: Reference) -> Comparison:
     """Pair the nodules of two references, the nearest first, each at most once.
 
-    Two nodules can be a pair if their centres are closer than the larger of their radii. Ignored
-    findings take no part.
+    Two nodules can be a pair if their centres are closer than the larger of their radii, as far
+    as they were measured. Ignored findings take no part.
 
     Raises:
         InputError: if the references have no case in common.

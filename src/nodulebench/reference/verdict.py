@@ -10,8 +10,6 @@ from nodulebench.reference.group import GROUPINGS, Findings
 from nodulebench.reference.measure import region_sizes, slice_sizes, volume_equivalent_mm
 from nodulebench.reference.panel import Panel
 
-NOT_MEASURED = -1.0
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -20,8 +18,8 @@ class Verdict:
     members: IntArray
     """Rows in FINDINGS of what it was made of."""
     center_mm: FloatArray
-    diameter_mm: float
-    """NOT_MEASURED for a single point."""
+    diameter_mm: float | None
+    """None for a single point, which nobody measured."""
     is_ignored: bool
     size_definition: str
     voxels: IntArray | None = None
@@ -164,6 +162,6 @@ def voxel_center_mm(panel: Panel, case: int, voxels: IntArray) -> FloatArray:
 def ignored_points(panel: Panel) -> list[Verdict]:
     """Findings that are not nodules to be found: each is ignored as it stands."""
     return [
-        Verdict(np.array([row]), panel.xyz_mm[row], NOT_MEASURED, True, "")
+        Verdict(np.array([row]), panel.xyz_mm[row], None, True, "")
         for row in np.flatnonzero(~panel.is_nodule).tolist()
     ]

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from nodulebench.model.tables import Reference
+
 _ROWS_AT_A_TIME = 100_000
 
 
@@ -41,6 +43,16 @@ def table_digest(*tables: pl.DataFrame | None) -> str:
                 for part in range(0, len(column), _ROWS_AT_A_TIME):
                     whole.update(_column_bytes(column.slice(part, _ROWS_AT_A_TIME)))
     return "sha256:" + whole.hexdigest()
+
+
+def reference_digest(reference: Reference) -> str:
+    """The digest of what a reference says is in its cases.
+
+    A diameter that was not measured counts as -1, as version 0.1 had it, so that digests in its
+    plans and results hold.
+    """
+    measured = reference.nodules.with_columns(pl.col("diameter_mm").fill_null(-1.0))
+    return table_digest(measured, reference.slices)
 
 
 def _column_bytes(column: pl.Series) -> bytes:

@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builders.tables import Slice, case, ignored, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
+from nodulebench.storage.digest import file_digest, reference_digest, table_digest
 
 
 def written(folder: Path) -> Path:
@@ -31,6 +33,23 @@ def test_a_test_set_comes_back_as_it_was(tmp_path: Path) -> None:
     ]
     assert found.slices is not None
     assert found.slices["slice_index"].to_list() == [3]
+
+
+def test_a_bundle_of_version_0_1_says_minus_one_for_what_was_not_measured(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    new, file = read_reference(folder), folder / "nodules.parquet"
+    old = new.nodules.with_columns(diameter_mm=pl.Series([8.0, -1.0]))
+    old.write_parquet(file)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["nodules.parquet"] = file_digest(file)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    found = read_reference(folder)
+    assert found.nodules["diameter_mm"].to_list() == [8.0, None]
+    assert reference_digest(found) == table_digest(old, found.slices)  # as 0.1 wrote it in plans
+    write_reference(found, tmp_path / "again")
+    again = read_reference(tmp_path / "again")
+    assert again.nodules.equals(found.nodules)
+    assert reference_digest(again) == reference_digest(found)
 
 
 def test_the_manifest_lists_every_table_with_its_digest(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_mark_without_a_diameter_leaves_the_limit_undefined():
 
 
 def test_nodule_that_was_not_measured_leaves_the_limit_undefined():
-    one = case("a", nodule(-1), mark(0.5, diameter_mm=5.0))
+    one = case("a", nodule(None), mark(0.5, diameter_mm=5.0))
     chosen = protocol(size_limit=limit())
     with pytest.raises(UndefinedError) as caught:
         targets(reference(one), submission(one), chosen)

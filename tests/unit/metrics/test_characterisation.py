@@ -19,7 +19,7 @@ def sized() -> LabelledCohort:
         case("a", nodule(9, long_mm=10.0), mark(0.5, long_mm=12.0, diameter_mm=11.0)),
         case("b", nodule(6, long_mm=5.0), mark(0.5, long_mm=4.0, diameter_mm=5.0)),
         case("c", nodule(7, long_mm=7.0), mark(0.5)),
-        case("d", nodule(-1), mark(0.5, long_mm=4.0, diameter_mm=5.0)),
+        case("d", nodule(None), mark(0.5, long_mm=4.0, diameter_mm=5.0)),
         case("e", nodule(7, long_mm=7.0)),
     )
 

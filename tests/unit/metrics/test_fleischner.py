@@ -14,5 +14,5 @@ def test_sizes_are_rounded_to_whole_millimetres(mean: float, expected: str) -> N
 
 
 def test_what_is_not_measured_has_no_class() -> None:
-    sized = cohort(case("a", nodule(20, long_mm=8.0, short_mm=6.0), nodule(-1, (100, 0, 0))))
+    sized = cohort(case("a", nodule(20, long_mm=8.0, short_mm=6.0), nodule(None, (100, 0, 0))))
     np.testing.assert_array_equal(fleischner_strata(sized), [1, -1])

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.model.tables import CASES, MARKS
+from nodulebench.model.tables import CASES, MARKS, NODULES
 from nodulebench.storage.table_file import read_cases, read_table, write_table
 
 
@@ -19,6 +19,20 @@ def test_further_columns_of_cases_are_strata(tmp_path: Path) -> None:
         ("a", "007", 1.25, "GE", 120.0),
         ("b", None, None, None, 100.0),
     ]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_minus_one_of_version_0_1_is_a_diameter_that_was_not_measured(
+    tmp_path: Path, suffix: str
+) -> None:
+    place = {"x_mm": 1.0, "y_mm": 2.0, "z_mm": 3.0, "is_ignored": True}
+    rows = [
+        {"case_id": "a", "nodule_id": str(number), "diameter_mm": diameter, **place}
+        for number, diameter in enumerate((-1.0, 0.0, 4.5))
+    ]
+    write_table(pl.DataFrame(rows), tmp_path / f"nodules{suffix}")
+    found = read_table(tmp_path / f"nodules{suffix}", NODULES)
+    assert found["diameter_mm"].to_list() == [None, 0.0, 4.5]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])

@@ -78,7 +78,7 @@ def reference_of(
         notices: what was noticed in reading.
     """
     owned = boxes.rename({"box_id": "nodule_id"}).with_columns(
-        diameter_mm=_diameter().fill_null(-1.0), is_ignored=pl.col("is_ignored").fill_null(False)
+        diameter_mm=_diameter(), is_ignored=pl.col("is_ignored").fill_null(False)
     )
     known = CASES.conform(listed, name) if cases is None else cases
     refuse_unlisted(listed["case_id"], known, name)

@@ -17,6 +17,8 @@ _COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
 _PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}
 _MARKS = ("seriesuid", *_COORDINATES, "probability")
 _MANY_ROWS = 200_000
+_NOT_MEASURED = -1.0
+"""What these files say for a diameter that nobody measured; the model says null."""
 _SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
 
 
@@ -42,7 +44,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
         mark_id=pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         score=pl.col("probability"),
-        diameter_mm=pl.when(diameter >= 0).then(diameter),
+        diameter_mm=_measured(diameter),
     )
     return Submission(
         name=algorithm_name(path), marks=MARKS.arrange(marks), digest=file_digest(path)
@@ -136,13 +138,21 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 def write_reference(reference: Reference, folder: Path) -> None:
     """Write a LUNA16 folder: annotations, excluded findings and the list of series."""
     findings = reference.nodules.select(
-        "is_ignored", seriesuid="case_id", **_PLACE, diameter_mm="diameter_mm"
+        "is_ignored",
+        seriesuid="case_id",
+        **_PLACE,
+        diameter_mm=pl.col("diameter_mm").fill_null(_NOT_MEASURED),
     )
     with staged_folder(folder) as stage:
         for name, is_ignored in ((_INCLUDED, False), (_EXCLUDED, True)):
             part = findings.filter(pl.col("is_ignored") == is_ignored).drop("is_ignored")
             write_csv(part, stage / name)
         write_csv(reference.cases.select("case_id"), stage / _SERIES, has_header=False)
+
+
+def _measured(diameter: pl.Expr) -> pl.Expr:
+    """A diameter as it is; null where the file says with a negative one that nobody measured."""
+    return pl.when(diameter >= 0).then(diameter)
 
 
 def _sparing(names: pl.Series, known: pl.Series | None) -> pl.Series:
@@ -182,7 +192,7 @@ def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.Dat
         case_id=_sparing(rows["seriesuid"], series),
         nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
-        diameter_mm=pl.col("diameter_mm"),
+        diameter_mm=_measured(pl.col("diameter_mm")),
         is_ignored=pl.lit(is_ignored),
     )
 

@@ -104,6 +104,8 @@ MESSAGES = (
     ("Under the rule '{rule}' the algorithms had to find different nodules, because they are "
      "declared for different types; differences mix this with their skill.",
      "在规则“{rule}”下，各算法因声明适用的类型不同而须检出不同的结节；差异中混有这一因素。"),
+    ("{count} nodule(s) have neither a diameter nor a box and count as missed.",
+     "{count} 个结节既无直径也无边界框，按漏检计。"),
     ("all replicates are equal: exact interval over {count} {unit}s",
      "所有重抽样结果相同：按 {count} 个独立单元给出精确区间"),
     ("{resamples} resamples are too few to adjust for {family} comparisons: no P value can be "

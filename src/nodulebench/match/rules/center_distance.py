@@ -66,7 +66,8 @@ def center_distance(
 def distance_threshold_mm(scene: Scene, radius_mm: float | None = None) -> FloatArray:
     """How close a mark has to come to each nodule: its largest radius, or one for all.
 
-    A nodule without boxes is taken at half its diameter, which is the same by definition.
+    A nodule without boxes is taken at half its diameter, which is the same by definition; NaN where
+    that was not measured.
     """
     if radius_mm is not None:
         return np.full(scene.nodule_count, radius_mm)
@@ -80,7 +81,7 @@ def distance_threshold_mm(scene: Scene, radius_mm: float | None = None) -> Float
 def _in_volume(
     scene: Scene, threshold: FloatArray, assignment: Assignment, duplicates: Duplicates
 ) -> Labels:
-    reach = np.maximum(threshold - NEGLIGIBLE_MM, 0.0)
+    reach = np.fmax(threshold - NEGLIGIBLE_MM, 0.0)
     mark, nodule = pairs_within(
         scene.mark_case, scene.mark_xyz, scene.nodule_case, scene.nodule_xyz, reach
     )
@@ -92,4 +93,13 @@ def _in_volume(
         np.linalg.norm(apart, axis=1),
         assignment=assignment,
         duplicates=duplicates,
+        notices=_unmeasured_notices(scene, threshold),
     )
+
+
+def _unmeasured_notices(scene: Scene, threshold: FloatArray) -> tuple[str, ...]:
+    """Word of nodules that no mark can be near enough to: nobody knows how large they are."""
+    unmeasured = int(np.count_nonzero(np.isnan(threshold) & scene.is_target))
+    if not unmeasured:
+        return ()
+    return (f"{unmeasured} nodule(s) have neither a diameter nor a box and count as missed.",)

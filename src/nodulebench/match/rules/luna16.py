@@ -35,11 +35,11 @@ def luna16(
 
     Args:
         scene: marks and nodules.
-        unmeasured_diameter_mm: diameter of findings whose diameter is negative (not measured).
+        unmeasured_diameter_mm: diameter of findings that were not measured.
         duplicates: whether further marks on a nodule are left out or count as false positives.
     """
     diameter = np.where(
-        scene.nodule_diameter_mm < 0, unmeasured_diameter_mm, scene.nodule_diameter_mm
+        np.isnan(scene.nodule_diameter_mm), unmeasured_diameter_mm, scene.nodule_diameter_mm
     )
     mark, nodule = pairs_within(
         scene.mark_case, scene.mark_xyz, scene.nodule_case, scene.nodule_xyz, diameter / 2.0

@@ -33,13 +33,13 @@ def luna16_clean(
 
     Args:
         scene: marks and nodules.
-        unmeasured_diameter_mm: diameter of findings whose diameter is negative (not measured).
+        unmeasured_diameter_mm: diameter of findings that were not measured.
         radius_factor: by what the radius is multiplied, for a sweep.
         assignment: as many hits as possible, or nodules in the reference's order.
         duplicates: whether further marks on a nodule are left out or count as false positives.
     """
     diameter = np.where(
-        scene.nodule_diameter_mm < 0, unmeasured_diameter_mm, scene.nodule_diameter_mm
+        np.isnan(scene.nodule_diameter_mm), unmeasured_diameter_mm, scene.nodule_diameter_mm
     )
     radius = diameter / 2.0 * radius_factor
     mark, nodule = pairs_within(

@@ -128,7 +128,7 @@ def select(
     before = suspects.height
     if annotated is not None:
         diameter = annotated["diameter_mm"].to_numpy()
-        radius = np.where(diameter < 0, UNMEASURED_MM, diameter) / 2
+        radius = np.where(np.isnan(diameter), UNMEASURED_MM, diameter) / 2
         on_lesion, _ = _near(suspects, annotated, reference, np.maximum(radius, same_place_mm))
         suspects = suspects.filter(~pl.Series(np.isin(np.arange(before), on_lesion)))
     flow["already_annotated"] = before - suspects.height

@@ -85,9 +85,7 @@ def hits(measured: Measured, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray
     center = inside.select("x_mm", "y_mm", "z_mm").to_numpy()
     apart = np.linalg.norm(place[:, None] - center[None], axis=2)
     # LUNA16 gives excluded findings without a size a diameter of 10 mm
-    diameter = inside["diameter_mm"].fill_null(10.0).to_numpy()
-    diameter = np.where(diameter > 0, diameter, 10.0)
-    is_hit = apart < diameter / 2.0
+    is_hit = apart < inside["diameter_mm"].fill_null(10.0).to_numpy() / 2.0
     is_ignored = inside["is_ignored"].to_numpy()
     return is_hit[:, ~is_ignored].any(axis=1), is_hit[:, is_ignored].any(axis=1)
 

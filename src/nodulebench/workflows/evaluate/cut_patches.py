@@ -63,9 +63,10 @@ def _examples(evaluated: Evaluated, rule: str, algorithm: str) -> Iterator[dict[
         algorithm=pl.lit(algorithm),
         name="nodule_id",
     )
+    largest = pl.col("diameter_mm").fill_null(0.0)  # what was not measured comes last
     for kind, table in (
-        ("missed", nodules.filter(~pl.col("is_hit")).sort("diameter_mm", descending=True)),
-        ("hit", nodules.filter("is_hit").sort("score", "diameter_mm", descending=True)),
+        ("missed", nodules.filter(~pl.col("is_hit")).sort(largest, descending=True)),
+        ("hit", nodules.filter("is_hit").sort("score", largest, descending=True)),
     ):
         of_each_type = table.unique("type", keep="first", maintain_order=True).sort("type")
         for row in of_each_type.iter_rows(named=True):

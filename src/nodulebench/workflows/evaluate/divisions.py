@@ -77,7 +77,7 @@ def _stated(names: tuple[str, ...], of_nodule: IntArray) -> Division | None:
 
 
 def _cut(size: pl.Series, cuts: tuple[float, ...]) -> Division | None:
-    """Bins of diameter in mm; a diameter that was not measured (negative) is in none."""
+    """Bins of diameter in mm; a nodule that was not measured is in none."""
     measured = size.to_numpy()
     measured = np.where(measured > 0, measured, np.nan)
     return _bins(measured, np.asarray(cuts), " mm") if np.isfinite(measured).any() else None

@@ -15,7 +15,7 @@ from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission, case_of_marks
-from nodulebench.storage.digest import table_digest
+from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
 from nodulebench.workflows.evaluate.estimate import estimate_figures, shown_name
 from nodulebench.workflows.evaluate.extras import (
@@ -64,7 +64,7 @@ def evaluate(
         protocol=protocol,
         digests={
             "protocol": protocol.digest,
-            "reference": table_digest(reference.nodules, reference.slices),
+            "reference": reference_digest(reference),
             "cohort": table_digest(reference.cases),
         },
         reference={

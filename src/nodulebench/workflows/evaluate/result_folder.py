@@ -31,7 +31,7 @@ from nodulebench.model.tables import (
     Submission,
 )
 from nodulebench.model.written import checked
-from nodulebench.storage.digest import table_digest
+from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, manifest_problems
 from nodulebench.storage.table_file import read_parquet, read_table
@@ -125,7 +125,7 @@ class Evaluated:
         """Where the tables and the protocol are not those that the evaluation was made with."""
         found = {
             "protocol": self.protocol.digest,
-            "reference": table_digest(self.reference.nodules, self.reference.slices),
+            "reference": reference_digest(self.reference),
             "cohort": table_digest(self.reference.cases),
         }
         changed = [

@@ -15,7 +15,7 @@ from nodulebench.model.tables import MARK_SLICES, MARKS, Reference, Submission
 from nodulebench.model.written import checked, parse_written
 from nodulebench.protocols import load_protocol
 from nodulebench.report.document import plain
-from nodulebench.storage.digest import table_digest
+from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options
@@ -89,7 +89,7 @@ def freeze_plan(
         digests={
             "protocol": protocol.digest,
             "cohort": table_digest(reference.cases),
-            "reference": table_digest(reference.nodules, reference.slices),
+            "reference": reference_digest(reference),
         },
         protocol=protocol,
     )

@@ -68,7 +68,7 @@ def _labels(reference: Reference, submission: Submission, protocol: TestProtocol
 
 
 def _outside_mm(reference: Reference, marks: pl.DataFrame) -> FloatArray:
-    """How far each mark lies from the surface of its case's nearest nodule, NaN without any."""
+    """How far each mark lies from the nearest surface of a measured nodule; NaN without any."""
     nodules = reference.nodules.filter(~pl.col("is_ignored"))
     places = nodules.select("x_mm", "y_mm", "z_mm").to_numpy()
     radius = nodules["diameter_mm"].to_numpy() / 2
@@ -79,5 +79,6 @@ def _outside_mm(reference: Reference, marks: pl.DataFrame) -> FloatArray:
     ):
         near = np.flatnonzero(case == case_id)
         if len(near):
-            outside[row] = (np.linalg.norm(places[near] - place, axis=1) - radius[near]).min()
+            apart = np.linalg.norm(places[near] - place, axis=1) - radius[near]
+            outside[row] = np.fmin.reduce(apart)
     return outside

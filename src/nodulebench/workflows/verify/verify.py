@@ -12,11 +12,11 @@ from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.report.document import evaluation_document
-from nodulebench.storage.digest import table_digest
+from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature
-from nodulebench.storage.table_file import read_parquet
+from nodulebench.storage.table_file import null_unmeasured, read_parquet
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import PLAN, keep_to_candidates, result_tables
 from nodulebench.workflows.evaluate.result_folder import EVALUATION, Evaluated, load_evaluated
@@ -143,7 +143,7 @@ def _recompute_folder(evaluated: Evaluated) -> Recomputed:
     written, reference = evaluated.document["digests"], evaluated.reference
     found = {
         "protocol": evaluated.protocol.digest,
-        "reference": table_digest(reference.nodules, reference.slices),
+        "reference": reference_digest(reference),
         "cohort": table_digest(reference.cases),
     }
     changed = tuple(
@@ -216,7 +216,8 @@ def _comparison_differences(
 
 def _table_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
     for name, table in tables.items():
-        yield from table_differences(read_parquet(folder / name), table, name)
+        written = null_unmeasured(read_parquet(folder / name))
+        yield from table_differences(written, table, name)
 
 
 def _kept_submissions(evaluated: Evaluated) -> list[Submission]:

@@ -52,7 +52,7 @@ def test_only_findings_of_the_scan_inside_the_block_are_its_own(tmp_path):
             "scan",
             nodule(6, at=(12, 21, -29)),
             nodule(6, at=(15, 21, -29)),
-            nodule(-1, at=(11, 20, -28), is_ignored=True),
+            nodule(None, at=(11, 20, -28), is_ignored=True),
         ),
         case("other", nodule(6, at=(12, 21, -29))),
     )

@@ -73,9 +73,21 @@ def test_the_reference_has_the_listed_series_in_their_order(tmp_path: Path) -> N
     assert found.nodules.select(columns).rows() == [
         ("a", "nodule-2", 1.0, 8.0, False),
         ("b", "nodule-4", 4.0, 10.0, False),
-        ("a", "excluded-2", 7.0, -1.0, True),
+        ("a", "excluded-2", 7.0, None, True),
     ]
     assert found.notices == ()
+
+
+def test_what_was_not_measured_is_minus_one_in_the_files_and_null_in_the_model(
+    tmp_path: Path,
+) -> None:
+    found = read_reference(luna16_folder(tmp_path))
+    assert found.nodules["diameter_mm"].null_count() == 1
+    write_reference(found, tmp_path / "again")
+    lines = (tmp_path / "again" / "annotations_excluded.csv").read_text().splitlines()
+    assert lines[1:] == ["a,7.0,8.0,9.0,-1.0"]
+    again = read_reference(tmp_path / "again")
+    assert again.nodules.equals(found.nodules.with_columns(again.nodules["nodule_id"]))
 
 
 def test_a_reference_without_excluded_findings_says_so(tmp_path: Path) -> None:

@@ -1,7 +1,18 @@
 import pytest
 
-from builders.tables import Slice, case, labels_of, mark, nodule
+from builders.tables import (
+    Slice,
+    case,
+    ignored,
+    labels_of,
+    mark,
+    nodule,
+    protocol,
+    reference,
+    submission,
+)
 from nodulebench.errors import InputError, UndefinedError
+from nodulebench.match import label_marks
 
 # the same example as for center_hit: the threshold is (10 + 8) / 4 = 4.5 mm on every slice
 NODULE = nodule(
@@ -64,6 +75,21 @@ def test_distance_in_the_plane_leaves_out_the_other_slices():
 def test_distance_in_space_needs_no_boxes():
     assert labels(mark(0.5, (3, 0, 0)), of=nodule(8), space="volume") == ["hit"]
     assert labels(mark(0.5, (4, 0, 0)), of=nodule(8), space="volume") == ["false_positive"]
+
+
+def test_a_nodule_of_unknown_size_cannot_be_found_in_space_and_the_user_is_told():
+    content = (nodule(None), nodule(None, (50, 0, 0)), ignored(None, (90, 0, 0)), mark(0.5))
+    here = case("a", *content)
+    assert labels(*content[3:], of=content[0], space="volume") == ["false_positive"]
+    truth, said = reference(here), submission(here)
+    chosen = protocol("center_distance", parameters={"space": "volume"})
+    assert label_marks(truth, said, chosen, chosen.rules[0]).notices == (
+        "2 nodule(s) have neither a diameter nor a box and count as missed.",
+    )
+
+
+def test_one_radius_for_all_finds_nodules_of_unknown_size_too():
+    assert labels(mark(0.5), of=nodule(None), space="volume", radius_mm=3.0) == ["hit"]
 
 
 def test_one_radius_for_all_replaces_the_nodules_own():

@@ -53,7 +53,7 @@ def test_every_nodule_that_can_be_found_is_found():
 
 
 def test_unmeasured_findings_are_ten_millimetres_wide():
-    here = (ignored(-1, at(0)), mark(0.5, at(4.9)), mark(0.5, at(5)), false_mark(0.1))
+    here = (ignored(None, at(0)), mark(0.5, at(4.9)), mark(0.5, at(5)), false_mark(0.1))
     assert [label for _, label in labels(*here)] == ["ignored", "false_positive", "false_positive"]
     assert [label for _, label in labels(*here, parameters={"unmeasured_diameter_mm": 12})] == [
         "ignored",

@@ -65,7 +65,7 @@ def test_luna16_accepts_three_of_four_and_ignores_every_other_finding() -> None:
 def test_luna16_measures_no_single_points() -> None:
     table = built(THREE_TWO_ONE, "luna16").nodules
     points = table.filter(pl.col("kind") != "nodule")
-    assert points["diameter_mm"].to_list() == [-1.0, -1.0]
+    assert points["diameter_mm"].to_list() == [None, None]
     assert points.select("x_mm", "y_mm", "z_mm").rows() == [(7.0, 8.0, 9.0), (1.0, 1.0, 1.0)]
 
 

@@ -71,7 +71,7 @@ def test_a_candidate_hits_within_the_radius_and_an_ignored_finding_without_size_
             "x_mm": [0.0, 100.0],
             "y_mm": [0.0, 0.0],
             "z_mm": [0.0, 0.0],
-            "diameter_mm": [6.0, -1.0],
+            "diameter_mm": [6.0, None],
             "is_ignored": [False, True],
         }
     )

@@ -11,6 +11,7 @@ from builders.tables import case, mark, nodule, protocol, reference, submission
 from nodulebench.cli import nodulebench
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_reference
+from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.workflows.reference.build import build_reference_files
 from nodulebench.workflows.reference.flips import flipped_marks
@@ -103,6 +104,25 @@ def test_the_command_compares_two_references(findings: Path, tmp_path: Path) -> 
     assert lines[3] == (
         f"only in {tmp_path / 'union'}: case a nodule-2 at (31.5, 31.5, 0.0) mm, diameter 3.1 mm"
     )
+
+
+def test_what_was_not_measured_is_not_compared(tmp_path: Path) -> None:
+    places = (0, 0, 0), (50, 0, 0), (0, 50, 0)
+    sizes = {"first": (8, 9, None), "second": (None, 10, None)}
+    for name, known in sizes.items():
+        nodules = (nodule(size, at) for size, at in zip(known, places, strict=True))
+        write_reference(reference(case("a", *nodules)), tmp_path / name)
+    done = run("reference", "compare", tmp_path / "first", tmp_path / "second")
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == [
+        f"1 cases in common: 2 nodules in both, 1 only in {tmp_path / 'first'}, "
+        f"1 only in {tmp_path / 'second'}",
+        "distance: median 0.0000 mm, 95th percentile 0.0000 mm, largest 0.0000 mm",
+        "diameter difference: median 1.0000 mm, 95th percentile 1.0000 mm, largest 1.0000 mm",
+        "diameters not compared: 1 nodule(s) in both were not measured in one of them",
+        f"only in {tmp_path / 'first'}: case a n2 at (0.0, 50.0, 0.0) mm, not measured",
+        f"only in {tmp_path / 'second'}: case a n2 at (0.0, 50.0, 0.0) mm, not measured",
+    ]
 
 
 def test_a_setting_without_a_value_is_wrong_usage(findings: Path, tmp_path: Path) -> None:

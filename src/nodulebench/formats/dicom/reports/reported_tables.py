@@ -85,9 +85,7 @@ def reference_of_reports(
     reported = [at_hand.case_id(report.series_uid) for report in reports]
     cases = at_hand.listed(reported) if at_hand.table is None else at_hand.table
     refuse_unlisted(pl.Series(reported, dtype=pl.String), cases, path.name)
-    nodules = said.marks.rename({"mark_id": "nodule_id"}).with_columns(
-        pl.col("diameter_mm").fill_null(-1.0), is_ignored=pl.lit(False)
-    )
+    nodules = said.marks.rename({"mark_id": "nodule_id"}).with_columns(is_ignored=pl.lit(False))
     slices = None if said.slices is None else said.slices.rename({"mark_id": "nodule_id"})
     return Reference(
         name=algorithm_name(path),
