@@ -74,6 +74,8 @@ MEANINGS = {
     "malignant nodules",
     "algorithms[].rules.<rule>.extras.malignancy_cuts": "sensitivity and specificity at each cut "
     "of the malignancy grades",
+    "algorithms[].rules.<rule>.extras.category_cuts": "nodules above and below each cut of the "
+    "Lung-RADS categories, truly and as said",
     "algorithms[].rules.<rule>.extras.misses_by_type_and_size": "nodules and misses for each type "
     "and size, where the protocol asks for both",
     "algorithms[].rules.<rule>.extras.worst_cases": "the ten cases with most misses, and with most "

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builders.made_up import write_made_up_result
@@ -52,3 +53,26 @@ def test_wrong_usage_is_exit_2(folder: Path) -> None:
     done = run(folder, "--language", "fr")
     assert done.returncode == 2
     assert "'en', 'zh'" in done.stderr
+
+
+def test_precision_and_recall_are_drawn_where_the_protocol_asks_for_their_area(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "luna16"
+    folder.mkdir()
+    (folder / "seriesuids.csv").write_text("a\nb\n")
+    head = "seriesuid,coordX,coordY,coordZ"
+    (folder / "annotations.csv").write_text(f"{head},diameter_mm\na,0,0,0,8\nb,9,9,9,8\n")
+    (folder / "annotations_excluded.csv").write_text(f"{head},diameter_mm\n")
+    marks, protocol = tmp_path / "detector.csv", tmp_path / "areas.toml"
+    marks.write_text(f"{head},probability\na,0,0,0,0.9\nb,50,50,50,0.7\nb,9,9,9,0.5\n")
+    protocol.write_text(
+        'name = "areas"\nfigures = ["average_precision"]\n[[rules]]\nname = "luna16"\n'
+    )
+    command = [sys.executable, "-m", "nodulebench", "evaluate", marks, "--reference", folder]
+    result = tmp_path / "result"
+    subprocess.run([*command, "--protocol", protocol, "--out", result], check=True)
+    curve = pl.read_parquet(result / "curves.parquet").filter(curve="precision_recall")
+    assert curve.select("x", "y").rows() == [(0.5, 1.0), (0.5, 0.5), (1.0, 2 / 3)]
+    assert run(result).returncode == 0
+    assert "Precision and recall" in (result / "report.html").read_text(encoding="utf-8")

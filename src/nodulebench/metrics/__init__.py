@@ -107,6 +107,7 @@ CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
         "case_roc_area": f"{__name__}.afroc:case_roc_curve",
         "lroc_area": f"{__name__}.lroc:lroc_curve",
         "malignancy_auc": f"{__name__}.roc:malignancy_roc_curve",
+        "average_precision": f"{__name__}.precision_recall:precision_recall_curve",
     },
 )
 """The curve behind an area, by the figure's name."""
@@ -118,6 +119,8 @@ TABLES: Registry[Callable[[LabelledCohort], pl.DataFrame]] = Registry(
         "density_accuracy": f"{__name__}.characterisation:density_confusion",
         "expected_calibration_error": f"{__name__}.calibration:reliability_table",
         "malignancy_auc": f"{__name__}.graded:malignancy_cuts",
+        "category_kappa_linear": f"{__name__}.graded:category_cuts",
+        "category_kappa_quadratic": f"{__name__}.graded:category_cuts",
     },
 )
 """The table that belongs to a figure, by the figure's name."""

@@ -5,8 +5,14 @@ import polars as pl
 
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.classes import ClassPairs
+from nodulebench.metrics.lung_rads import category_pairs
 from nodulebench.metrics.ratings import concordance, rated
 from nodulebench.model.cohort import LabelledCohort
+
+
+def category_cuts(cohort: LabelledCohort) -> pl.DataFrame:
+    """Lung-RADS categories, over found nodules: one row per cut, as ``grade_cuts`` has them."""
+    return grade_cuts(category_pairs(cohort))
 
 
 def grade_cuts(pairs: ClassPairs) -> pl.DataFrame:

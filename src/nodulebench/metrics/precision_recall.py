@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nodulebench.errors import UndefinedError
 from nodulebench.metrics.ratings import divide, row_blocks
 from nodulebench.metrics.score_order import running_counts, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
@@ -30,7 +31,13 @@ def average_precision(cohort: LabelledCohort, case_weight: WeightArray) -> Float
 
 
 def precision_recall_curve(cohort: LabelledCohort) -> Curve:
-    """Precision against recall at every threshold."""
+    """Precision against recall at every threshold.
+
+    Raises:
+        UndefinedError: where there is no nodule to recall.
+    """
+    if not cohort.nodule_count:
+        raise UndefinedError("there are no nodules")
     order = score_order(cohort)
     hits, falses = order.hits_through[1:], order.falses_through[1:]
     return Curve(

@@ -100,6 +100,8 @@ class Extras(TypedDict, total=False):
     """Said probability against observed share of malignant nodules."""
     malignancy_cuts: list[dict[str, Any]]
     """Sensitivity and specificity at each cut of the malignancy grades."""
+    category_cuts: list[dict[str, Any]]
+    """Nodules above and below each cut of the Lung-RADS categories, truly and as said."""
     misses_by_type_and_size: list[CrossedCount]
     """Nodules and misses for each type and size, where the protocol asks for both."""
     worst_cases: WorstCases

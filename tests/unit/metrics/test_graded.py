@@ -4,7 +4,9 @@ import pytest
 from builders.tables import case, cohort, mark, nodule
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.classes import ClassPairs
-from nodulebench.metrics.graded import grade_cuts, malignancy_cuts
+from nodulebench.metrics.graded import category_cuts, grade_cuts, malignancy_cuts
+from nodulebench.model.protocol import RuleChoice, TestProtocol
+from nodulebench.workflows.evaluate.extras import figure_tables
 
 
 def test_each_cut_between_grades_is_a_binary_problem() -> None:
@@ -42,3 +44,16 @@ def test_a_graded_reference_gives_a_roc_area_for_each_cut() -> None:
 def test_one_grade_is_no_scale() -> None:
     with pytest.raises(UndefinedError, match="fewer than two grades"):
         malignancy_cuts(cohort(case("a", nodule(malignancy=1.0), mark(0.5, malignancy=0.2))))
+
+
+def test_categories_have_a_row_for_each_cut_in_the_results_of_a_weighted_kappa() -> None:
+    found = cohort(
+        case("a", nodule(category="2"), mark(0.5, category="3")),
+        case("b", nodule(category="4A"), mark(0.5, category="4A")),
+    )
+    table = category_cuts(found)
+    assert table["cut"].to_list() == ["2", "3", "4A", "4B", "4X"]
+    assert table.filter(cut="3").row(0)[1:5] == (1, 0, 1, 0)
+    for figure in ("category_kappa_linear", "category_kappa_quadratic"):
+        asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), figures=(figure,))
+        assert figure_tables(found, asked)["category_cuts"] == table.to_dicts()

@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.errors import UndefinedError
 from nodulebench.metrics.precision_recall import average_precision, precision_recall_curve
 from nodulebench.model.cohort import LabelledCohort
 
@@ -24,3 +26,8 @@ def test_the_curve_has_a_point_for_each_threshold() -> None:
     np.testing.assert_array_equal(curve.threshold, [0.9, 0.8, 0.7])
     np.testing.assert_allclose(curve.x, [1 / 3, 1 / 3, 2 / 3])
     np.testing.assert_allclose(curve.y, [1, 1 / 2, 2 / 4])
+
+
+def test_without_nodules_there_is_no_curve() -> None:
+    with pytest.raises(UndefinedError, match="no nodules"):
+        precision_recall_curve(cohort(case("a", false_mark(0.5))))

@@ -259,6 +259,8 @@ NAMES = {
     "density_confusion": "density confusion",
     "reliability": "reliability",
     "malignancy_cuts": "malignancy cuts",
+    "category_cuts": "category cuts",
+    "cut": "lowest grade above the cut",
     "wilson": "Wilson",
     "clopper_pearson": "Clopper–Pearson",
     "cluster_ratio": "cluster ratio",

@@ -210,6 +210,8 @@ NAMES = {
     "density_confusion": "密度混淆矩阵",
     "reliability": "可靠性",
     "malignancy_cuts": "恶性分级切点",
+    "category_cuts": "分类切点",
+    "cut": "切点以上的最低等级",
     "wilson": "Wilson",
     "clopper_pearson": "Clopper–Pearson",
     "cluster_ratio": "整群比率",

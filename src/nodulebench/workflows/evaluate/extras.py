@@ -21,6 +21,8 @@ TABLE_NAMES = {
     "density_accuracy": "density_confusion",
     "expected_calibration_error": "reliability",
     "malignancy_auc": "malignancy_cuts",
+    "category_kappa_linear": "category_cuts",
+    "category_kappa_quadratic": "category_cuts",
 }
 """The name in evaluation.json of the table that belongs to a figure."""
 
