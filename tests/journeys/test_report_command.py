@@ -1,5 +1,6 @@
 """nodulebench report on the command line: what it writes, and how it refuses."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,34 @@ def test_wrong_usage_is_exit_2(folder: Path) -> None:
     done = run(folder, "--language", "fr")
     assert done.returncode == 2
     assert "'en', 'zh'" in done.stderr
+
+
+def test_a_parameter_of_a_rule_is_varied_for_the_lab_alone(folder: Path, tmp_path: Path) -> None:
+    sweep = ("--sweep", "area_overlap.threshold=0.9,0.2,0.5")
+    done = run(folder, *sweep, "--out", tmp_path / "lab")
+    assert done.returncode == 0, done.stderr
+    table = pl.read_csv(tmp_path / "lab" / "tables" / "sweeps.csv")
+    own = table.filter(algorithm="small boxes")
+    assert own["value"].to_list() == [0.2, 0.5, 0.9]
+    assert own["hit"].is_sorted(descending=True)
+    assert own["hit"].n_unique() > 1
+    result = json.loads((folder / "evaluation.json").read_text())["algorithms"][2]["rules"]
+    counts = result["area_overlap"]["counts"]
+    for name in ("hit", "missed", "false_positive"):
+        assert own.filter(value=0.5)[name][0] == counts[name]
+    page = (tmp_path / "lab" / "report.html").read_text(encoding="utf-8")
+    assert "Sensitivity against area overlap, threshold" in page
+    done = run(folder, *sweep, "--for", "developer", "--out", tmp_path / "send")
+    assert done.returncode == 0, done.stderr
+    assert "sweeps" not in done.stdout
+    for wrong, said in (
+        ("area_overlap", "cannot be read. Write a rule, its parameter and values"),
+        ("area_overlap.threshold=a", "cannot be read"),
+        ("area_overlap.treshold=0.5", "has no parameter 'treshold'"),
+    ):
+        done = run(folder, "--sweep", wrong)
+        assert done.returncode == 1
+        assert said in done.stderr
 
 
 def test_precision_and_recall_are_drawn_where_the_protocol_asks_for_their_area(

@@ -32,6 +32,13 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--spread", "spreads", type=FILE, multiple=True, help="CSV of 'reference spread --out'."
 )
+@click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="RULE.PARAMETER=V,V,...",
+    help="Judge again with other values of a rule's parameter; may be repeated.",
+)
 @click.option("--agreement", type=FILE, help="JSON list of name, value, low, high: the readers.")
 @click.option("--font", type=FILE, help="TrueType font that the PDF embeds for Chinese.")
 def command(folder: Path, out: Path | None, **chosen: Any) -> None:

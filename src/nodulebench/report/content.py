@@ -43,7 +43,7 @@ from nodulebench.report.sections.results.curves import (
     tolerance_chart,
 )
 from nodulebench.report.sections.results.strata import strata_tables
-from nodulebench.report.sections.results.sweeps import find_sweeps, sweep_charts
+from nodulebench.report.sections.results.sweeps import find_sweeps, parameter_charts, sweep_charts
 
 Audience = Literal["lab", "developer"]
 
@@ -70,6 +70,8 @@ class Beside:
     """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
     agreement: Sequence[dict[str, Any]] = ()
     """How far readers agree: name, value, low, high."""
+    sweeps: Sequence[pl.DataFrame] = ()
+    """Counts for each value of a rule's parameter."""
     spreads: Sequence[pl.DataFrame] = ()
     """A figure under other references, as ``nodulebench reference spread`` writes it."""
 
@@ -117,7 +119,7 @@ def report_content(
     drawn = by_curve(curves)
     sections = [
         Section("curves", say("section.curves"), _curves(document, drawn, say)),
-        Section("rules", say("section.rules"), _rules(document, beside.flips, say)),
+        Section("rules", say("section.rules"), _rules(document, beside, say)),
         Section("compared", say("section.compared"), _compared(document, beside, say)),
         Section("strata", say("section.strata"), _strata(document, say)),
         Section("errors", say("section.errors"), _errors(document, beside, say)),
@@ -163,7 +165,7 @@ def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
     ]
 
 
-def _rules(document: Document, flips: pl.DataFrame | None, say: Language) -> list[Any]:
+def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if _is_group(document):
         from nodulebench.report.sections.comparison.group_charts import difference_chart, mean_chart
@@ -176,7 +178,8 @@ def _rules(document: Document, flips: pl.DataFrame | None, say: Language) -> lis
         closed_if_long(counts_table(document, say)),
         closed_if_long(difference_table(document, say)),
         uses_table(document, say),
-        flip_table(flips, say),
+        flip_table(beside.flips, say),
+        *(Side(parameter_charts(table, say)) for table in beside.sweeps),
     ]
 
 

@@ -43,6 +43,8 @@ class ReportChoice:
     """CSV tables of ``nodulebench combine --table``."""
     agreement: Path | None = None
     """JSON with the readers' agreement: a list of name, value, low, high."""
+    sweeps: tuple[str, ...] = ()
+    """Parameters of rules that are varied: ``RULE.PARAMETER=VALUE,VALUE,...``."""
     spreads: tuple[Path, ...] = ()
     """CSV tables of ``nodulebench reference spread --out``."""
     font: Path | None = None
@@ -112,7 +114,7 @@ def write_report(
                 beside=beside,
                 font=choice.font,
             )
-        _write_tables(stage / choice.tables, document, flips, choice)
+        _write_tables(stage / choice.tables, document, beside, choice)
         names = sorted(
             path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()
         )
@@ -122,7 +124,7 @@ def write_report(
 
 
 def _write_tables(
-    folder: Path, document: dict[str, Any], flips: pl.DataFrame | None, choice: ReportChoice
+    folder: Path, document: dict[str, Any], beside: Beside, choice: ReportChoice
 ) -> None:
     """The tables as CSV, the same in every language."""
     from nodulebench.report.csv_tables import csv_tables
@@ -130,8 +132,10 @@ def _write_tables(
     is_lab = choice.audience == "lab"
     shown = document if is_lab else developers_document(document)
     folder.mkdir()
-    for name, table in csv_tables(shown, flips if is_lab else None).items():
+    for name, table in csv_tables(shown, beside.flips if is_lab else None).items():
         write_csv(table, folder / f"{name}.csv")
+    if beside.sweeps:
+        write_csv(pl.concat(beside.sweeps), folder / "sweeps.csv")
 
 
 def _require_unchanged(folder: Path) -> None:
@@ -171,6 +175,7 @@ def _beside(
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
         combinations=tuple(pl.read_csv(path, glob=False) for path in choice.combinations),
         agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
+        sweeps=tuple(_sweeps(folder, document, choice)),
         spreads=tuple(read_spread(path) for path in choice.spreads),
     )
 
@@ -207,6 +212,15 @@ def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> It
         load_evaluated(folder), baseline_rule(document), image_reader(choice.images)
     )
     yield from (one for one in found if one.algorithm in names)
+
+
+def _sweeps(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[pl.DataFrame]:
+    """Only for the lab: fine steps of a parameter would tell of single marks."""
+    if choice.audience == "lab":
+        from nodulebench.workflows.evaluate.parameter_sweep import sweep_folder
+
+        names = [one["name"] for one in document["algorithms"]]
+        yield from (sweep_folder(folder, one, names) for one in choice.sweeps)
 
 
 def _agreement(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,14 +1,15 @@
-"""Rows of a sweep over the tolerance for size error -> two small charts (Fotin 2008, figure 5)."""
+"""Rows of a sweep over a size tolerance (Fotin 2008, figure 5), or a parameter -> small charts."""
 
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.report.blocks.charts import Chart, still_chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.styles import Style
-from nodulebench.report.drawing.svg import Line
+from nodulebench.report.drawing.svg import Line, plot
 
 INFINITY_AT = 1.15
 """Where an infinite tolerance stands, relative to the largest finite one."""
@@ -52,6 +53,29 @@ def sweep_charts(rows: list[dict[str, Any]], counts: dict[str, int], say: Langua
             heading = title[0].upper() + title[1:]
             description = say("chart.against", y=heading, x=name)
             charts.append(still_chart(heading, description, x_axis, _axis_around(title, y), line))
+    return charts
+
+
+def parameter_charts(table: pl.DataFrame, say: Language) -> list[Chart]:
+    """Sensitivity and false positives per case against a rule's parameter, a line per algorithm."""
+    rated = table.with_columns(
+        sensitivity=pl.col("hit") / (pl.col("hit") + pl.col("missed")),
+        fp_per_case=pl.col("false_positive") / pl.col("cases"),
+    )
+    x_name = f"{say.word(table['rule'][0])}, {table['parameter'][0]}"
+    x_axis = _axis_around(x_name, table["value"])
+    charts = []
+    for column in ("sensitivity", "fp_per_case"):
+        title = say(f"axis.{column}")
+        lines = {}
+        for number, (name, rows) in enumerate(rated.group_by("algorithm", maintain_order=True)):
+            x, y = rows["value"].to_numpy(), rows[column].to_numpy()
+            points = tuple((float(a), float(b), "") for a, b in zip(x, y, strict=True))
+            lines[str(name[0])] = Line(x, y, Style(number), points=points)
+        heading = say("chart.against", y=title[0].upper() + title[1:], x=x_name)
+        y_axis = _axis_around(title, rated[column])
+        legend = tuple((name, line.style) for name, line in lines.items())
+        charts.append(Chart(heading, plot(x_axis, y_axis, list(lines.values()), heading), legend))
     return charts
 
 

@@ -1,0 +1,69 @@
+"""Folder of an evaluation -> how the counts depend on a parameter of a rule, for the report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.match.sweep import sweep_parameter
+from nodulebench.model.protocol import RuleChoice
+from nodulebench.workflows.evaluate.result_folder import load_evaluated
+
+
+def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:
+    """Judge the kept marks again with each value of a parameter.
+
+    Args:
+        folder: what ``evaluate`` wrote.
+        sweep: ``RULE.PARAMETER=VALUE,VALUE,...``; other parameters are the protocol's.
+        algorithms: which of its algorithms.
+
+    Returns:
+        One row per algorithm and value: algorithm, rule, parameter, value, cases, and the counts
+        hit, missed, false_positive, duplicate, ignored.
+
+    Raises:
+        InputError: if the sweep cannot be read, or the folder is not as the evaluation left it.
+    """
+    rule, parameter, values = _read(sweep)
+    evaluated = load_evaluated(folder)
+    if evaluated.problems:
+        raise InputError(evaluated.problems)
+    applied = {one.name: one for one in evaluated.protocol.rules}
+    choice = applied.get(rule, RuleChoice(name=rule))
+    parts = []
+    for name in algorithms:
+        submission = evaluated.submissions[name]
+        found = sweep_parameter(
+            evaluated.reference, submission, evaluated.protocol, choice, parameter, values
+        )
+        parts.append(
+            found.select(
+                pl.lit(name).alias("algorithm"),
+                pl.lit(rule).alias("rule"),
+                pl.lit(parameter).alias("parameter"),
+                pl.col(parameter).alias("value"),
+                pl.lit(evaluated.reference.cases.height).alias("cases"),
+                pl.exclude(parameter),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _read(sweep: str) -> tuple[str, str, list[float]]:
+    name, _, listed = sweep.partition("=")
+    rule, _, parameter = name.partition(".")
+    try:
+        values = sorted({float(one) for one in listed.split(",")})
+    except ValueError:
+        values = []
+    if not (rule and parameter and values):
+        raise InputError(
+            Problem(
+                f"sweep '{sweep}'",
+                "cannot be read.",
+                "Write a rule, its parameter and values: area_overlap.threshold=0.1,0.3,0.5.",
+            )
+        )
+    return rule, parameter, values
