@@ -12,7 +12,7 @@ import polars as pl
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.combine import is_near_lungs
+from nodulebench.algorithms.detectors import near_lungs
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 
@@ -84,14 +84,13 @@ def find_candidates(cases: Iterable[Case], chosen: Mapping[str, Detect]) -> Find
 
 
 def _as_marks(case: Case, found: Candidates) -> pl.DataFrame:
-    lungs = case.chest.lungs
-    near = is_near_lungs(found.center_mm, lungs.mask, lungs.geometry)
-    place = found.center_mm[near]
+    near = near_lungs(found, case.chest)
+    place = near.center_mm
     table = pl.DataFrame(
         {
             **{axis: place[:, column] for column, axis in enumerate(PLACE)},
-            "score": found.score[near],
-            "diameter_mm": found.diameter_mm[near],
+            "score": near.score,
+            "diameter_mm": near.diameter_mm,
         }
     ).with_columns(
         case_id=pl.lit(case.case_id), mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String)

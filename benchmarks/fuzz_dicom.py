@@ -22,7 +22,7 @@ from pydicom.uid import ImplicitVRLittleEndian, RLELossless
 from benchmarks.measure import DATA
 from nodulebench.curate.examine.admission import examine
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import group_series
+from nodulebench.formats.dicom.series import group_series
 from nodulebench.formats.dicom.slices import NoSlices, read_slices
 
 SECONDS = 60.0

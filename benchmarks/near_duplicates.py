@@ -24,7 +24,7 @@ from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.known.duplicates import Fingerprint, find_duplicates
 from nodulebench.curate.known.hash_comparison import similarity
 from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash, perceptual_hash
-from nodulebench.formats.dicom.series import read_volume
+from nodulebench.formats.dicom.volume import read_volume
 from nodulebench.phantom.patient import Patient, follow_up, make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner

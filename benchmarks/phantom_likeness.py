@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.measure import DATA, peak_of_command
 from nodulebench.algorithms.lungs.lung_density import LungDensity, lung_density
 from nodulebench.algorithms.lungs.segment import segment_lungs
-from nodulebench.formats.dicom.series import read_volume
+from nodulebench.formats.dicom.volume import read_volume
 from nodulebench.imaging.volume import Volume
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient

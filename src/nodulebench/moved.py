@@ -17,7 +17,7 @@ MOVED = {
     "curate.listen": "curate.intake.listen",
     "formats.chest_cad_sr": "formats.dicom.reports.chest_cad_sr",
     "formats.dicom_header": "formats.dicom.header",
-    "formats.dicom_series": "formats.dicom.series",
+    "formats.dicom_series": "formats.dicom.volume",
     "formats.luna16_csv": "formats.marks.luna16_csv",
     "model.volume": "imaging.volume",
 }

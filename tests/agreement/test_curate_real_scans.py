@@ -18,7 +18,7 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from builders.places import TEST_DATA
 from nodulebench.curate.examine.admission import Examined, examine
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import group_series
+from nodulebench.formats.dicom.series import group_series
 from nodulebench.formats.dicom.slices import NoSlices, read_slices
 from nodulebench.workflows.curate.curate import curate
 

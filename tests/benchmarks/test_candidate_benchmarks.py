@@ -30,7 +30,7 @@ from nodulebench.imaging.volume import make_volume
 def lung_case(name, *nodules):
     """A cube of lung, 40 mm wide, from the origin."""
     volume = make_volume(np.full((40, 40, 40), -850, np.int16), spacing_mm=(1, 1, 1))
-    chest = Chest(volume, Lungs(np.ones(volume.shape, np.uint8), volume.geometry))
+    chest = Chest(volume, Lungs(np.ones(volume.shape, np.uint8), volume.geometry), volume.geometry)
     return Case(name, chest, reference(case(name, *nodules)).nodules)
 
 
@@ -242,7 +242,7 @@ def test_a_fold_is_judged_by_a_classifier_of_the_other_folds_alone(tmp_path, mon
     def cases(fold):
         hu = np.full((40, 40, 40), fold, np.int16)
         volume = make_volume(hu, spacing_mm=(1, 1, 1))
-        chest = Chest(volume, Lungs(np.ones(hu.shape, np.uint8), volume.geometry))
+        chest = Chest(volume, Lungs(np.ones(hu.shape, np.uint8), volume.geometry), volume.geometry)
         name = f"case {fold}"
         yield Case(name, chest, reference(case(name, nodule(6, at=(10, 10, 10)))).nodules)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import make_volume
 
 

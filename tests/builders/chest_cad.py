@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE, uid_from
-from nodulebench.formats.dicom.images import ImageSeries
+from nodulebench.formats.dicom.series import Series
 
 CHEST_CAD_SR = "1.2.840.10008.5.1.4.1.1.88.65"
 DCM = {
@@ -159,7 +159,7 @@ def composite(*children: Any, shown: Any = None, name: str = "") -> Any:
 
 
 def cad_report(
-    series: ImageSeries, *findings: Any, images: Sequence[int] = (), state: str = "with findings"
+    series: Series, *findings: Any, images: Sequence[int] = (), state: str = "with findings"
 ) -> Any:
     """A report on a series; its image library has these of its images."""
     from pydicom.dataset import Dataset, FileMetaDataset
@@ -206,7 +206,7 @@ def cad_report(
     return data
 
 
-def evidence(series: ImageSeries) -> Any:
+def evidence(series: Series) -> Any:
     """All images of a series as evidence."""
     from pydicom import Dataset
 

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE, SeriesHeader, uid_from
 from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.slices import ENHANCED_CT
+from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.volume import make_volume
 from nodulebench.model.tables import MARK_SLICES, MARKS, Submission
@@ -50,6 +52,63 @@ def write_series(folder: Path, name: str = "series", direction: Any = None) -> s
     header = series_header(name)
     write_volume(volume, folder, header)
     return header.series_uid
+
+
+def as_enhanced(folder: Path, out: Path, order: Sequence[int] | None = None) -> Path:
+    """A series of single files as one enhanced multi-frame file; the order of frames may differ."""
+    import pydicom
+
+    files = [pydicom.dcmread(path) for path in sorted(folder.iterdir())]
+    files = [files[at] for at in order] if order is not None else files
+    data = pydicom.Dataset()
+    first = files[0]
+    for element in first:
+        if element.keyword not in (*PLACING, "PixelData", "SOPInstanceUID"):
+            data.add(element)
+    data.SOPClassUID, data.SOPInstanceUID = ENHANCED_CT[0], uid_from("enhanced", folder.name)
+    data.file_meta = pydicom.dataset.FileMetaDataset()
+    data.file_meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    data.file_meta.MediaStorageSOPClassUID = data.SOPClassUID
+    data.file_meta.MediaStorageSOPInstanceUID = data.SOPInstanceUID
+    shared, groups = pydicom.Dataset(), []
+    shared.PixelMeasuresSequence = [_part(first, "PixelSpacing", "SliceThickness")]
+    shared.PlaneOrientationSequence = [_part(first, "ImageOrientationPatient")]
+    shared.PixelValueTransformationSequence = [_part(first, "RescaleSlope", "RescaleIntercept")]
+    for one in files:
+        group = pydicom.Dataset()
+        group.PlanePositionSequence = [_part(one, "ImagePositionPatient")]
+        groups.append(group)
+    data.SharedFunctionalGroupsSequence = [shared]
+    data.PerFrameFunctionalGroupsSequence = groups
+    data.NumberOfFrames = len(files)
+    data.PixelData = b"".join(one.PixelData for one in files)
+    out.mkdir(parents=True)
+    data.save_as(out / "enhanced.dcm", enforce_file_format=True)
+    return out
+
+
+PLACING = (
+    "ImagePositionPatient",
+    "ImageOrientationPatient",
+    "PixelSpacing",
+    "SliceThickness",
+    "SpacingBetweenSlices",
+    "SliceLocation",
+    "InstanceNumber",
+    "RescaleSlope",
+    "RescaleIntercept",
+    "RescaleType",
+)
+"""What an enhanced file says of each frame, not of itself."""
+
+
+def _part(data: Any, *names: str) -> Any:
+    import pydicom
+
+    part = pydicom.Dataset()
+    for name in names:
+        setattr(part, name, data[name].value)
+    return part
 
 
 def image_headers(cases: pl.DataFrame, folder: Path) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from pynetdicom import AE, StoragePresentationContexts
 from nodulebench.curate.intake.fetch import connect, fetch_series, list_series
 from nodulebench.curate.intake.listen import listening
 from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.series import read_volume, write_volume
+from nodulebench.formats.dicom.volume import read_volume, write_volume
 from nodulebench.imaging.volume import make_volume
 
 HTTP, DICOM, OURS = 18042, 14242, 11112

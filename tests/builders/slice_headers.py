@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from nodulebench.curate.examine.series import Series, in_order
 from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.formats.dicom.series import Series, in_order
 from nodulebench.formats.dicom.slices import EXPLICIT_LITTLE, PixelPlace, SliceHeader
 
 PIXELS = PixelPlace(

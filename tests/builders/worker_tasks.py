@@ -26,3 +26,10 @@ def behave(word: str) -> object:
 def threads(name):
     """How many threads a variable allows."""
     return os.environ.get(name)
+
+
+def memory_limit(_: object) -> int:
+    """How many bytes of address space this worker may have."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0]

@@ -7,7 +7,7 @@ import pytest
 
 from nodulebench.cli import main
 from nodulebench.formats import bundle, read_submission
-from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import Volume, make_volume
@@ -80,7 +80,7 @@ def test_a_scan_becomes_a_submission_with_times_of_its_stages(tmp_path, capsys, 
 
 def test_a_zip_of_dicom_is_named_after_its_series(tmp_path, scan):
     folder = tmp_path / "series"
-    dicom_series.write_volume(scan, folder, series_header())
+    dicom_volume.write_volume(scan, folder, series_header())
     archive = tmp_path / "series.zip"
     with zipfile.ZipFile(archive, "w") as opened:
         for file in folder.iterdir():
@@ -159,7 +159,7 @@ def test_bad_images_are_refused_with_a_reason(tmp_path, capsys, scan):
     )
     assert "has 8-bit voxels (0 to 0)" in told(eight_bit)
 
-    dicom_series.write_volume(scan, tmp_path / "gap", series_header())
+    dicom_volume.write_volume(scan, tmp_path / "gap", series_header())
     (tmp_path / "gap" / "0007.dcm").unlink()
     assert "a slice is missing between 0006.dcm and 0008.dcm" in told(tmp_path / "gap")
 
@@ -176,7 +176,7 @@ def test_an_unknown_or_repeated_detector_is_told(tmp_path, capsys, scan):
 
 
 def test_a_zip_that_would_fill_the_disk_is_not_unpacked(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("nodulebench.workflows.detect.detect.LARGEST_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("nodulebench.formats.images.case_images.LARGEST_UNPACKED_BYTES", 1000)
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("0001.dcm", bytes(1001))
     assert run("detect", "largecad", tmp_path / "bomb.zip", "--out", tmp_path / "out") == 1

@@ -14,7 +14,7 @@ from nodulebench.curate.intake.listen import listening
 from nodulebench.curate.intake.store import store_object
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.series import read_volume, write_volume
+from nodulebench.formats.dicom.volume import read_volume, write_volume
 from nodulebench.imaging.volume import make_volume
 
 pydicom = pytest.importorskip("pydicom")

@@ -7,7 +7,7 @@ import pytest
 from builders.made_up_chest import made_up_chest
 from builders.places import ROOT
 from nodulebench.cli import main
-from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader, uid_from
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.volume import Volume, make_volume
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from builders.made_up_chest import {name}
-from nodulebench.workflows.detect.any_algorithm import read_case
+from nodulebench.formats.images.case_images import read_case
 marks = {name}(read_case(Path(sys.argv[1])))
 rows = [f"a,{{x}},{{y}},{{z}},{{s}}" for (x, y, z), s in zip(marks.center_mm, marks.score)]
 head = "seriesuid,coordX,coordY,coordZ,probability"
@@ -88,7 +88,7 @@ def test_an_unknown_detector_is_told_with_those_that_are_known(case, capsys):
 
 def series(folder, volume):
     header = SeriesHeader(uid_from("s"), uid_from("t"), uid_from("f"), "P1", rescale_intercept=0)
-    dicom_series.write_volume(volume, folder, header)
+    dicom_volume.write_volume(volume, folder, header)
     return folder
 
 

@@ -27,6 +27,8 @@ class Chest:
 
     volume: Volume
     lungs: Lungs
+    scan: Geometry
+    """The grid of the whole scan, of which the volume is what lies around the lungs."""
     _resampled: dict[float, "Chest"] = field(default_factory=dict, repr=False)
 
     @property
@@ -70,7 +72,7 @@ def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None)
         origin_mm=upright.geometry.to_world(first)[0],
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
-    return Chest(Volume(hu, geometry), Lungs(found.label[box], geometry))
+    return Chest(Volume(hu, geometry), Lungs(found.label[box], geometry), upright.geometry)
 
 
 def _box(mask: BoolArray, spacing_mm: FloatArray) -> tuple[slice, ...]:
@@ -99,7 +101,7 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
     label = chest.lungs.label[np.ix_(*(np.rint(axis).astype(np.int64) for axis in places))]
-    return Chest(Volume(hu, geometry), Lungs(label, geometry))
+    return Chest(Volume(hu, geometry), Lungs(label, geometry), chest.scan)
 
 
 def _center(mask: BoolArray) -> list[float]:

@@ -53,7 +53,7 @@ class Outline:
 
 
 def describe(
-    chest: Chest, candidates: Candidates, case_id: str, scan: Geometry | None = None
+    chest: Chest, candidates: Candidates, case_id: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Measure candidates on the scan.
 
@@ -61,18 +61,17 @@ def describe(
         chest: the scan in the patient's axes, cut to the lungs.
         candidates: in the order that marks shall have.
         case_id: the case.
-        scan: the grid of the whole scan in the patient's axes, whose slices are counted from the
-            feet; None: the chest is the whole scan.
 
     Returns:
-        The tables MARKS and MARK_SLICES; a mark keeps the detector's centre and score.
+        The tables MARKS and MARK_SLICES; a mark keeps the detector's centre and score. Slices are
+        those of the whole scan.
     """
     index = chest.to_index(candidates.center_mm)
     outlines = [
         cut_out(chest, place, diameter)
         for place, diameter in zip(index, candidates.diameter_mm.tolist(), strict=True)
     ]
-    slices = _slice_table(chest, outlines, case_id, scan or chest.volume.geometry)
+    slices = _slice_table(chest, outlines, case_id, chest.scan)
     largest = (
         slices.sort(pl.col("long_mm") * pl.col("short_mm"), descending=True, maintain_order=True)
         .unique("mark_id", keep="first", maintain_order=True)

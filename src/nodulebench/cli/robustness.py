@@ -55,14 +55,11 @@ def command(
     nodulebench robustness isicad scan.mhd --out robustness/
     nodulebench robustness "my_detector {case} {out}" dicom_folder/ --test shift --test crop
     """
-    from nodulebench.workflows.detect.any_algorithm import find_algorithm, read_case
-    from nodulebench.workflows.detect.robustness import TESTS, check_robustness, write_outcomes
+    from nodulebench.workflows.detect.robustness import TESTS, check_case, write_outcomes
     from nodulebench.workflows.detect.robustness_bench import RobustnessChoice
 
     choice = RobustnessChoice(tolerance_mm=tolerance, nodule_hu=nodule_hu, seed=seed)
-    runs = check_robustness(
-        find_algorithm(algorithm, image), read_case(case), choice, tests or tuple(TESTS)
-    )
+    runs = check_case(algorithm, case, choice, tests or tuple(TESTS), image)
     outcomes = []
     for outcome, bench in runs:
         outcomes.append(outcome)

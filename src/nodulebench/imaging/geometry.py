@@ -22,6 +22,10 @@ FARTHEST_MM = 1e6
 """Nothing in a patient is a kilometre away or as large; such a number is a slip."""
 ORTHONORMAL_TOLERANCE = 1e-3
 """How far direction cosines may be from orthonormal: headers round them."""
+LARGEST_SHEAR = 0.0175
+"""How far the third axis may lean over the others: a gantry tilted by one degree."""
+_NEAR = np.full((3, 3), ORTHONORMAL_TOLERANCE)
+_NEAR[:2, 2] = _NEAR[2, :2] = LARGEST_SHEAR
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,35 @@ def lps_to_ras(point_mm: FloatArray) -> FloatArray:
     return turned
 
 
+def is_orthonormal(direction: FloatArray) -> bool:
+    """Whether the columns can be the axes of an image: of length one and at right angles."""
+    largest = 1 + ORTHONORMAL_TOLERANCE
+    if not np.all(np.abs(direction) < largest):  # NaN compares as false
+        return False
+    return bool(np.all(np.abs(direction.T @ direction - np.eye(3)) <= _NEAR))
+
+
+def geometry_columns(geometry: Geometry) -> dict[str, int | float | str]:
+    """Where the voxels of a case are, as CASES has it, in the same words for every reader.
+
+    The distance of slices is a mean over rounded positions, and cosines are rounded by headers:
+    what lies beyond six digits after the point is noise.
+    """
+    if geometry.size is None:
+        raise AssertionError("a case has a size")
+    spacing = [*geometry.spacing_mm[:2].tolist(), round(float(geometry.spacing_mm[2]), 6)]
+    cosines = " ".join(f"{round(one, 6) + 0.0:g}" for one in geometry.direction.ravel().tolist())
+    return {
+        **dict(zip(("size_x", "size_y", "size_z"), geometry.size.tolist(), strict=True)),
+        **dict(zip(GEOMETRY_COLUMNS[:3], spacing, strict=True)),
+        **{
+            f"origin_{axis}_mm": float(at)
+            for axis, at in zip("xyz", geometry.origin_mm, strict=True)
+        },
+        "direction": cosines,
+    }
+
+
 def checked_geometry(
     spacing_mm: FloatArray,
     origin_mm: FloatArray,
@@ -198,10 +231,7 @@ def checked_geometry(
         problems.append(Problem(where, f"has a voxel size that cannot be: {_shown(spacing_mm)}."))
     if not np.all(np.abs(origin_mm) < FARTHEST_MM):
         problems.append(Problem(where, f"has an origin that cannot be: {_shown(origin_mm)}."))
-    largest = 1 + ORTHONORMAL_TOLERANCE
-    if not np.all(np.abs(direction) < largest) or not np.allclose(
-        direction @ direction.T, np.eye(3), atol=ORTHONORMAL_TOLERANCE
-    ):
+    if not is_orthonormal(direction):
         problems.append(
             Problem(
                 where,

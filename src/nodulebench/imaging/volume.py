@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.imaging.geometry import ORTHONORMAL_TOLERANCE, Geometry
+from nodulebench.imaging.geometry import Geometry, is_orthonormal
 from nodulebench.model.arrays import FloatArray
 
 VoxelArray: TypeAlias = npt.NDArray[Any]
@@ -111,9 +111,7 @@ def _geometry_problems(spacing: FloatArray, cosines: FloatArray, where: str) -> 
     problems = []
     if spacing.shape != (3,) or not np.all(np.isfinite(spacing) & (spacing > 0)):
         problems.append(Problem(where, f"voxel size {spacing.tolist()} mm is not three lengths."))
-    is_square = cosines.size == 9
-    matrix = cosines.reshape(3, 3) if is_square else cosines
-    if not is_square or not np.allclose(matrix @ matrix.T, np.eye(3), atol=ORTHONORMAL_TOLERANCE):
+    if cosines.size != 9 or not is_orthonormal(cosines.reshape(3, 3)):
         problems.append(Problem(where, "its direction is not nine orthonormal cosines."))
     return problems
 

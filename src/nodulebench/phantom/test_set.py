@@ -14,10 +14,11 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import bundle
-from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.formats.marks import luna16_csv, nifdc_csv
+from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.tables import CASES, Reference
 from nodulebench.phantom.patient import (
@@ -31,7 +32,7 @@ from nodulebench.phantom.patient import (
 )
 from nodulebench.phantom.scan import PhantomScan, nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner
-from nodulebench.phantom.truth import geometry_columns, nodule_rows, nodule_tables, slice_rows
+from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
 from nodulebench.phantom.vendors import Vendor, random_scanner, series_header
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
@@ -183,7 +184,7 @@ def _write_images(case: PhantomCase, folder: Path, image_formats: Sequence[str])
     if "metaimage" in image_formats:
         metaimage.write_volume(volume, folder / "images" / f"{name}.mhd")
     if "dicom" in image_formats:
-        dicom_series.write_volume(volume, folder / "images" / name, case.header)
+        dicom_volume.write_volume(volume, folder / "images" / name, case.header)
     if "nifti" in image_formats:
         nifti.write_volume(volume, folder / "images" / f"{name}.nii.gz")
 

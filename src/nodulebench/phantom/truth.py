@@ -93,18 +93,6 @@ def _section_row(number: int, z_mm: float, outline: FloatArray) -> dict[str, Any
     }
 
 
-def geometry_columns(geometry: Geometry) -> dict[str, Any]:
-    """Where the voxels of a case are, as CASES has it."""
-    assert geometry.size is not None  # noqa: S101 - scans know their size
-    axes = "xyz"
-    return (
-        {f"size_{axis}": int(geometry.size[place]) for place, axis in enumerate(axes)}
-        | {f"spacing_{axis}_mm": float(geometry.spacing_mm[i]) for i, axis in enumerate(axes)}
-        | {f"origin_{axis}_mm": float(geometry.origin_mm[i]) for i, axis in enumerate(axes)}
-        | {"direction": " ".join(f"{cosine:g}" for cosine in geometry.direction.ravel())}
-    )
-
-
 def nodule_tables(
     nodules: Sequence[dict[str, Any]], slices: Sequence[dict[str, Any]]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -25,7 +25,16 @@ FIRST = "nodulebench.run.one_thread"
 class Lost:
     """A task without result, and why."""
 
-    why: str
+    cause: Literal["died", "timed_out"]
+    exit_code: int | None = None
+    """Of the worker that died; below 0: the signal that ended it."""
+
+    @property
+    def why(self) -> str:
+        """The cause in words."""
+        if self.cause == "timed_out":
+            return "its reader did not come to an end in time"
+        return f"its reader died (exit {self.exit_code})"
 
 
 class _Worker(Generic[Task, Result]):
@@ -103,9 +112,10 @@ def _arrived(workers: list[_Worker[Task, Result]]) -> Iterator[tuple[int, Result
             result = one.connection.recv()
         except (EOFError, OSError):
             one.process.join()
+            exit_code = one.process.exitcode
             workers.remove(one)
             one.end()
-            yield number, Lost(f"its reader died (exit {one.process.exitcode})")
+            yield number, Lost("died", exit_code)
             continue
         one.number = None
         yield number, result
@@ -115,7 +125,7 @@ def _arrived(workers: list[_Worker[Task, Result]]) -> Iterator[tuple[int, Result
         one.end()
         number = one.number
         if number is not None:
-            yield number, Lost("its reader did not come to an end in time")
+            yield number, Lost("timed_out")
 
 
 def _serve(function: Callable[[Any], Any], connection: Connection) -> None:

@@ -6,22 +6,18 @@ What is judged is real work on images whose nodules are known; everything follow
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS as FOUND_BY
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.combine import Combined, merge_candidates
 from nodulebench.algorithms.describe import describe
+from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.formats.images.case_images import image_reader
-from nodulebench.imaging.volume import to_patient_axes
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
@@ -126,34 +122,12 @@ def _make(choice: DemoChoice, number: int) -> PhantomCase:
 
 def _read(images: Path, case_id: str) -> dict[str, Submission]:
     """What the detectors, and all of them together, say of one scan."""
-    volume = to_patient_axes(image_reader(images)(case_id), case_id)
-    chest = see_chest(volume, case_id)
-    found = {name: _ranked(FOUND_BY[name](chest).best(MOST_PER_SCAN)) for name in DETECTORS}
-    parts = [
-        Submission(name, *describe(chest, candidates, case_id, volume.geometry))
-        for name, candidates in found.items()
-    ]
-    together = _agreed(merge_candidates(parts, linkage=MERGING.linkage))
-    merged = describe(chest, together, case_id, volume.geometry)
-    return {one.name: one for one in (*parts, Submission(COMBINATION, *merged))}
-
-
-def _ranked(best: Candidates) -> Candidates:
-    """Scores by rank, so that those of several detectors can be averaged."""
-    return replace(best, score=1.0 - np.arange(len(best)) / MOST_PER_SCAN)
-
-
-def _agreed(merged: Combined) -> Candidates:
-    """The merged marks; a detector that did not propose one counts as 0 in its mean score."""
-    votes = merged.sources.group_by("mark_id").agg(
-        share=pl.col("algorithm").n_unique() / len(DETECTORS)
-    )
-    marks = merged.submission.marks.join(votes, on="mark_id", how="left", maintain_order="left")
-    return Candidates(
-        marks.select("x_mm", "y_mm", "z_mm").to_numpy(),
-        (marks["score"] * marks["share"]).to_numpy(),
-        marks["diameter_mm"].to_numpy(),
-    )
+    chest = see_chest(image_reader(images)(case_id), case_id)
+    found = {name: candidates_of(name, chest).best(MOST_PER_SCAN) for name in DETECTORS}
+    return {
+        name: Submission(name, *describe(chest, candidates, case_id))
+        for name, candidates in {**found, COMBINATION: together(found)}.items()
+    }
 
 
 def _joined(found: Sequence[dict[str, Submission]]) -> list[Submission]:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,7 +89,7 @@ def test_slices_are_counted_from_the_feet_of_the_whole_scan():
     whole = Geometry(
         np.ones(3), np.array([-10.0, 20.0, -340.0]), np.eye(3), np.array([64, 64, 120])
     )
-    _, slices = describe(chest, _candidate(8), "a", whole)
+    _, slices = describe(replace(chest, scan=whole), _candidate(8), "a")
     assert slices.filter(slices["z_mm"] == -270.0)["slice_index"].to_list() == [70]
 
 

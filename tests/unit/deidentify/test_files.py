@@ -17,7 +17,7 @@ from nodulebench.deidentify.encode import file_of
 from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
-from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import make_volume
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.vendors import VENDORS, series_header

@@ -3,7 +3,7 @@ import pytest
 
 from nodulebench.errors import InputError
 from nodulebench.formats import bundle
-from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.formats.marks import luna16_csv, nifdc_csv
 from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
@@ -30,7 +30,7 @@ def test_all_image_formats_hold_the_same_scan(written):
         images = folder / "images"
         for volume in (
             metaimage.read_volume(images / f"{case.case_id}.mhd"),
-            dicom_series.read_volume(images / case.case_id),
+            dicom_volume.read_volume(images / case.case_id),
             nifti.read_volume(images / f"{case.case_id}.nii.gz"),
         ):
             expected = case.scan.volume

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import make_volume
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.vendors import VENDORS, series_header

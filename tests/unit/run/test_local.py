@@ -1,7 +1,10 @@
+import sys
 import time
 
-from builders.worker_tasks import behave, double, threads
-from nodulebench.run.local import Lost, work
+import pytest
+
+from builders.worker_tasks import behave, double, memory_limit, threads
+from nodulebench.run.local import MOST_MEMORY_BYTES, Lost, work
 
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():
@@ -17,21 +20,36 @@ def test_nothing_to_do_starts_nothing():
 def test_a_task_that_ends_its_worker_is_lost_and_the_rest_is_done():
     found = dict(work(behave, ["a", "die", "b", "break", "c"], processes=2))
     assert [found[number] for number in (0, 2, 4)] == ["A", "B", "C"]
-    assert found[1] == Lost("its reader died (exit -9)")
-    assert found[3] == Lost("its reader died (exit 3)")
+    assert found[1] == Lost("died", -9)
+    assert found[3] == Lost("died", 3)
 
 
 def test_a_task_that_takes_too_long_is_lost():
     start = time.monotonic()
     found = dict(work(behave, ["hang", "a"], processes=1, seconds=10.0))
-    assert found == {0: Lost("its reader did not come to an end in time"), 1: "A"}
+    assert found == {0: Lost("timed_out"), 1: "A"}
     assert time.monotonic() - start < 50
 
 
 def test_a_task_that_wants_too_much_memory_does_not_get_it():
     found = dict(work(behave, ["eat", "a"], processes=1))
-    assert found == {0: Lost("its reader died (exit 1)"), 1: "A"}
+    assert found == {0: Lost("died", 1), 1: "A"}
 
 
 def test_a_worker_computes_on_one_core():
     assert dict(work(threads, ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])) == {0: "1", 1: "1"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no such limit")
+def test_a_worker_holds_the_limit_on_memory_whatever_the_machine_has():
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MOST_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(hard, MOST_MEMORY_BYTES)
+    assert dict(work(memory_limit, [None])) == {0: most}
+    assert 4 << 30 <= MOST_MEMORY_BYTES <= 16 << 30
+
+
+def test_why_a_task_is_lost_is_told_in_words():
+    assert Lost("died", -9).why == "its reader died (exit -9)"
+    assert Lost("timed_out").why == "its reader did not come to an end in time"

@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from nodulebench.curate.examine.checks import CHECKS, CODES_OF_MODULE
 from nodulebench.curate.examine.image import SeriesImage, read_image
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.examine.reason import Subject
-from nodulebench.curate.examine.series import Series
 from nodulebench.curate.examine.thumbnail import thumbnails
 from nodulebench.curate.known.perceptual_hash import perceptual_hash
+from nodulebench.formats.dicom.series import Series
+from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
 from nodulebench.imaging.png import png
 
 KINDS = CODES_OF_MODULE["kind"]
@@ -138,28 +137,8 @@ def _pictures(image: SeriesImage | None) -> Sequence[Any]:
 
 def case_geometry(series: Series) -> dict[str, Any]:
     """The columns of CASES that place the voxels, from the first slice on."""
-    cosines, positions, between = series.orientation, series.positions_mm, series.spacing_mm
-    first = series.slices[0]
-    if cosines is None or positions is None or between is None or first.pixel_spacing_mm is None:
-        return {}
-    along = positions[-1] - positions[0]
-    length = float(np.linalg.norm(along))
-    if length == 0:
-        return {}
-    rows, columns = first.pixel_spacing_mm
-    direction = np.column_stack([cosines[:3], cosines[3:], along / length]).ravel()
-    return {
-        "size_x": first.pixels.columns,
-        "size_y": first.pixels.rows,
-        "size_z": len(series.slices),
-        "spacing_x_mm": columns,
-        "spacing_y_mm": rows,
-        "spacing_z_mm": round(length / (len(series.slices) - 1), 6),
-        "origin_x_mm": float(positions[0, 0]),
-        "origin_y_mm": float(positions[0, 1]),
-        "origin_z_mm": float(positions[0, 2]),
-        "direction": " ".join(f"{round(float(one), 6) + 0.0:g}" for one in direction),
-    }
+    grid = series.grid
+    return {} if grid is None or not is_orthonormal(grid.direction) else geometry_columns(grid)
 
 
 def _facts(series: Series) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.curate.examine.series import Series
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom.pixels import Stored, TruncatedPixelsError, stored_values
+from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.model.arrays import BoolArray, FloatArray
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from nodulebench.curate.examine.anatomy import Anatomy, see_anatomy
 from nodulebench.curate.examine.image import SeriesImage
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import Series
+from nodulebench.formats.dicom.series import Series
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,14 @@ def is_dicom(path: Path) -> bool:
         return False
 
 
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or all files in a folder and its subfolders, in order."""
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
+
 def dicom_files(path: Path) -> list[Path]:
     """The file itself, or all DICOM files in a folder and its subfolders, in order."""
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.rglob("*") if file.is_file() and is_dicom(file))
+    return [file for file in files_of(path) if is_dicom(file)] if path.is_dir() else [path]
 
 
 def read_image_header(path: Path) -> Any:
@@ -136,11 +139,11 @@ def _refuse_short(pydicom: Any, data: Any) -> None:
             raise EOFError("the file ends before its content does")
 
 
-def holds_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:
-    """Why a path holds no DICOM object of these kinds, judged by file headers; empty: it does."""
+def holds_dicom(path: Path, sop_classes: tuple[str, ...]) -> bool:
+    """Whether a path holds a DICOM object of one of these kinds, judged by file headers."""
     files = [file for file in dicom_files(path) if is_dicom(file)]
-    if not files:
-        return "no DICOM file"
+    if not files:  # then nobody needs the package
+        return False
     with needs("images", "DICOM"):
         import pydicom
     for file in files:
@@ -151,5 +154,12 @@ def holds_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:
         except Exception:  # damage may break any part of the parser; another file may do  # noqa: S112
             continue
         if str(meta.get("MediaStorageSOPClassUID", "")) in sop_classes:
-            return ""
-    return f"no {words}"
+            return True
+    return False
+
+
+def lacks_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:
+    """Why a path holds no DICOM object of these kinds; empty: it does."""
+    if not any(is_dicom(file) for file in dicom_files(path)):
+        return "no DICOM file"
+    return "" if holds_dicom(path, sop_classes) else f"no {words}"

@@ -1,317 +1,260 @@
-"""A folder of DICOM CT Image Storage files, one per slice <-> Volume."""
+"""Slice headers -> series in geometric order, from the feet to the head where they are axial.
 
-from collections import Counter
-from collections.abc import Sequence
+The one place where a CT series is put together, whether it is curated, detected in, listed as a
+case or shown, and whether its slices are files or frames of one file.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.dicom.header import (
-    CT_IMAGE_STORAGE,
-    IMPLEMENTATION_UID,
-    SeriesHeader,
-    base_dataset,
-    uid_from,
+from nodulebench.formats.dicom.file import files_of, is_dicom, read_image_header
+from nodulebench.formats.dicom.slices import (
+    CT_CLASSES,
+    DICOM_SUFFIXES,
+    NoSlices,
+    SliceHeader,
+    read_slices,
 )
-from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import FloatArray
-from nodulebench.optional_package import needs
-from nodulebench.storage.staging import staged_folder
 
-SPACING_TOLERANCE_MM = 0.05
-"""How far a slice may be from its place: headers round positions to a hundredth or so."""
-TILT_TOLERANCE = 0.01
-"""How far successive slices may shift sideways, as a share of their distance."""
+LOCALIZER_WORDS = frozenset({"LOCALIZER", "SCOUT", "TOPOGRAM", "SURVIEW", "SCANOGRAM"})
+COPY_SHARE = 0.5
+"""From this share of a series' slices on, repeated files are a second copy of the series."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    """The header of one file, and its place along the slices' normal."""
+@dataclass(frozen=True)
+class Series:
+    """The slices that belong together, in order; a second copy of a series is a series too."""
 
-    path: Path
-    data: Any
-    place_mm: float
+    slices: tuple[SliceHeader, ...]
+    copy: int = 0
+    """0 for the first copy."""
+
+    @property
+    def uid(self) -> str:
+        """What the header calls the series."""
+        return self.slices[0].series_uid
+
+    @property
+    def name(self) -> str:
+        """The series and which copy of it, for messages."""
+        return self.uid if self.copy == 0 else f"{self.uid} (copy {self.copy + 1})"
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """Its files, each once."""
+        return tuple(dict.fromkeys(one.path for one in self.slices))
+
+    @cached_property
+    def orientation(self) -> FloatArray | None:
+        """The cosines that most slices have; None where none has any."""
+        known = Counter(one.orientation for one in self.slices if one.orientation is not None)
+        return np.array(known.most_common(1)[0][0]) if known else None
+
+    @cached_property
+    def positions_mm(self) -> FloatArray | None:
+        """One row per slice; None where a slice has no position."""
+        if any(one.position_mm is None for one in self.slices):
+            return None
+        return np.array([one.position_mm for one in self.slices], dtype=np.float64)
+
+    @cached_property
+    def places_mm(self) -> FloatArray | None:
+        """Where the slices lie along their normal, rising."""
+        if self.positions_mm is None or self.orientation is None:
+            return None
+        along: FloatArray = self.positions_mm @ upward_normal(self.orientation)
+        return along
+
+    @cached_property
+    def spacing_mm(self) -> float | None:
+        """The usual distance of neighbouring slices; repeated ones do not count."""
+        if self.places_mm is None:
+            return None
+        gaps = np.diff(self.places_mm)
+        gaps = gaps[gaps > 1e-3]
+        return float(np.median(gaps)) if len(gaps) else None
+
+    @cached_property
+    def grid(self) -> Geometry | None:
+        """Where the voxels are, from the first slice on; None where a header does not say.
+
+        The third axis leads from the first slice to the last, so that places on all of them are
+        right even where they are shifted a little.
+        """
+        first, cosines, positions = self.slices[0], self.orientation, self.positions_mm
+        if cosines is None or positions is None or first.pixel_spacing_mm is None:
+            return None
+        along, distance = upward_normal(cosines), first.slice_spacing_mm or first.thickness_mm
+        if len(positions) > 1:
+            way = positions[-1] - positions[0]
+            length = float(np.linalg.norm(way))
+            if length == 0:
+                return None
+            along, distance = way / length, length / (len(positions) - 1)
+        row_step, column_step = first.pixel_spacing_mm
+        return Geometry(
+            spacing_mm=np.array([column_step, row_step, abs(distance or 1.0)]),
+            origin_mm=positions[0],
+            direction=np.column_stack([cosines[:3], cosines[3:], along]),
+            size=np.array([first.pixels.columns, first.pixels.rows, len(positions)]),
+        )
+
+    @property
+    def geometry(self) -> Geometry:
+        """The grid of a series that was found to have one.
+
+        Raises:
+            InputError: if its headers do not say where it lies.
+        """
+        if self.grid is None:
+            raise InputError(Problem(f"series {self.name}", "cannot be placed in the patient."))
+        return self.grid
+
+    @property
+    def frame_of_reference(self) -> str:
+        """The coordinate system that positions in this series are in."""
+        return self.slices[0].frame_of_reference
+
+    @cached_property
+    def number_of(self) -> dict[tuple[str, int], int]:
+        """SOP Instance UID and frame (from 0) -> place of the slice among the slices."""
+        return {(one.sop_uid, one.frame): k for k, one in enumerate(self.slices)}
+
+    def world_of(self, number: int, pixels: FloatArray) -> FloatArray:
+        """Millimetres of points (column, row) of a report on a slice.
+
+        These count from the corner of the first pixel, whose centre is (0.5, 0.5)
+        (DICOM PS3.3 C.18.6.1.2).
+        """
+        level = np.full(len(pixels), float(number))
+        return self.geometry.to_world(np.column_stack([pixels - 0.5, level]))
+
+    @cached_property
+    def images(self) -> tuple[Any, ...]:
+        """The headers of its files as pydicom datasets, for objects that refer to them."""
+        return tuple(read_image_header(Path(path)) for path in self.files)
 
 
-def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
-    """Read one CT series.
+def upward_normal(orientation: FloatArray) -> FloatArray:
+    """The normal of slices, turned to the head, else to the back, else to the left."""
+    normal = np.cross(orientation[:3], orientation[3:])
+    length = float(np.linalg.norm(normal))
+    if length == 0.0:
+        return np.array([0.0, 0.0, 1.0])
+    main = int(np.argmax(np.abs(normal)))
+    upward: FloatArray = normal / length * (-1.0 if normal[main] < 0 else 1.0)
+    return upward
+
+
+def group_series(slices: Iterable[SliceHeader]) -> list[Series]:
+    """The series of a folder, by the path of their first file.
+
+    Slices belong together by series UID, kind of object, modality, and whether they are
+    localizers. Files that repeat at least half of a series are a second copy of it; single
+    repeated files stay in the series, where they are duplicate slices.
+    """
+    groups: dict[tuple[object, ...], list[SliceHeader]] = defaultdict(list)
+    for one in sorted(slices, key=lambda one: (PurePath(one.path).parts, one.frame)):
+        groups[one.series_uid, one.sop_class, one.modality, is_localizer(one)].append(one)
+    found = [
+        Series(in_order(part), number)
+        for group in groups.values()
+        for number, part in enumerate(_copies(group))
+    ]
+    return sorted(found, key=lambda series: min(PurePath(one).parts for one in series.files))
+
+
+def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, Series]:
+    """Every CT series in a folder and its subfolders, by Series Instance UID; overviews apart.
 
     Args:
-        folder: looked through with its subfolders; other files and other modalities are passed
-            over.
-        series_uid: which series, where there are several.
+        folder: looked through; other files are passed over. One file is looked at alone.
+        wanted: only these series, as far as they are there; files that cannot be read are then
+            passed over, as they may be anything.
 
     Raises:
-        InputError: with everything that keeps the slices from being one volume: several series,
-            missing or repeated slices, slices of different size or orientation, a tilted gantry,
-            8-bit voxels.
+        InputError: if it is no folder, there is no series, one is there twice, or a file is
+            damaged.
     """
-    slices = _one_series(folder, _read_headers(folder), series_uid)
-    problems = [*_likeness_problems(folder, slices), *_position_problems(folder, slices)]
-    if problems:
-        raise InputError(problems)
-    first, last = slices[0].data, slices[-1].data
-    begin, end = (_floats(data.ImagePositionPatient) for data in (first, last))
-    cosines = _floats(first.ImageOrientationPatient)
-    across, down = cosines[:3], cosines[3:]
-    row_step, column_step = _floats(first.PixelSpacing)
-    distance = _slice_distance(slices)
-    normal = (
-        np.cross(across, down) if len(slices) == 1 else (end - begin) / np.linalg.norm(end - begin)
-    )
-    return make_volume(
-        np.stack([_hounsfield(one) for one in slices]),
-        spacing_mm=(column_step, row_step, distance),
-        origin_mm=begin,
-        direction=np.column_stack([across, down, normal]),
-        where=str(folder),
-    )
-
-
-def series_of(folder: Path) -> str:
-    """The UID of the one CT series in a folder.
-
-    Raises:
-        InputError: if there is none, or more than one.
-    """
-    slices = _one_series(folder, _read_headers(folder), None)
-    return str(slices[0].data.SeriesInstanceUID)
-
-
-def write_volume(volume: Volume, folder: Path, header: SeriesHeader) -> None:
-    """Write one file per slice, ``0001.dcm`` being the first.
-
-    Raises:
-        InputError: if the voxels do not fit into the bits that the header asks for.
-    """
-    with needs("images", "DICOM"):
-        import pydicom
-    stored = _stored_values(volume, folder, header)
-    geometry = volume.geometry
-    slice_count, rows, columns = stored.shape
-    data = base_dataset(header, (rows, columns))
-    data.ImageOrientationPatient = [_decimal(cosine) for cosine in geometry.direction[:, :2].T.flat]
-    data.PixelSpacing = [_decimal(geometry.spacing_mm[1]), _decimal(geometry.spacing_mm[0])]
-    data.SpacingBetweenSlices = _decimal(geometry.spacing_mm[2])
-    corner = np.zeros((slice_count, 3))
-    corner[:, 2] = np.arange(slice_count)
-    positions = geometry.to_world(corner)
-    meta = pydicom.dataset.FileMetaDataset()
-    meta.MediaStorageSOPClassUID = pydicom.uid.UID(CT_IMAGE_STORAGE)
-    meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
-    meta.ImplementationClassUID = pydicom.uid.UID(IMPLEMENTATION_UID)
-    meta.ImplementationVersionName = "NODULEBENCH"
-    data.file_meta = meta
-    with staged_folder(folder) as stage:
-        for number, position in enumerate(positions, start=1):
-            data.SOPInstanceUID = meta.MediaStorageSOPInstanceUID = pydicom.uid.UID(
-                uid_from(header.series_uid, number)
-            )
-            data.InstanceNumber = number
-            data.ImagePositionPatient = [_decimal(coordinate) for coordinate in position]
-            data.SliceLocation = _decimal(position @ geometry.direction[:, 2])
-            data.PixelData = stored[number - 1].tobytes()
-            data.save_as(stage / f"{number:04d}.dcm", enforce_file_format=True)
-
-
-def _stored_values(volume: Volume, folder: Path, header: SeriesHeader) -> npt.NDArray[np.generic]:
-    stored = np.rint(volume.hu).astype(np.int32) - header.rescale_intercept
-    low, high = (-(1 << 15), (1 << 15) - 1) if header.is_signed else (0, (1 << 12) - 1)
-    if stored.min() < low or stored.max() > high:
-        raise InputError(
-            Problem(
-                str(folder),
-                f"the voxels ({volume.hu.min():.0f} to {volume.hu.max():.0f} HU) do not fit into "
-                f"the stored range {low + header.rescale_intercept} to "
-                f"{high + header.rescale_intercept} HU.",
-                "Clip them, or store signed values.",
-            )
-        )
-    return stored.astype("<i2" if header.is_signed else "<u2")
-
-
-def _decimal(value: float) -> str:
-    """A number as a DICOM decimal string: the most digits that fit into sixteen characters."""
-    for digits in range(16, 0, -1):
-        text = f"{value + 0.0:.{digits}g}"
-        if len(text) <= 16:
-            return text
-    raise AssertionError(value)
-
-
-def _read_headers(folder: Path) -> list[Any]:
-    """The headers of all CT images in a folder."""
-    with needs("images", "DICOM"):
-        import pydicom
-    if not folder.is_dir():
+    if not folder.exists():
         raise InputError(Problem(str(folder), "is not a folder.", "Give the folder of a series."))
-    headers = []
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        try:
-            data = pydicom.dcmread(path, stop_before_pixels=True)
-        except (pydicom.errors.InvalidDicomError, OSError, EOFError):
-            continue
-        if data.get("SOPClassUID") == CT_IMAGE_STORAGE:
-            headers.append(data)
-    if not headers:
+    slices: list[SliceHeader] = []
+    damaged: list[Problem] = []
+    for path in files_of(folder):
+        found = read_slices(path)
+        if not isinstance(found, NoSlices):
+            slices += [one for one in found if _is_scan(one, wanted)]
+        elif found.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
+            damaged.append(Problem(found.path, f"{found.what}.", "Copy or export it anew."))
+    if damaged and wanted is None:
+        raise InputError(damaged)
+    if not slices and wanted is None:
         raise InputError(
             Problem(str(folder), "holds no DICOM CT images.", "Give the folder of a CT series.")
         )
-    return headers
-
-
-def _one_series(folder: Path, headers: list[Any], series_uid: str | None) -> list[_Slice]:
-    """The slices of one series in the order of their positions."""
-    counts = Counter(str(data.SeriesInstanceUID) for data in headers)
-    if series_uid is None and len(counts) > 1:
-        listed = "; ".join(f"{uid} ({count} slices)" for uid, count in counts.most_common(5))
+    series = group_series(slices)
+    times = Counter(one.uid for one in series)
+    twice = [one for one in series if times.pop(one.uid, 0) > 1]
+    if twice:
         raise InputError(
-            Problem(str(folder), f"holds {len(counts)} series: {listed}.", "Name the one to read.")
+            Problem(str(folder), f"holds series {one.uid} more than once.", "Remove the copies.")
+            for one in twice
         )
-    wanted = series_uid or next(iter(counts))
-    if wanted not in counts:
-        raise InputError(Problem(str(folder), f"does not hold the series {wanted}."))
-    chosen = [data for data in headers if data.SeriesInstanceUID == wanted]
-    problems = [
-        Problem(str(data.filename), f"has no {name}.", "It cannot be placed in the patient.")
-        for data in chosen
-        for name in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing")
-        if name not in data
-    ]
-    if problems:
-        raise InputError(problems)
-    cosines = _floats(chosen[0].ImageOrientationPatient)
-    normal = np.cross(cosines[:3], cosines[3:])
-    slices = [
-        _Slice(Path(data.filename), data, float(_floats(data.ImagePositionPatient) @ normal))
-        for data in chosen
-    ]
-    return sorted(slices, key=lambda one: one.place_mm)
+    return {one.uid: one for one in series}
 
 
-def _likeness_problems(folder: Path, slices: Sequence[_Slice]) -> list[Problem]:
-    problems = []
-    for name in ("Rows", "Columns", "BitsAllocated", "PixelSpacing", "ImageOrientationPatient"):
-        counts = Counter(str(one.data.get(name)) for one in slices)
-        if len(counts) > 1:
-            found = " and ".join(f"{value} ({count} slices)" for value, count in counts.items())
-            problems.append(Problem(str(folder), f"its slices differ in {name}: {found}."))
-    first = slices[0].data
-    if first.BitsAllocated != 16:
-        problems.append(
-            Problem(
-                str(folder),
-                f"its voxels have {first.BitsAllocated} bits, which cannot hold Hounsfield units.",
-                "Export the CT with 16 bits per voxel, without a display window.",
+def _is_scan(one: SliceHeader, wanted: Collection[str] | None) -> bool:
+    is_wanted = wanted is None or one.series_uid in wanted
+    return is_wanted and one.sop_class in CT_CLASSES and not is_localizer(one)
+
+
+def is_localizer(one: SliceHeader) -> bool:
+    """Whether a slice is an overview image."""
+    return not LOCALIZER_WORDS.isdisjoint(word.upper() for word in one.image_type)
+
+
+def in_order(slices: Sequence[SliceHeader]) -> tuple[SliceHeader, ...]:
+    """Slices by their place along the normal, or by number where they have no place."""
+    unsorted = Series(tuple(slices))
+    places = unsorted.places_mm
+    if places is None:
+        return tuple(
+            sorted(
+                slices,
+                key=lambda one: (
+                    one.instance_number is None,
+                    one.instance_number or 0,
+                    one.path,
+                    one.frame,
+                ),
             )
         )
-    if "RescaleSlope" not in first or "RescaleIntercept" not in first:
-        problems.append(
-            Problem(str(folder), "has no RescaleSlope and RescaleIntercept: HU are unknown.")
-        )
-    return problems
+    return tuple(slices[at] for at in np.argsort(places, kind="stable").tolist())
 
 
-def _slice_distance(slices: Sequence[_Slice]) -> float:
-    if len(slices) == 1:
-        return float(slices[0].data.get("SpacingBetweenSlices") or slices[0].data.SliceThickness)
-    return (slices[-1].place_mm - slices[0].place_mm) / (len(slices) - 1)
-
-
-def _position_problems(folder: Path, slices: Sequence[_Slice]) -> list[Problem]:
-    """Slices that are absent, repeated, unevenly spaced or shifted sideways."""
-    if len(slices) == 1:
-        return []
-    places = np.array([one.place_mm for one in slices])
-    gaps = np.diff(places)
-    problems = []
-    repeated = np.flatnonzero(gaps < SPACING_TOLERANCE_MM).tolist()
-    for at in repeated:
-        problems.append(
-            Problem(
-                str(folder),
-                f"{slices[at].path.name} and {slices[at + 1].path.name} lie at the same place "
-                f"({places[at]:.2f} mm).",
-                "Remove the repeated slice.",
-            )
-        )
-    usual = float(np.median(gaps[gaps >= SPACING_TOLERANCE_MM], axis=None)) if gaps.any() else 0.0
-    for at in np.flatnonzero(np.abs(gaps - usual) > SPACING_TOLERANCE_MM).tolist():
-        if at in repeated:
-            continue
-        missing = round(gaps[at] / usual) - 1
-        what = f"{missing} slices are missing" if missing > 1 else "a slice is missing"
-        if missing < 1 or abs(gaps[at] - (missing + 1) * usual) > SPACING_TOLERANCE_MM:
-            what = "the spacing is uneven"
-        problems.append(
-            Problem(
-                str(folder),
-                f"{what} between {slices[at].path.name} and {slices[at + 1].path.name}: "
-                f"{gaps[at]:.2f} mm apart, elsewhere {usual:.2f} mm.",
-                "Export the whole series.",
-            )
-        )
-    return problems or _tilt_problems(folder, slices)
-
-
-def _tilt_problems(folder: Path, slices: Sequence[_Slice]) -> list[Problem]:
-    cosines = _floats(slices[0].data.ImageOrientationPatient)
-    positions = [_floats(one.data.ImagePositionPatient) for one in slices]
-    worst = 0.0
-    for here, there in pairwise(positions):
-        step = there - here
-        sideways = max(abs(step @ cosines[:3]), abs(step @ cosines[3:]))
-        worst = max(worst, float(sideways / np.linalg.norm(step)))
-    if worst <= TILT_TOLERANCE:
-        return []
-    return [
-        Problem(
-            str(folder),
-            f"its slices shift sideways by up to {np.degrees(np.arcsin(worst)):.1f} degrees "
-            "(a tilted gantry).",
-            "Resample it to slices at right angles to the table.",
-        )
-    ]
-
-
-def _hounsfield(one: _Slice) -> npt.NDArray[np.generic]:
-    """The voxels of a slice in HU."""
-    with needs("images", "DICOM"):
-        import pydicom
-    is_compressed = one.data.file_meta.TransferSyntaxUID.is_compressed
-    try:
-        data = pydicom.dcmread(one.path)
-        stored = data.pixel_array
-    except (AttributeError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        if is_compressed:
-            return _decompressed(one.path)
-        raise InputError(
-            Problem(str(one.path), f"its voxels cannot be read ({error}).", "Copy it anew.")
-        ) from error
-    slope, intercept = float(data.RescaleSlope), float(data.RescaleIntercept)
-    if slope.is_integer() and intercept.is_integer():
-        return stored.astype(np.int32) * int(slope) + int(intercept)
-    return (stored * slope + intercept).astype(np.float32)
-
-
-def _decompressed(path: Path) -> npt.NDArray[np.generic]:
-    """A slice that pydicom has no decoder for; SimpleITK decodes and rescales it."""
-    with needs("images", "compressed DICOM"):
-        import SimpleITK
-    try:
-        array: npt.NDArray[np.generic] = SimpleITK.GetArrayFromImage(
-            SimpleITK.ReadImage(str(path))
-        )[0]
-    except RuntimeError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise InputError(Problem(str(path), f"cannot be decompressed ({reason}).")) from error
-    return array
-
-
-def _floats(values: Any) -> FloatArray:
-    return np.array([float(value) for value in values], dtype=np.float64)
+def _copies(group: Sequence[SliceHeader]) -> list[list[SliceHeader]]:
+    """The slices of one series apart by how often they were met before."""
+    seen: Counter[tuple[str, int]] = Counter()
+    copies: list[list[SliceHeader]] = []
+    for one in group:
+        key = (one.sop_uid or one.path, one.frame)
+        if seen[key] == len(copies):
+            copies.append([])
+        copies[seen[key]].append(one)
+        seen[key] += 1
+    whole = [copies[0]]
+    for extra in copies[1:]:
+        if len(extra) >= COPY_SHARE * len(copies[0]):
+            whole.append(extra)
+        else:
+            whole[0] = [*whole[0], *extra]
+    return whole

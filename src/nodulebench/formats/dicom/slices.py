@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
 from nodulebench.formats.dicom.values import (
     many_of,
     number_of,
@@ -18,6 +19,7 @@ from nodulebench.optional_package import needs
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
 """Enhanced CT, and legacy CT converted to it: many frames in one file."""
+CT_CLASSES = (CT_IMAGE_STORAGE, *ENHANCED_CT)
 IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
 MOST_FRAMES = 10_000
@@ -91,6 +93,8 @@ class SliceHeader:
     patient_id: str
     image_type: tuple[str, ...]
     pixels: PixelPlace
+    frame_of_reference: str = ""
+    """The coordinate system that its position is in."""
     instance_number: int | None = None
     position_mm: tuple[float, ...] | None = None
     orientation: tuple[float, ...] | None = None
@@ -165,7 +169,7 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
         return NoSlices(str(path), f"{named} (SeriesInstanceUID)", is_damaged=True)
     pixels = _pixel_place(data, path, file)
     common = _common(data, path, sop_class, pixels)
-    if "PerFrameFunctionalGroupsSequence" in data and pixels.frames > 1:
+    if "PerFrameFunctionalGroupsSequence" in data:
         frames = list(data.PerFrameFunctionalGroupsSequence)
         if len(frames) != pixels.frames:
             what = f"describes {len(frames)} of its {pixels.frames} frames"
@@ -191,6 +195,7 @@ def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[s
         "patient_id": text_of(data, "PatientID"),
         "image_type": tuple(str(one) for one in many_of(data, "ImageType")),
         "pixels": pixels,
+        "frame_of_reference": text_of(data, "FrameOfReferenceUID"),
         "instance_number": whole_of(data, "InstanceNumber"),
         "field_of_view_mm": number_of(data, "ReconstructionDiameter"),
         "has_conversion_type": "ConversionType" in data,

@@ -52,20 +52,28 @@ def many_of(data: Any, keyword: str) -> list[Any]:
     return [value] if isinstance(value, str | int | float) else list(value)
 
 
-def numbers_of(data: Any, keyword: str, count: int) -> tuple[float, ...] | None:
-    """So many finite numbers; None where the header says anything else."""
+def numbers_of(data: Any, keyword: str, count: int | None = None) -> tuple[float, ...] | None:
+    """So many finite numbers, or as many as there are; None where it says anything else."""
     try:
         values = tuple(float(one) for one in many_of(data, keyword))
     except (TypeError, ValueError):
         return None
     is_finite = all(abs(one) < 1e9 for one in values)  # NaN compares as false
-    return values if len(values) == count and is_finite else None
+    return values if count in (None, len(values)) and is_finite else None
 
 
 def number_of(data: Any, keyword: str) -> float | None:
     """A finite number."""
     found = numbers_of(data, keyword, 1)
     return None if found is None else found[0]
+
+
+def items_of(data: Any, keyword: str) -> list[Any]:
+    """The items of a sequence; none where it is anything else."""
+    from pydicom.sequence import Sequence
+
+    value = None if data is None else data.get(keyword)
+    return list(value) if isinstance(value, Sequence) else []
 
 
 def whole_of(data: Any, keyword: str) -> int | None:

@@ -12,7 +12,8 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.case_names import file_of_case
 from nodulebench.formats.dicom.codes import Concept
 from nodulebench.formats.dicom.header import IMPLEMENTATION_UID
-from nodulebench.formats.dicom.images import ImageSeries, images_of_cases
+from nodulebench.formats.dicom.images import images_of_cases
+from nodulebench.formats.dicom.series import Series
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file, staged_folder
 
@@ -96,7 +97,7 @@ def settle(data: Any, written: datetime) -> None:
 
 def series_of_cases(
     cases: pl.DataFrame | None, case_ids: Sequence[str], what: str
-) -> dict[str, ImageSeries]:
+) -> dict[str, Series]:
     """The image series of every case to be written about.
 
     Raises:
@@ -119,7 +120,7 @@ def series_of_cases(
     return found
 
 
-def _described(series: ImageSeries) -> ImageSeries:
+def _described(series: Series) -> Series:
     """The series with all that objects about it must repeat; what is unknown is left blank.
 
     Slices whose thickness is unknown count as thick as they are apart.
@@ -130,9 +131,17 @@ def _described(series: ImageSeries) -> ImageSeries:
     if not series.frame_of_reference:
         raise InputError(
             Problem(
-                f"{series.folder} series {series.uid}",
+                f"{Path(series.files[0]).parent} series {series.uid}",
                 "has no FrameOfReferenceUID, so places in it cannot be told.",
                 "Export the series with it.",
+            )
+        )
+    if len(series.files) < len(series.slices):
+        raise InputError(
+            Problem(
+                f"{Path(series.files[0]).parent} series {series.uid}",
+                "has many frames in one file; objects are written about one file per slice.",
+                "Convert it to CT Image Storage, or write another format.",
             )
         )
     for image in series.images:

@@ -7,11 +7,11 @@ from pathlib import Path
 from nodulebench.curate.examine.admission import CodedReason, Examined, examine
 from nodulebench.curate.examine.checks import CODES_OF_MODULE
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import Series, group_series
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.file import require_pydicom
+from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.walk import files_below

@@ -11,7 +11,7 @@ from typing import Any
 from nodulebench import __version__
 from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import Series
+from nodulebench.formats.dicom.series import Series
 from nodulebench.storage.lock import alone
 
 JOURNAL = "journal.jsonl"

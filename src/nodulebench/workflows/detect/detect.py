@@ -1,40 +1,28 @@
 """Detectors by name and a CT case, or a test set with images -> a submission: marks and runs."""
 
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import numpy as np
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.algorithms.chest import Chest, see_chest
-from nodulebench.algorithms.combine import is_near_lungs, merge_candidates
+from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
+from nodulebench.algorithms.detectors import candidates_of, detector_names, together
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
-from nodulebench.formats.dicom import series as dicom_series
-from nodulebench.formats.images.case_images import image_reader
+from nodulebench.formats.images.case_images import image_reader, read_case_image
 from nodulebench.formats.marks.submission_folder import write_marks
-from nodulebench.imaging.volume import Volume, to_patient_axes
+from nodulebench.imaging.volume import Volume
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.table_file import read_cases
-from nodulebench.workflows.detect.any_algorithm import read_case
 
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
-LARGEST_UNPACKED_BYTES = 8 << 30
-"""A zip that says it holds more is refused before anything is written."""
-RANK_SCALE = 10.0
-"""In a combination, a detector's candidate of rank r (from 0) counts RANK_SCALE / (RANK_SCALE + r):
-scores of different detectors cannot be compared, ranks can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +57,6 @@ class Detection:
         return sum(seconds for _, seconds in self.stages)
 
 
-def detector_names(text: str) -> tuple[str, ...]:
-    """The detectors that ``a+b+c`` names.
-
-    Raises:
-        UnknownNameError: if there is no such detector.
-        InputError: if one is named twice.
-    """
-    names = tuple(name.strip() for name in text.split("+"))
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError(
-            Problem(f"detector '{text}'", f"names {', '.join(repeated)} twice.", "Name it once.")
-        )
-    for name in names:
-        DETECTORS[name]
-    return names
-
-
 def is_test_set(path: Path) -> bool:
     """Whether a folder keeps the images of many cases."""
     return (path / "images").is_dir()
@@ -110,18 +80,17 @@ def detect_case(task: DetectionTask) -> Detection:
         volume, own_id = _read(task.case)
     case_id = task.case_id or own_id
     with stage("lungs"):
-        upright = to_patient_axes(volume, str(task.case))
-        chest = see_chest(upright, str(task.case))
+        chest = see_chest(volume, str(task.case))
     found = {}
     for name in task.names:
         with stage(name):
-            found[name] = DETECTORS[name](chest)
-    with stage("combining" if len(found) > 1 else "lung slack"):
-        candidates = _together(found, chest)
+            found[name] = candidates_of(name, chest)
+    with stage("combining"):
+        candidates = together(found)
     if task.most_marks is not None:
         candidates = candidates.best(task.most_marks)
     with stage("describing"):
-        marks, slices = describe(chest, candidates, case_id, upright.geometry)
+        marks, slices = describe(chest, candidates, case_id)
     return Detection(case_id, marks, slices, tuple(stages), _peak_memory_mb())
 
 
@@ -155,7 +124,7 @@ def detect_set(
     )
     for number, result in results:
         if isinstance(result, Lost):
-            state = "timed_out" if "in time" in result.why else "failed"
+            state = "timed_out" if result.cause == "timed_out" else "failed"
             result = Detection(tasks[number].case_id, problem=result.why, state=state)
         done[number] = result
         progress(result, len(tasks))
@@ -198,83 +167,11 @@ def _detect_or_tell(task: DetectionTask) -> Detection:
         return Detection(task.case_id, problem=str(error), state="failed")
 
 
-def _together(found: dict[str, Candidates], chest: Chest) -> Candidates:
-    """Candidates merged as in LUNA16's combination; none further from the lungs than the slack."""
-    candidates = next(iter(found.values())) if len(found) == 1 else _merged(found)
-    mask, geometry = chest.lungs.mask, chest.volume.geometry
-    is_near = is_near_lungs(candidates.center_mm, mask, geometry)
-    kept = Candidates(*(values[is_near] for values in vars(candidates).values()))
-    return kept.best(len(kept))
-
-
-def _merged(found: dict[str, Candidates]) -> Candidates:
-    """Candidates closer than 5 mm are one; its score is the mean over all detectors."""
-    parts = [
-        Submission(name, _as_marks(candidates.best(len(candidates))))
-        for name, candidates in found.items()
-    ]
-    merged = merge_candidates(parts)
-    votes = merged.sources.group_by("mark_id").agg(votes=pl.col("algorithm").n_unique())
-    marks = merged.submission.marks.join(votes, on="mark_id", maintain_order="left")
-    return Candidates(
-        marks.select("x_mm", "y_mm", "z_mm").to_numpy().reshape(-1, 3),
-        (marks["score"] * marks["votes"] / len(found)).to_numpy(),
-        marks["diameter_mm"].to_numpy(),
-    )
-
-
-def _as_marks(ranked: Candidates) -> pl.DataFrame:
-    rank = np.arange(len(ranked))
-    marks = pl.DataFrame(
-        {
-            **{f"{axis}_mm": ranked.center_mm[:, at] for at, axis in enumerate("xyz")},
-            "score": RANK_SCALE / (RANK_SCALE + rank),
-            "diameter_mm": ranked.diameter_mm,
-        }
-    )
-    named = marks.with_columns(
-        case_id=pl.lit("case"), mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String)
-    )
-    return MARKS.conform(named, "candidates")
-
-
 def _read(path: Path) -> tuple[Volume, str]:
-    """A case in any form, and the name it has by itself."""
-    if path.suffix == ".zip" and path.is_file():
-        return _read_zip(path)
-    volume = read_case(path)
-    is_named = path.is_file() or (path.parent.parent / "cases.parquet").is_file()
-    name = case_of_image(path.name) if is_named else dicom_series.series_of(path)
-    return volume, name
-
-
-def _read_zip(path: Path) -> tuple[Volume, str]:
-    """A zipped DICOM series."""
-    with TemporaryDirectory() as folder:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                size = sum(part.file_size for part in archive.infolist())
-                if size > LARGEST_UNPACKED_BYTES:
-                    raise InputError(
-                        Problem(
-                            str(path),
-                            f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
-                            "Unpack it yourself and give the folder of one series.",
-                        )
-                    )
-                archive.extractall(folder)
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-            raise InputError(
-                Problem(str(path), f"cannot be unpacked ({error}).", "Copy it anew.")
-            ) from error
-        try:
-            return read_case(Path(folder)), dicom_series.series_of(Path(folder))
-        except InputError as error:
-            named = [
-                replace(problem, where=problem.where.replace(folder, str(path)))
-                for problem in error.problems
-            ]
-            raise InputError(named) from error
+    """A case in any form, and the name it has by itself or in its test set."""
+    image = read_case_image(path)
+    is_named = path.is_dir() and (path.parent.parent / "cases.parquet").is_file()
+    return image.volume, path.name if is_named else image.name
 
 
 def _set_cases(folder: Path) -> list[tuple[str, Path]]:
@@ -303,3 +200,15 @@ def _peak_memory_mb() -> float:
         return 0.0
     # Linux counts in kilobytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+__all__ = [
+    "Detection",
+    "DetectionTask",
+    "detect_case",
+    "detect_set",
+    "detector_names",
+    "is_test_set",
+    "submission_of",
+    "write_detections",
+]

@@ -13,6 +13,7 @@ import numpy as np
 
 from nodulebench.algorithms.lungs.lung_density import lung_density
 from nodulebench.errors import InputError, Problem
+from nodulebench.formats.images.case_images import read_case
 from nodulebench.imaging.volume import Volume
 from nodulebench.robustness.relations import (
     Verdict,
@@ -35,7 +36,7 @@ from nodulebench.robustness.variants import (
     with_noise,
 )
 from nodulebench.storage.staging import staged_file
-from nodulebench.workflows.detect.any_algorithm import Algorithm
+from nodulebench.workflows.detect.any_algorithm import Algorithm, find_algorithm
 from nodulebench.workflows.detect.robustness_bench import DEFAULT_CHOICE, Bench, RobustnessChoice
 
 SHIFT_MM = (37.0, -21.0, 143.0)
@@ -182,6 +183,22 @@ TESTS: dict[str, tuple[str, Callable[[Bench], Verdict]]] = {
     "sharp-kernel": ("large nodules are found with a sharper kernel", _sharp_kernel),
 }
 """Name -> the relation in words, and its test. One line adds a test."""
+
+
+def check_case(
+    name_or_command: str,
+    case: Path,
+    choice: RobustnessChoice = DEFAULT_CHOICE,
+    names: Sequence[str] = tuple(TESTS),
+    image_format: str = "metaimage",
+) -> Iterator[tuple[Outcome, Bench]]:
+    """Test an algorithm, by its name or command, on the image of a case in any form.
+
+    Raises:
+        InputError: if the algorithm, the image or a test is unknown, or the case shows no lung.
+    """
+    algorithm = find_algorithm(name_or_command, image_format)
+    return check_robustness(algorithm, read_case(case), choice, names)
 
 
 def check_robustness(

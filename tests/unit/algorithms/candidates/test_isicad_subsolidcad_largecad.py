@@ -152,12 +152,12 @@ def real_scan(tmp_path_factory):
     if not archive.is_file() or not truth.is_file():
         pytest.skip(f"no CT scans at {archive.parent}; set NODULEBENCH_TEST_DATA")
     pytest.importorskip("SimpleITK")
-    from nodulebench.formats.dicom.series import read_volume, series_of
+    from nodulebench.formats.dicom.volume import read_series, read_volume
 
     folder = tmp_path_factory.mktemp("scan")
     with zipfile.ZipFile(archive) as opened:
         opened.extractall(folder)
-    series = series_of(folder)
+    series = read_series(folder).uid
     with truth.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["seriesuid"] == series]
     (nodule,) = rows

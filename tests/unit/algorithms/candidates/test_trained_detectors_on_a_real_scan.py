@@ -7,7 +7,7 @@ import pytest
 from builders.places import TEST_DATA
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.dicom.series import read_volume
+from nodulebench.formats.dicom.volume import read_volume
 
 SERIES = "1.3.6.1.4.1.14519.5.2.1.6279.6001.269075535958871753309238331179"
 

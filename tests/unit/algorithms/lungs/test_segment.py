@@ -199,7 +199,7 @@ def test_lungs_of_real_scans_keep_their_volume(tmp_path, name, right_ml, left_ml
     # volumes as found when the masks were looked at: both lungs whole, no trachea, no bowel
     pytest.importorskip("pydicom")
     pytest.importorskip("SimpleITK")
-    from nodulebench.formats.dicom.series import read_volume
+    from nodulebench.formats.dicom.volume import read_volume
 
     archive = CT_DATA / f"{name}.zip"
     if not archive.is_file():

@@ -12,7 +12,7 @@ from builders.dicom import TURNED, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import read_cases
 from nodulebench.formats.dicom.images import images_of_cases, read_image_series
-from nodulebench.formats.dicom.series import read_volume
+from nodulebench.formats.dicom.volume import read_volume
 from nodulebench.imaging.geometry import geometries
 from nodulebench.model.tables import without_images
 
@@ -71,20 +71,29 @@ def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda folder: (folder / "0005.dcm").unlink(), "0004.dcm and 0006.dcm are 3.60 mm apart"),
+        (
+            lambda folder: (folder / "0005.dcm").unlink(),
+            "a slice is missing between 0004.dcm and 0006.dcm: 3.60 mm apart",
+        ),
         (
             lambda folder: change(folder / "0005.dcm", ImagePositionPatient=[-160, -107.2, 702.1]),
-            "its images are not evenly stacked",
+            "0005.dcm lies 4.7 mm beside the others",
         ),
-        (lambda folder: change(folder / "0005.dcm", PixelSpacing=[0.9, 0.7]), "differ in PixelSp"),
-        (lambda folder: change(folder / "0005.dcm", Rows=None), "0005.dcm: has no usable Rows"),
+        (
+            lambda folder: change(folder / "0005.dcm", PixelSpacing=[0.9, 0.7]),
+            "differ in pixel size",
+        ),
+        (
+            lambda folder: change(folder / "0005.dcm", Rows=None),
+            "0005.dcm: has no usable rows",
+        ),
         (
             lambda folder: change(folder / "0005.dcm", ImagePositionPatient=[1, 2]),
-            "0005.dcm: has no usable ImagePositionPatient",
+            "0005.dcm: has no usable position",
         ),
         (
             lambda folder: change(folder / "0005.dcm", FrameOfReferenceUID="1.2"),
-            "differ in FrameOfReferenceUID",
+            "differ in frame of reference",
         ),
     ],
 )

@@ -19,8 +19,8 @@ from nodulebench.errors import InputError
 from nodulebench.formats.dicom import pixels as dicom_pixels
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.dicom.pixels import TruncatedPixelsError, stored_values, stream_size
-from nodulebench.formats.dicom.series import write_volume
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import make_volume
 
 HEADER = SeriesHeader("1.2.3", "1.2", "1.4", "P1", manufacturer="MAKER", kernel="K1", kvp=110)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.formats.dicom import series as dicom_series
+from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.images import metaimage, nifti
 from nodulebench.formats.images.case_images import image_reader
@@ -19,7 +19,7 @@ VOLUME = make_volume(
 def test_images_are_read_by_the_name_of_their_case(tmp_path: Path) -> None:
     metaimage.write_volume(VOLUME, tmp_path / "a.mhd")
     nifti.write_volume(VOLUME, tmp_path / "b.nii.gz")
-    dicom_series.write_volume(VOLUME, tmp_path / "c", HEADER)
+    dicom_volume.write_volume(VOLUME, tmp_path / "c", HEADER)
     read = image_reader(tmp_path)
     for case_id in ("a", "b", "c"):
         assert np.array_equal(read(case_id).hu, VOLUME.hu)

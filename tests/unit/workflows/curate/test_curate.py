@@ -17,12 +17,12 @@ import pytest
 
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import group_series
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom.header import SeriesHeader
-from nodulebench.formats.dicom.series import write_volume
+from nodulebench.formats.dicom.series import group_series
 from nodulebench.formats.dicom.slices import read_slices
+from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import CASES
 from nodulebench.phantom.test_set import make_cases
@@ -299,7 +299,7 @@ RUN = """
 import sys
 from pathlib import Path
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.examine.series import group_series
+from nodulebench.formats.dicom.series import group_series
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.workflows.curate.curate import curate
 from nodulebench.workflows.curate.files import write_curation

@@ -167,7 +167,7 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     def lossy(function: Any, batches: list[Any], **_: object) -> Iterator[tuple[int, Any]]:
         for number, batch in reversed(list(enumerate(batches))):
             is_bad = "/1.dcm" in str(batch)
-            yield number, Lost("its reader died (exit -9)") if is_bad else function(batch)
+            yield number, Lost("died", -9) if is_bad else function(batch)
 
     monkeypatch.setattr(deidentify_files, "work", lossy)
     made = run(incoming, jobs=2)
@@ -184,7 +184,7 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
 def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
     words: list[Any] = ["a", "die", *"b" * deidentify_files.BATCH, "c"]
     found = dict(deidentify_files._each(behave, words, 2))
-    assert found.pop(1) == Lost("its reader died (exit -9)")
+    assert found.pop(1) == Lost("died", -9)
     assert found == {number: word.upper() for number, word in enumerate(words) if number != 1}
 
 

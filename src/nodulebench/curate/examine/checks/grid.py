@@ -3,19 +3,14 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.formats.dicom.stack import PLACED_BY, differences, is_skew, turned_otherwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nodulebench.formats.dicom.slices import SliceHeader
 
-COSINE_TOLERANCE = 1e-3
-"""How far direction cosines may differ between slices: headers round them."""
-SKEW_TOLERANCE = 0.01
-"""How far squared lengths and the product of direction cosines may be from 1 and 0."""
 FIELD_OF_VIEW_TOLERANCE = 0.05
 """How far pixel size times columns may be from the reconstruction diameter, as a share."""
 SQUARE_TOLERANCE = 0.01
@@ -39,19 +34,14 @@ def inconsistent_patient(subject: Subject) -> Reason | None:
 
 def no_geometry(subject: Subject) -> Reason | None:
     """A slice does not say where it lies: position, orientation or pixel size lack or are none."""
-    names: dict[str, Callable[[SliceHeader], object]] = {
-        "position": lambda one: one.position_mm,
-        "orientation": lambda one: one.orientation,
-        "pixel size": lambda one: one.pixel_spacing_mm,
-    }
-    for name, value in names.items():
+    for name, value in PLACED_BY.items():
         silent = [one.path for one in subject.series.slices if value(one) is None]
         if silent:
             return Reason(f"{len(silent)} slices have no {name}", tuple(dict.fromkeys(silent)))
     sizes = [one.pixel_spacing_mm or (0.0,) for one in subject.series.slices]
     if min(map(min, sizes)) <= 0:
         return Reason("its pixels have no size")
-    skew = [one.path for one in subject.series.slices if _is_skew(one.orientation)]
+    skew = [one.path for one in subject.series.slices if is_skew(one)]
     if skew:
         return Reason(
             f"rows and columns of {len(skew)} slices are not at right angles", tuple(skew)
@@ -59,23 +49,9 @@ def no_geometry(subject: Subject) -> Reason | None:
     return None
 
 
-def _is_skew(orientation: tuple[float, ...] | None) -> bool:
-    """Whether direction cosines are not of length 1, or not at right angles."""
-    axes = np.array(orientation or (0.0,) * 6).reshape(2, 3)
-    return bool(np.abs(axes @ axes.T - np.eye(2)).max() > SKEW_TOLERANCE)
-
-
 def inconsistent_orientation(subject: Subject) -> Reason | None:
     """Slices of one series are turned differently."""
-    usual = subject.series.orientation
-    if usual is None:
-        return None
-    turned = [
-        one.path
-        for one in subject.series.slices
-        if one.orientation is not None
-        and np.abs(np.array(one.orientation) - usual).max() > COSINE_TOLERANCE
-    ]
+    turned = turned_otherwise(subject.series)
     if not turned:
         return None
     total = len(subject.series.slices)
@@ -84,20 +60,8 @@ def inconsistent_orientation(subject: Subject) -> Reason | None:
 
 def inconsistent_pixels(subject: Subject) -> Reason | None:
     """Slices differ in rows, columns, bits or pixel size; pixels not square or of another field."""
-    kinds: dict[str, Callable[[SliceHeader], object]] = {
-        "rows and columns": lambda one: (one.pixels.rows, one.pixels.columns),
-        "bits": lambda one: (one.pixels.bits_allocated, one.pixels.is_signed),
-        "pixel size": lambda one: (
-            one.pixel_spacing_mm and tuple(round(side, 5) for side in one.pixel_spacing_mm)
-        ),
-    }
-    for name, value in kinds.items():
-        counts = Counter(value(one) for one in subject.series.slices)
-        if len(counts) > 1:
-            usual, _ = counts.most_common(1)[0]
-            other = tuple(one.path for one in subject.series.slices if value(one) != usual)
-            found = " and ".join(f"{_plain(one)} ({count})" for one, count in counts.most_common(3))
-            return Reason(f"its slices differ in {name}: {found}", other)
+    for text, files in differences(subject.series):
+        return Reason(text, files)
     return _contradiction(subject)
 
 
@@ -117,7 +81,3 @@ def _contradiction(subject: Subject) -> Reason | None:
                 f"{seen:.0f} mm, but the image was reconstructed to {one.field_of_view_mm:.0f} mm"
             )
     return None
-
-
-def _plain(value: object) -> str:
-    return " x ".join(map(str, value)) if isinstance(value, tuple) else str(value)

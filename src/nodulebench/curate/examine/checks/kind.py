@@ -1,12 +1,10 @@
 """Series -> whether it is a CT scan at all."""
 
 from nodulebench.curate.examine.reason import Reason, Subject
-from nodulebench.curate.examine.series import is_localizer
-from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
-from nodulebench.formats.dicom.slices import ENHANCED_CT
+from nodulebench.formats.dicom.series import is_localizer
+from nodulebench.formats.dicom.slices import CT_CLASSES
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
-CT_CLASSES = (CT_IMAGE_STORAGE, *ENHANCED_CT)
 PROJECTION_WORDS = frozenset(
     {"MIP", "MINIP", "MAX_IP", "MIN_IP", "PROJECTION", "SSD", "VRT", "VOLREN"}
 )

@@ -3,7 +3,8 @@
 import numpy as np
 
 from nodulebench.curate.examine.reason import Reason, Subject
-from nodulebench.curate.examine.series import upward_normal
+from nodulebench.formats.dicom.series import upward_normal
+from nodulebench.formats.dicom.stack import tilt_degrees
 
 
 def not_axial(subject: Subject) -> Reason | None:
@@ -26,13 +27,7 @@ def gantry_tilt(subject: Subject) -> Reason | None:
     worst = max(said, key=abs)
     if abs(worst) > limit:
         return Reason(f"the gantry was tilted by {worst:g} degrees")
-    positions, cosines = subject.series.positions_mm, subject.series.orientation
-    if positions is None or cosines is None or len(positions) < 3:
+    if len(subject.series.slices) < 3:
         return None
-    along = positions[-1] - positions[0]
-    length = float(np.linalg.norm(along))
-    if length == 0:
-        return None
-    normal = upward_normal(cosines)
-    angle = float(np.degrees(np.arccos(np.clip(abs(along @ normal) / length, 0.0, 1.0))))
+    angle = tilt_degrees(subject.series)
     return Reason(f"its slices shift sideways by {angle:.1f} degrees") if angle > limit else None

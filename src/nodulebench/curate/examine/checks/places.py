@@ -6,6 +6,7 @@ from pathlib import PurePath
 import numpy as np
 
 from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.formats.dicom.stack import beside_mm, half_pixel_mm
 from nodulebench.model.arrays import FloatArray
 
 WIDEST_GAP = 1.5
@@ -92,14 +93,8 @@ def uneven_spacing(subject: Subject) -> Reason | None:
 def _beside(subject: Subject) -> Reason | None:
     """A slice that lies beside the line from the first to the last, by half a pixel or more."""
     series = subject.series
-    positions, places = series.positions_mm, series.places_mm
-    if positions is None or places is None or places[-1] == places[0]:
-        return None
-    share = (places - places[0]) / (places[-1] - places[0])
-    line = positions[0] + share[:, None] * (positions[-1] - positions[0])
-    off = np.linalg.norm(positions - line, axis=1)
-    pixel = min(min(one.pixel_spacing_mm or (0.0,)) for one in series.slices)
-    limit = max(subject.limits.spacing_tolerance_mm, pixel / 2)
+    off = beside_mm(series)
+    limit = max(subject.limits.spacing_tolerance_mm, half_pixel_mm(series))
     at = np.flatnonzero(off > limit).tolist()
     if not at:
         return None

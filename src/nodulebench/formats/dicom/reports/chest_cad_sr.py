@@ -24,7 +24,7 @@ from nodulebench.formats.dicom.codes import (
     TRACKING_ID,
     TRACKING_UID,
 )
-from nodulebench.formats.dicom.file import holds_dicom, objects_of
+from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
     CasesAtHand,
     Report,
@@ -274,7 +274,7 @@ def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:
 
 
 def _refuse(glimpse: Glimpse) -> str:
-    return glimpse.is_not("dicom", "folder") or holds_dicom(
+    return glimpse.is_not("dicom", "folder") or lacks_dicom(
         glimpse.path, CHEST_CAD_SR, "Chest CAD report"
     )
 

@@ -8,13 +8,9 @@ import numpy as np
 import polars as pl
 
 from nodulebench.formats.dicom.codes import CENTER
-from nodulebench.formats.dicom.images import (
-    ImageSeries,
-    case_row,
-    images_of_cases,
-    read_image_series,
-)
+from nodulebench.formats.dicom.images import case_row, images_of_cases, read_image_series
 from nodulebench.formats.dicom.reports.sr_regions import Region
+from nodulebench.formats.dicom.series import Series
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import CASES, without_images
@@ -71,7 +67,7 @@ class CasesAtHand:
     """The cases that reports can be about: their names, images and geometry."""
 
     table: pl.DataFrame | None
-    images: dict[str, ImageSeries]
+    images: dict[str, Series]
     """By Series Instance UID."""
     case_of_series: dict[str, str]
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.codes import KINDS, NODULE_KEYS
-from nodulebench.formats.dicom.file import holds_dicom, objects_of
+from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
     CasesAtHand,
     Report,
@@ -115,7 +115,7 @@ def _observer(data: Any) -> str:
 
 
 def _refuse(glimpse: Glimpse) -> str:
-    return glimpse.is_not("dicom", "folder") or holds_dicom(
+    return glimpse.is_not("dicom", "folder") or lacks_dicom(
         glimpse.path, SEG_CLASSES, "DICOM segmentation"
     )
 

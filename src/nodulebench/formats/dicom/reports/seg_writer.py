@@ -13,13 +13,13 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.codes import KINDS, LUNG, Concept
 from nodulebench.formats.dicom.header import uid_from
-from nodulebench.formats.dicom.images import ImageSeries
 from nodulebench.formats.dicom.reports.drawn_outlines import (
     Drawn,
     drawn_by_owner,
     refuse_upright,
     voxels_of,
 )
+from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.writing import (
     MAKER,
     coded,
@@ -131,7 +131,7 @@ def _algorithm(name: str) -> Any:
 
 
 def _segmentation(
-    series: ImageSeries,
+    series: Series,
     maker: str,
     findings: Mapping[str, list[Drawn]],
     algorithm: Any,
@@ -202,7 +202,7 @@ def _description(number: int, name: str, algorithm: Any, words: tuple[str, ...])
 
 
 def _stack(
-    voxels: list[IntArray], series: ImageSeries, where: str
+    voxels: list[IntArray], series: Series, where: str
 ) -> tuple[list[int], npt.NDArray[Any]]:
     """The images with any voxel, and for these the segments: a label map, or one by one.
 

@@ -20,7 +20,7 @@ from nodulebench.formats.dicom.codes import (
     TRACKING_ID,
     TRACKING_UID,
 )
-from nodulebench.formats.dicom.file import holds_dicom, objects_of
+from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
     CasesAtHand,
     Report,
@@ -245,7 +245,7 @@ def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
 
 
 def _refuse(glimpse: Glimpse) -> str:
-    return glimpse.is_not("dicom", "folder") or holds_dicom(
+    return glimpse.is_not("dicom", "folder") or lacks_dicom(
         glimpse.path, SR_CLASSES, "DICOM measurement report"
     )
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.formats.dicom.images import ImageSeries
 from nodulebench.formats.dicom.reports.sr_tree import Item
+from nodulebench.formats.dicom.series import Series
+from nodulebench.formats.dicom.values import numbers_of
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.model.arrays import FloatArray
 
@@ -49,7 +50,7 @@ class Surroundings:
     """The report's file."""
     series_of_image: dict[str, str]
     """SOP Instance UID -> series, as the report lists its evidence."""
-    images: dict[str, ImageSeries]
+    images: dict[str, Series]
     """Series that are at hand, by UID."""
     segmentations: dict[str, Path] = field(default_factory=dict)
     """Segmentations that are at hand, by SOP Instance UID."""
@@ -66,15 +67,15 @@ def region(item: Item, purpose: str, around: Surroundings) -> Region:
     given = _numbers(item, graphic)
     series_uid, diameter = "", None
     if item.kind == "SCOORD":
-        series, sop_uid = _image(item, around)
+        series, k = _image(item, around)
         series_uid = series.uid
         if graphic == "CIRCLE":
-            hub, rim = series.world_of(sop_uid, given[:2])
+            hub, rim = series.world_of(k, given[:2])
             diameter = 2 * float(np.linalg.norm(rim - hub))
             given = _circle(given)
         elif graphic == "ELLIPSE":
             given = _ellipse(given)
-        points = series.world_of(sop_uid, given)
+        points = series.world_of(k, given)
     else:
         _refuse_other_frame(item, around)
         points = _ellipse(given) if graphic == "ELLIPSE" else given
@@ -115,10 +116,10 @@ def _numbers(item: Item, graphic: str) -> FloatArray:
     return points.reshape(-1, width)
 
 
-def _image(item: Item, around: Surroundings) -> tuple[ImageSeries, str]:
-    """The series and the image that a SCOORD lies on."""
+def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
+    """The series and the number of the slice that a SCOORD lies on."""
     named = [
-        str(one.get("ReferencedSOPInstanceUID", ""))
+        (str(one.get("ReferencedSOPInstanceUID", "")), _frame(one))
         for image in item.of_kind("IMAGE")
         for one in image.data.get("ReferencedSOPSequence") or ()
     ]
@@ -130,10 +131,10 @@ def _image(item: Item, around: Surroundings) -> tuple[ImageSeries, str]:
                 "Points on an image need the image; export the report anew.",
             )
         )
-    uid = named[0]
+    uid, frame = named[0]
     for series in around.images.values():
-        if uid in series.number_of:
-            return series, uid
+        if (uid, frame) in series.number_of:
+            return series, series.number_of[uid, frame]
     listed = around.series_of_image.get(uid)
     of_series = f" of series {listed}" if listed else ""
     held = ", ".join(around.images) or "none"
@@ -144,6 +145,12 @@ def _image(item: Item, around: Surroundings) -> tuple[ImageSeries, str]:
             "Put the images beside the report, or give their folder as cases.",
         )
     )
+
+
+def _frame(reference: Any) -> int:
+    """Which frame of the image is meant, from 0; reports count from 1, and name none of a file."""
+    numbers = numbers_of(reference, "ReferencedFrameNumber")
+    return int(numbers[0]) - 1 if numbers else 0
 
 
 def _refuse_other_frame(item: Item, around: Surroundings) -> None:

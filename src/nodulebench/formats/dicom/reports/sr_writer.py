@@ -37,13 +37,13 @@ from nodulebench.formats.dicom.codes import (
     Concept,
 )
 from nodulebench.formats.dicom.header import uid_from
-from nodulebench.formats.dicom.images import ImageSeries
 from nodulebench.formats.dicom.reports.drawn_outlines import (
     Drawn,
     drawn_by_owner,
     refuse_upright,
     voxels_of,
 )
+from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.writing import (
     MAKER,
     coded,
@@ -146,7 +146,7 @@ def _person(name: str) -> Any:
 
 
 def _report(
-    series: ImageSeries,
+    series: Series,
     observer_name: str,
     observer: Any,
     findings: Sequence[_Finding],
@@ -202,9 +202,7 @@ def _content(observer: Any, groups: list[Any]) -> Any:
     return root
 
 
-def _groups(
-    finding: _Finding, series: ImageSeries, words: tuple[str, ...], used: set[int]
-) -> list[Any]:
+def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]) -> list[Any]:
     """The measurement groups of a finding; the numbers of the images it lies on are noted."""
     with needs("dicom", "writing DICOM reports"):
         from highdicom import sr
@@ -239,7 +237,7 @@ def _group(
     purpose: Concept,
     outlines: list[FloatArray],
     images: list[int],
-    series: ImageSeries,
+    series: Series,
     shared: dict[str, Any],
 ) -> Any:
     with needs("dicom", "writing DICOM reports"):
@@ -268,12 +266,12 @@ def _closed(points: FloatArray) -> FloatArray:
     return np.concatenate([padded, padded[:1]])
 
 
-def _image_number(points: FloatArray, series: ImageSeries) -> int:
+def _image_number(points: FloatArray, series: Series) -> int:
     k = round(float(series.geometry.to_index(points)[:, 2].mean()))
     return min(max(k, 0), len(series.images) - 1)
 
 
-def _measurements(finding: _Finding, series: ImageSeries) -> list[Any]:
+def _measurements(finding: _Finding, series: Series) -> list[Any]:
     with needs("dicom", "writing DICOM reports"):
         from highdicom import sr
     values = [

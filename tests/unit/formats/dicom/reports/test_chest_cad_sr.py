@@ -24,8 +24,9 @@ from builders.chest_cad import (
 from builders.dicom import CHECKED, complaints, grid_of, world, write_series
 from nodulebench.errors import InputError
 from nodulebench.formats import fitting, read_cases, read_submission
-from nodulebench.formats.dicom.images import ImageSeries, images_of_cases
+from nodulebench.formats.dicom.images import images_of_cases
 from nodulebench.formats.dicom.reports.chest_cad_sr import read_marks
+from nodulebench.formats.dicom.series import Series
 
 pytest.importorskip("pydicom")
 
@@ -33,7 +34,7 @@ MM = ("mm", "UCUM", "millimeter")
 SQUARE = (18, 18, 24, 18, 24, 23, 18, 23, 18, 18)
 
 
-def series_of(cases: pl.DataFrame) -> ImageSeries:
+def series_of(cases: pl.DataFrame) -> Series:
     (series,) = images_of_cases(cases).values()
     return series
 

@@ -1,0 +1,75 @@
+"""A detector's name means one thing: the same candidates wherever it is run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builders.lung_scenes import ball, lung_with
+from builders.made_up_chest import made_up_chest
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.detectors import (
+    candidates_of,
+    detect_nodules,
+    near_lungs,
+    together,
+)
+from nodulebench.formats.images import metaimage
+from nodulebench.workflows.detect.any_algorithm import find_algorithm
+from nodulebench.workflows.detect.detect import DetectionTask, detect_case
+
+
+def at(*places: float, score: float = 1.0) -> Candidates:
+    center = np.array([(place, 0.0, 0.0) for place in places])
+    return Candidates(center, np.full(len(places), score), np.full(len(places), 5.0))
+
+
+@pytest.mark.parametrize("name", ["isicad", "isicad+largecad"])
+def test_detect_and_robustness_mark_the_same_places_with_the_same_scores(
+    tmp_path: Path, name: str
+) -> None:
+    volume = made_up_chest()
+    metaimage.write_volume(volume, tmp_path / "scan.mhd")
+    marks = detect_case(DetectionTask(tuple(name.split("+")), tmp_path / "scan.mhd")).marks
+    again = find_algorithm(name)(metaimage.read_volume(tmp_path / "scan.mhd"))
+    assert marks.height > 0
+    assert np.array_equal(marks.select("x_mm", "y_mm", "z_mm").to_numpy(), again.center_mm)
+    assert np.array_equal(marks["score"].to_numpy(), again.score)
+
+
+def test_what_lies_far_from_the_lungs_is_no_candidate_and_the_best_come_first() -> None:
+    chest = lung_with(ball((32.0, 32.0, 32.0), 4))
+    mask = chest.lungs.mask.copy()
+    mask[:, :, 40:] = False
+    cut = replace(chest, lungs=replace(chest.lungs, label=mask.astype(np.uint8)))
+    inside, near, far = (chest.to_world(np.array([[32.0, 32.0, x]]))[0] for x in (20, 45, 60))
+    found = Candidates(np.array([inside, far, near]), np.array([1.0, 3.0, 2.0]), np.ones(3))
+    assert near_lungs(found, cut).score.tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["isicad", "subsolidcad", "largecad"])
+def test_a_name_stands_for_what_the_detector_finds_near_the_lungs(name: str) -> None:
+    chest = see_chest(made_up_chest())
+    expected = near_lungs(DETECTORS[name](chest), chest)
+    for found in (candidates_of(name, chest), detect_nodules((name,), chest)):
+        assert np.array_equal(found.center_mm, expected.center_mm)
+        assert np.array_equal(found.score, expected.score)
+
+
+def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:
+    found = together({"a": at(0.0, 8.0), "b": at(4.5)})
+    assert found.center_mm[:, 0].tolist() == [6.25, 0.0]
+
+
+def test_a_detector_that_did_not_propose_a_place_counts_as_zero_there() -> None:
+    found = together({"a": at(0.0, 100.0), "b": at(100.0)})
+    assert found.center_mm[:, 0].tolist() == [100.0, 0.0]
+    # at 100 mm: rank 1 of a, rank 0 of b; at 0 mm: rank 0 of a alone
+    assert found.score.tolist() == pytest.approx([(10 / 11 + 1) / 2, 0.5])
+
+
+def test_one_detector_keeps_its_own_scores() -> None:
+    assert together({"a": at(1.0, score=-3.0)}).score.tolist() == [-3.0]

@@ -1,0 +1,56 @@
+"""A program that is tested: called with its image and folder, stopped when it takes too long."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.run.command import check_command, run_command
+
+COPY = "import sys, shutil; shutil.copy(sys.argv[1], sys.argv[2])"
+
+
+def program(text: str) -> str:
+    return f'{sys.executable} -c "{text}" {{case}} {{out}}'
+
+
+def test_the_image_and_the_folder_stand_where_the_command_says(tmp_path: Path) -> None:
+    (tmp_path / "my image.mhd").write_text("hello")
+    (tmp_path / "out").mkdir()
+    run_command(program(COPY), tmp_path / "my image.mhd", tmp_path / "out")
+    assert (tmp_path / "out" / "my image.mhd").read_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [("detect", "where {case} and {out} goes"), ("detect {case}", "where {out} goes")],
+)
+def test_a_command_without_a_place_for_both_is_refused(template: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        check_command(template)
+
+
+def test_the_last_words_of_a_program_that_fails_are_told(tmp_path: Path) -> None:
+    failing = program("import sys; print('first'); sys.exit('no GPU')")
+    with pytest.raises(InputError, match="ended with 1; it said: no GPU"):
+        run_command(failing, tmp_path, tmp_path)
+    with pytest.raises(InputError, match="cannot be started"):
+        run_command("no-such-program {case} {out}", tmp_path, tmp_path)
+
+
+def test_a_program_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "late"
+    child = f"import time; time.sleep(3); open('{mark}', 'w')"
+    script = tmp_path / "slow.py"
+    script.write_text(
+        f"import subprocess, sys, time\n"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}])\ntime.sleep(60)\n"
+    )
+    start = time.monotonic()
+    with pytest.raises(InputError, match=r"did not end within 1 s"):
+        run_command(f"{sys.executable} {script} {{case}} {{out}}", tmp_path, tmp_path, seconds=1.0)
+    assert time.monotonic() - start < 30
+    time.sleep(max(0.0, 5.0 - (time.monotonic() - start)))
+    assert not mark.exists()

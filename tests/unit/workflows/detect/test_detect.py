@@ -1,0 +1,39 @@
+"""What became of each case of a test set: read, failed, or not done in time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodulebench.run.local import Lost
+from nodulebench.workflows.detect import detect
+
+
+def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = tmp_path / "images"
+    for name in ("dead", "good", "slow"):
+        (images / name).mkdir(parents=True)
+    asked: dict[str, Any] = {}
+
+    def work(
+        _: Callable[..., Any], tasks: Sequence[Any], **choice: Any
+    ) -> Iterator[tuple[int, detect.Detection | Lost]]:
+        asked.update(choice)
+        yield 2, Lost("timed_out")
+        yield 0, Lost("died", -9)
+        yield 1, detect.Detection(tasks[1].case_id)
+
+    monkeypatch.setattr(detect, "work", work)
+    found = detect.detect_set(("isicad",), tmp_path)
+    assert [(one.case_id, one.state) for one in found] == [
+        ("dead", "failed"),
+        ("good", "ok"),
+        ("slow", "timed_out"),
+    ]
+    assert asked["seconds"] == detect.SLOWEST_S
+    runs = detect.submission_of(["isicad"], found).runs
+    assert runs is not None
+    assert runs["state"].to_list() == ["failed", "ok", "timed_out"]
