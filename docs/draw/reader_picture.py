@@ -7,11 +7,11 @@ picture is made of the page's own table, so that the two cannot tell different s
 from dataclasses import dataclass
 from pathlib import Path
 
-from froc_picture import stand_alone
+from froc_picture import on_paper
 from markupsafe import Markup
 
+from nodulebench.pages.svg import label
 from nodulebench.report.drawing.axes import Axis, nice_ticks
-from nodulebench.report.drawing.pictures.canvas import label, marker
 from nodulebench.report.drawing.styles import Dot
 from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, plot
 
@@ -77,9 +77,9 @@ def draw(rows: list[Session]) -> str:
         # a neighbour on the right, about as high, leaves room on the left only
         is_left = any(other > x and abs(height - y) < ROOM for other, height in places)
         side, kind = (-10, "last axis") if is_left else (10, "first axis")
-        parts.append(marker(x, y, Dot(number)) + label(x + side, y + 4.5, text, kind))
+        parts.append(Dot(number).marker(x, y) + label(x + side, y + 4.5, text, kind))
     empty = '<g class="points"></g>'
-    return stand_alone(Markup(frame.replace(empty, f"<g>{''.join(parts)}</g>")))  # noqa: S704
+    return on_paper(Markup(frame.replace(empty, f"<g>{''.join(parts)}</g>")))  # noqa: S704
 
 
 if __name__ == "__main__":

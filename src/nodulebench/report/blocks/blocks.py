@@ -2,48 +2,45 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from markupsafe import Markup, escape
+from nodulebench.pages.templates import Block
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Section(Block):
+    """A part of a page: what the address bar and the contents call it, and what is in it."""
+
+    macro: ClassVar[str] = "section"
+    name: str
+    title: str
+    blocks: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Side(Block):
     """Blocks beside each other where the page is wide enough."""
 
+    macro: ClassVar[str] = "side"
     blocks: Sequence[Any]
     remark: str = ""
 
-    def __html__(self) -> str:
-        remark = f'<p class="remark">{escape(self.remark)}</p>' if self.remark else ""
-        return f'<div class="side">{_joined(self.blocks)}</div>{remark}\n'
-
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Block):
     """Blocks under a heading that can be opened and closed."""
 
+    macro: ClassVar[str] = "fold"
     title: str
     blocks: Sequence[Any]
     is_open: bool = True
     file: str = ""
     """The file that holds the same, where print only refers to it."""
 
-    def __html__(self) -> str:
-        is_open = " open" if self.is_open else ""
-        title = f"<summary>{escape(self.title)}</summary>"
-        return f"<details{is_open}>{title}{_joined(self.blocks)}</details>\n"
-
 
 @dataclass(frozen=True, slots=True)
-class Paragraphs:
+class Paragraphs(Block):
     """Sentences, a paragraph each."""
 
+    macro: ClassVar[str] = "paragraphs"
     texts: Sequence[str]
-
-    def __html__(self) -> str:
-        return "".join(f"<p>{escape(text)}</p>\n" for text in self.texts)
-
-
-def _joined(blocks: Sequence[Any]) -> Markup:
-    return Markup("").join(blocks)

@@ -1,54 +1,13 @@
 """Values of a document -> cells of a table, and the notes that explain every dash in them."""
 
-from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any
 
-from markupsafe import Markup, escape
-
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, interval, significant, whole
+from nodulebench.pages.cells import NOTHING
+from nodulebench.pages.cells import Cell as Cell
 from nodulebench.report.drawing.svg import rate_bar
-
-NOTHING = Markup()
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What stands in one place of a table."""
-
-    text: str
-    bounds: str = ""
-    """The interval, shown in brackets after the text."""
-    note: str = ""
-    """The letter of the note that explains it."""
-    hint: str = ""
-    """A longer form, shown on pointing."""
-    picture: Markup = NOTHING
-    kind: str = "number"
-    """number, words, name, head (heads its row) or code."""
-    rows: int = 1
-    columns: int = 1
-
-    def html(self, *, is_column: bool = False) -> str:
-        """The cell as an element; a page has a thousand, so it is put together by hand."""
-        tag = "th" if is_column or self.kind == "head" else "td"
-        parts = [f'<{tag} class="{self.kind}"']
-        if tag == "th":
-            parts.append(f' scope="{"col" if is_column else "row"}"')
-        if self.rows > 1:
-            parts.append(f' rowspan="{self.rows}"')
-        if self.columns > 1:
-            parts.append(f' colspan="{self.columns}"')
-        if self.hint:
-            parts.append(f' title="{escape(self.hint)}"')
-        parts.append(f">{escape(self.text)}")
-        if self.bounds:
-            parts.append(f' <span class="bounds">({escape(self.bounds)})</span>')
-        if self.note:
-            parts.append(f"<sup>{escape(self.note)}</sup>")
-        parts.append(f"{escape(self.picture)}</{tag}>")
-        return "".join(parts)
 
 
 class Notes:

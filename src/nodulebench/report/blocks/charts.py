@@ -1,15 +1,15 @@
 """Series of points -> a chart: the plot, its legend, and the data to read values off it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from nodulebench.language import Language
 from nodulebench.model.arrays import FloatArray
+from nodulebench.pages.templates import Block
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.styles import Fill, Style
 from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, Line, corners, plot
@@ -30,38 +30,20 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Block):
     """A plot as the page shows it."""
 
+    macro: ClassVar[str] = "chart"
     title: str
     picture: Markup
     legend: tuple[tuple[str, Style | Fill], ...] = ()
     remarks: tuple[str, ...] = ()
     readings: dict[str, Any] | None = None
     """What the page's script needs to read values off the plot; None: a small, still plot."""
-    controls: str = ""
-    """What the page shows to read and zoom with."""
+    say: Language | None = None
+    """The words of what the page shows to read and zoom with."""
     is_narrow: bool = False
     """Whether three of them fit side by side."""
-
-    def __html__(self) -> str:
-        title = f"<figcaption><h3>{escape(self.title)}</h3></figcaption>"
-        legend = "".join(
-            f"<li>{style.sample}<span>{escape(name)}</span><output></output></li>"
-            for name, style in self.legend
-        )
-        legend = f'<ul class="legend">{legend}</ul>' if legend else ""
-        remarks = "".join(f'<p class="remark">{escape(text)}</p>' for text in self.remarks)
-        if self.readings is None:
-            kind = "small narrow" if self.is_narrow else "small"
-            return f'<figure class="{kind}">{title}{self.picture}{legend}{remarks}</figure>\n'
-        # nothing but "</" can end a script element, so "<" must not stand in its data
-        data = json.dumps(self.readings, separators=(",", ":")).replace("<", "\\u003c")
-        return (
-            f'<figure class="chart">{title}<div class="canvas" tabindex="0">{self.picture}</div>'
-            f'<div class="aside">{legend}{self.controls}{remarks}</div>'
-            f'<script type="application/json">{data}</script></figure>\n'
-        )
 
 
 def readable_chart(
@@ -90,18 +72,7 @@ def readable_chart(
             "series": [_readings(one, x_axis) for one in series],
         },
         remarks=remarks,
-        controls=_controls(say),
-    )
-
-
-def _controls(say: Language) -> str:
-    """The prompt and the buttons; the page's script shows them."""
-    return (
-        f'<p class="reading" aria-live="polite" hidden>{escape(say("chart.prompt"))}</p>'
-        '<div class="tools" hidden>'
-        f'<button type="button" data-do="in" aria-label="{escape(say("chart.zoom_in"))}">+</button>'
-        f'<button type="button" data-do="out" aria-label="{escape(say("chart.zoom_out"))}">−'
-        f'</button><button type="button" data-do="all">{escape(say("chart.whole"))}</button></div>'
+        say=say,
     )
 
 

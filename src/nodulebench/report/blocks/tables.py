@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-from markupsafe import escape
+from typing import Any, ClassVar
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals
+from nodulebench.pages.templates import Block
 from nodulebench.report.blocks.blocks import Fold
 from nodulebench.report.blocks.cells import Cell, any_cell, head, words
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Block):
     """A table with its caption and notes."""
 
+    macro: ClassVar[str] = "table"
     caption: str
     heads: Sequence[Cell]
     rows: Sequence[Sequence[Cell]]
@@ -27,36 +27,10 @@ class Table:
     groups: Sequence[tuple[str, int]] = ()
     """Headings above the heads: text and how many columns each covers."""
 
-    def __html__(self) -> str:
-        caption = escape(self.caption)
-        remark = f'<p class="remark">{escape(self.remark)}</p>' if self.remark else ""
-        heads = "".join(one.html(is_column=True) for one in self.heads)
-        has_heads = any(one.text for one in self.heads)
-        rows = "\n".join(f"<tr>{''.join(one.html() for one in row)}</tr>" for row in self.rows)
-        notes = "".join(
-            f"<span><sup>{escape(letter)}</sup> {escape(text)}</span>"
-            for letter, text in self.notes
-        )
-        return "".join(
-            [
-                f'<div class="table">{f"<h3>{caption}</h3>" if caption else ""}{remark}',
-                f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">',
-                '<table class="tight">' if self.is_tight else "<table>",
-                f"<thead>{self._groups()}<tr>{heads}</tr></thead>" if has_heads else "",
-                f"<tbody>\n{rows}\n</tbody></table></div>",
-                f'<p class="notes">{notes}</p>' if notes else "",
-                "</div>\n",
-            ]
-        )
-
-    def _groups(self) -> str:
-        if not self.groups:
-            return ""
-        cells = (
-            f'<th colspan="{width}"{" class=group" if text else ""}>{escape(text)}</th>'
-            for text, width in self.groups
-        )
-        return f"<tr>{''.join(cells)}</tr>"
+    @property
+    def has_heads(self) -> bool:
+        """Whether anything stands above the columns."""
+        return any(one.text for one in self.heads)
 
 
 def tables_of(name: str, value: Any, say: Language) -> list[Table]:

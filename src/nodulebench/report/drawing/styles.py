@@ -5,6 +5,8 @@ from math import ceil
 
 from markupsafe import Markup
 
+from nodulebench.pages.svg import drawing
+
 SHAPES = (
     "M-4 0C-4 2.2-2.2 4 0 4C2.2 4 4 2.2 4 0C4-2.2 2.2-4 0-4C-2.2-4-4-2.2-4 0z",
     "M-3.6-3.6h7.2v7.2h-7.2z",
@@ -18,6 +20,8 @@ COLOURS = 7
 HATCHES = (None, (1, -1), (1, 1), (1, 0), (0, 1))
 """Directions of hatching, across and down: solid, rising, falling, level, upright."""
 HATCH_GAP = 5
+KEY = (40, 12)
+"""Width and height of a sample in a legend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +48,15 @@ class Style:
     @property
     def sample(self) -> Markup:
         """A short piece of its line with its marker, for the legend."""
-        return Markup(  # noqa: S704 - numbers only
-            f'<svg class="key" viewBox="0 0 40 12" aria-hidden="true"><path class="curve'
-            f' c{self.colour}" stroke-dasharray="{self.dash}" d="M1 6H39"/><g class="point'
-            f' c{self.colour}" transform="translate(20 6)"><path d="{self.shape}"/></g></svg>'
+        dash = f' stroke-dasharray="{self.dash}"' if self.dash else ""
+        line = f'<path class="curve c{self.colour}"{dash} d="M1 6H39"/>'
+        return drawing("key", *KEY, [line, self.marker(20, 6)])
+
+    def marker(self, x: float, y: float) -> str:
+        """Its marker at a place."""
+        return (
+            f'<g class="point c{self.colour}" transform="translate({x:.1f} {y:.1f})">'
+            f'<path d="{self.shape}"/></g>'
         )
 
 
@@ -58,10 +67,7 @@ class Dot(Style):
     @property
     def sample(self) -> Markup:
         """Its marker, for the legend."""
-        return Markup(  # noqa: S704 - numbers only
-            f'<svg class="key" viewBox="0 0 40 12" aria-hidden="true"><g class="point'
-            f' c{self.colour}" transform="translate(20 6)"><path d="{self.shape}"/></g></svg>'
-        )
+        return drawing("key", *KEY, [self.marker(20, 6)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +84,7 @@ class Fill:
     @property
     def sample(self) -> Markup:
         """A small filled box, for the legend."""
-        return Markup(  # noqa: S704 - numbers only
-            f'<svg class="key" viewBox="0 0 40 12" aria-hidden="true">{self.drawn(5, 1, 30, 10)}'
-            "</svg>"
-        )
+        return drawing("key", *KEY, [self.drawn(5, 1, 30, 10)])
 
     def drawn(
         self, left: float, top: float, width: float, height: float, *, may_be_solid: bool = True

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.pages.svg import drawing, label
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.styles import Style
 
@@ -37,39 +38,36 @@ class Line:
 
 def plot(x_axis: Axis, y_axis: Axis, lines: Sequence[Line], description: str) -> Markup:
     """A plot of lines with their bands and marked points."""
-    size = f"0 0 {LEFT + WIDTH + RIGHT} {TOP + HEIGHT + BOTTOM}"
     inside = [_band(line, number, x_axis, y_axis) for number, line in enumerate(lines)]
     inside += [_curve(line, number, x_axis, y_axis) for number, line in enumerate(lines)]
     points = [_points(line, number, x_axis, y_axis) for number, line in enumerate(lines)]
-    return Markup(  # noqa: S704 - every text in it is escaped where it is put in
-        f'<svg class="plot" viewBox="{size}" role="img" aria-label="{escape(description)}">'
-        f"{_frame(x_axis, y_axis)}"
+    parts = [
+        _frame(x_axis, y_axis),
         f'<svg class="inside" x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}"'
-        f' viewBox="0 0 {WIDTH * FINE} {HEIGHT * FINE}" preserveAspectRatio="none">'
-        f'{"".join(inside)}</svg><g class="points">{"".join(points)}</g></svg>'
-    )
+        f' viewBox="0 0 {WIDTH * FINE} {HEIGHT * FINE}" preserveAspectRatio="none">',
+        *inside,
+        '</svg><g class="points">',
+        *points,
+        "</g>",
+    ]
+    size = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM
+    return drawing("plot", *size, parts, description=description)
 
 
 def _frame(x_axis: Axis, y_axis: Axis) -> str:
     bottom = TOP + HEIGHT
     parts = ['<g class="ticks">']
-    for value, label in x_axis.ticks:
+    for value, text in x_axis.ticks:
         x = LEFT + WIDTH * x_axis.place(value)
-        parts.append(
-            f'<path d="M{x:.1f} {TOP}v{HEIGHT}"/>'
-            f'<text x="{x:.1f}" y="{bottom + 21}">{escape(label)}</text>'
-        )
-    for value, label in y_axis.ticks:
+        parts.append(f'<path d="M{x:.1f} {TOP}v{HEIGHT}"/>{label(x, bottom + 21, text)}')
+    for value, text in y_axis.ticks:
         y = bottom - HEIGHT * y_axis.place(value)
-        parts.append(
-            f'<path d="M{LEFT} {y:.1f}h{WIDTH}"/>'
-            f'<text class="y" x="{LEFT - 8}" y="{y + 4.5:.1f}">{escape(label)}</text>'
-        )
-    parts.append(
-        f'</g><rect class="frame" x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}"/>'
-        f'<text class="axis" x="{LEFT + WIDTH // 2}" y="{bottom + 47}">{escape(x_axis.title)}'
-        f'</text><text class="axis first" x="6" y="18">{escape(y_axis.title)}</text>'
-    )
+        parts.append(f'<path d="M{LEFT} {y:.1f}h{WIDTH}"/>{label(LEFT - 8, y + 4.5, text, "y")}')
+    parts += [
+        f'</g><rect class="frame" x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}"/>',
+        label(LEFT + WIDTH // 2, bottom + 47, x_axis.title, "axis"),
+        label(6, 18, y_axis.title, "axis first"),
+    ]
     return "".join(parts)
 
 
@@ -98,25 +96,25 @@ def _curve(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
 
 def _points(line: Line, number: int, x_axis: Axis, y_axis: Axis) -> str:
     parts = []
-    for x, y, label in line.points:
+    for x, y, text in line.points:
         across, down = WIDTH * x_axis.place(x), HEIGHT * (1 - y_axis.place(y))
-        text = _point_label(label, across) if label else ""
+        told = _point_label(text, across) if text else ""
         parts.append(
             f'<g class="point c{line.style.colour}" data-series="{number}"'
             f' data-at="{across:.2f} {down:.2f}"'
             f' transform="translate({LEFT + across:.1f} {TOP + down:.1f})">'
-            f'<path d="{line.style.shape}"/>{text}</g>'
+            f'<path d="{line.style.shape}"/>{told}</g>'
         )
     return "".join(parts)
 
 
-def _point_label(label: str, across: float) -> str:
+def _point_label(text: str, across: float) -> str:
     """A label below its point, moved inwards at the sides of the plot."""
     if across < EDGE:
-        return f'<text class="first" x="6" y="18">{escape(label)}</text>'
+        return label(6, 18, text, "first")
     if across > WIDTH - EDGE:
-        return f'<text class="last" x="-6" y="18">{escape(label)}</text>'
-    return f'<text y="18">{escape(label)}</text>'
+        return label(-6, 18, text, "last")
+    return label(0, 18, text)
 
 
 def clip(
@@ -196,10 +194,7 @@ def signed_bar(value: float, largest: float) -> Markup:
 
 
 def _bar(content: str) -> Markup:
-    return Markup(  # noqa: S704 - numbers only
-        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f"{content}</svg>"
-    )
+    return drawing("bar", 100, 10, [content], attributes=' preserveAspectRatio="none"')
 
 
 def _within(share: float) -> float:

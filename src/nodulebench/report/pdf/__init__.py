@@ -7,9 +7,8 @@ import polars as pl
 
 from nodulebench.language import Language, LanguageName
 from nodulebench.optional_package import needs
-from nodulebench.report.blocks.blocks import Side
+from nodulebench.report.blocks.blocks import Section, Side
 from nodulebench.report.blocks.charts import Chart
-from nodulebench.report.blocks.section import Section
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
 from nodulebench.report.pdf.drawing import LINE, MUTED
 from nodulebench.report.pdf.flow import Flow

@@ -2,20 +2,24 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
+from typing import ClassVar
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from nodulebench import __version__
 from nodulebench.curate.examine.admission import CodedReason, Examined
 from nodulebench.curate.examine.checks import CODES_OF_MODULE
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.known.duplicates import DUPLICATE_CODES
+from nodulebench.pages.frame import framed
+from nodulebench.pages.svg import stand_alone
+from nodulebench.pages.templates import Block
+from nodulebench.report.blocks.blocks import Section
 from nodulebench.report.blocks.cells import count, words
-from nodulebench.report.blocks.section import Section
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.pictures.flow_chart import Step, flow_chart
-from nodulebench.report.html_page.plain_page import plain_page
 from nodulebench.workflows.curate.curate import Curation
 
 STEPS = {
@@ -35,7 +39,7 @@ STEPS = {
 def curation_page(curation: Curation) -> str:
     """The page, complete in itself."""
     admitted, series = len(curation.admitted), len(curation.series)
-    return plain_page(
+    return framed(
         title=curation.folder.resolve().name or "folder",
         kind="Curation of DICOM series",
         lead=f"{admitted} of {series} series are admitted as cases.",
@@ -46,7 +50,9 @@ def curation_page(curation: Curation) -> str:
             *_other_files(curation),
             Section("limits", "Limits", [_limits(curation)]),
         ],
-        footer=f"NoduleBench {__version__}. Every reason stands with its files in exclusions.csv.",
+        footer=[
+            f"NoduleBench {__version__}. Every reason stands with its files in exclusions.csv."
+        ],
         version=__version__,
         style="curation.css",
         script="curation.js",
@@ -55,14 +61,7 @@ def curation_page(curation: Curation) -> str:
 
 def flow_svg(curation: Curation) -> str:
     """The flow as a file of its own, with its colours."""
-    drawn = str(_flow(curation)).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    style = (
-        ".box{fill:#f4f6f8;stroke:#566270}.whisker{fill:none;stroke:#1b232d;stroke-width:1.3}"
-        "text{font:13px sans-serif;fill:#566270;text-anchor:middle}text.axis{fill:#1b232d}"
-        "text.first{text-anchor:start}"
-    )
-    head, end, rest = drawn.partition(">")
-    return f"{head}{end}<style>{style}</style>{rest}\n"
+    return stand_alone(_flow(curation))
 
 
 def _facts(curation: Curation) -> list[tuple[str, str]]:
@@ -114,67 +113,71 @@ def _codes(curation: Curation) -> list[Table]:
     return [Table("Reasons", heads, rows, remark=remark)] if rows else []
 
 
-def _browser(curation: Curation) -> Markup:
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is shown of one series."""
+
+    name: str
+    code: str
+    """The first reason's; empty for an admitted series."""
+    state: str
+    reasons: Sequence[CodedReason]
+    waived: Sequence[CodedReason]
+    pictures: Sequence[tuple[str, str]]
+    """What each cut is called, and its PNG file in base64."""
+    patient: str
+    modality: str
+    size: str
+    scanner: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesBrowser(Block):
     """Cards of all series, with a choice of what to show."""
+
+    macro: ClassVar[str] = "series_browser"
+    choices: Sequence[tuple[str, str, int]]
+    """Code, name and number of series of everything that can be chosen."""
+    cards: Sequence[Card]
+
+
+def _browser(curation: Curation) -> SeriesBrowser:
     codes = Counter(one.reasons[0].code if one.reasons else "" for one in curation.series)
-    chosen = [
-        f'<option value="all">all ({len(curation.series)})</option>',
-        f'<option value="">admitted ({codes[""]})</option>',
-        *(
-            f'<option value="{escape(code)}">{escape(_spoken(code))} ({number})</option>'
-            for code, number in sorted(codes.items())
-            if code
-        ),
-    ]
-    tools = (
-        '<p class="tools"><label>Show <select id="shown">'
-        f'{"".join(chosen)}</select></label> <label>Find <input id="sought" type="search" '
-        'placeholder="UID, patient, folder"></label> <output id="told" aria-live="polite">'
-        "</output></p>"
+    return SeriesBrowser(
+        [
+            ("all", "all", len(curation.series)),
+            ("", "admitted", codes[""]),
+            *((code, _spoken(code), number) for code, number in sorted(codes.items()) if code),
+        ],
+        [_card(curation, one) for one in curation.series],
     )
-    cards = "\n".join(_card(curation, one) for one in curation.series)
-    return Markup(f'{tools}<div class="series">{cards}</div>')  # noqa: S704 - escaped in parts
 
 
-def _card(curation: Curation, one: Examined) -> str:
-    facts = dict(one.facts)
-    geometry = dict(one.geometry)
+def _card(curation: Curation, one: Examined) -> Card:
+    facts, geometry = dict(one.facts), dict(one.geometry)
     size = (
         f"{geometry['size_x']} × {geometry['size_y']} × {geometry['size_z']}, "
         f"{geometry['spacing_x_mm']:.3g} × {geometry['spacing_z_mm']:.3g} mm"
         if geometry
         else f"{one.slices} slices"
     )
-    names = ("manufacturer", "model", "kernel")
-    scanner = " ".join(str(facts[name]) for name in names if name in facts)
     code = one.reasons[0].code if one.reasons else ""
-    folder = _folder(curation, one)
-    views = "".join(
-        f'<img alt="{name}" loading="lazy" src="data:image/png;base64,{picture}">'
-        for name, picture in zip(("axial cut", "coronal cut"), one.pictures, strict=False)
+    return Card(
+        name=one.name,
+        code=code,
+        state=_spoken(code),
+        reasons=one.reasons,
+        waived=one.waived,
+        pictures=[*zip(("axial cut", "coronal cut"), one.pictures, strict=False)],
+        patient=str(facts.get("patient_id") or ""),
+        modality=one.modality,
+        size=size,
+        scanner=" ".join(
+            str(facts[name]) for name in ("manufacturer", "model", "kernel") if name in facts
+        ),
+        folder=_folder(curation, one),
     )
-    state = (
-        f'<p class="state out">{escape(_spoken(code))}</p>{_told(one.reasons)}'
-        if code
-        else '<p class="state in">admitted</p>'
-    )
-    if one.waived:
-        state += f'<p class="small">waived by the design:</p>{_told(one.waived)}'
-    return (
-        f'<article data-code="{escape(code)}"><div class="views">'
-        f"{views or '<span>no picture</span>'}</div><div>{state}"
-        f"<p>{escape(facts.get('patient_id') or 'no patient ID')}"
-        f" · {escape(one.modality or 'no modality')} · {escape(size)}</p>"
-        f'<p class="small">{escape(scanner)}</p><p class="small">{escape(folder)}</p>'
-        f'<p class="small uid">{escape(one.name)}</p></div></article>'
-    )
-
-
-def _told(reasons: Sequence[CodedReason]) -> str:
-    items = "".join(
-        f"<li>{escape(one.text)} <code>{escape(one.code)}</code></li>" for one in reasons
-    )
-    return f"<ul>{items}</ul>"
 
 
 def _folder(curation: Curation, one: Examined) -> str:

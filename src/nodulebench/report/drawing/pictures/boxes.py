@@ -7,15 +7,9 @@ import numpy as np
 from markupsafe import Markup
 
 from nodulebench.model.arrays import FloatArray
+from nodulebench.pages.svg import label
 from nodulebench.report.drawing.axes import Axis
-from nodulebench.report.drawing.pictures.canvas import (
-    label,
-    level_ticks,
-    marker,
-    picture,
-    shortened,
-    stroke,
-)
+from nodulebench.report.drawing.pictures.canvas import level_ticks, picture, shortened, stroke
 from nodulebench.report.drawing.styles import Fill, Style
 
 WIDTH, LEFT, HEIGHT, BOTTOM = 310, 40, 220, 46
@@ -85,7 +79,7 @@ def _box(x: float, y: FloatArray, width: float, number: int) -> str:
             ),
             Fill(number).drawn(left, upper, width, lower - upper, may_be_solid=False),
             stroke("median", f"M{left:.1f} {median:.1f}H{right:.1f}"),
-            *(marker(x + shift, at, Style(number)) for at, shift in zip(y, spread, strict=True)),
+            *(Style(number).marker(x + shift, at) for at, shift in zip(y, spread, strict=True)),
         ]
     )
 

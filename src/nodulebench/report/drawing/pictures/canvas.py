@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable
 from unicodedata import east_asian_width
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from nodulebench.pages.svg import drawing, label
 from nodulebench.report.drawing.axes import Axis
-from nodulebench.report.drawing.styles import Style
 
 WIDTH = 460
 """Width of a picture, in pixels at its natural size."""
@@ -23,30 +23,13 @@ LINE = 17
 
 def picture(width: float, height: float, parts: Iterable[str], description: str) -> Markup:
     """The parts as one picture."""
-    return Markup(  # noqa: S704 - every text in it is escaped where it is put in
-        f'<svg class="picture" viewBox="0 0 {width:.0f} {height:.0f}"'
-        f' style="max-width:{width / 16:.2f}rem" role="img"'
-        f' aria-label="{escape(description)}">{"".join(parts)}</svg>'
-    )
-
-
-def label(x: float, y: float, text: str, kind: str = "") -> str:
-    """A text centred at x, or beginning (``first``) or ending (``last``) there."""
-    named = f' class="{kind}"' if kind else ""
-    return f'<text{named} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+    style = f' style="max-width:{width / 16:.2f}rem"'
+    return drawing("picture", width, height, parts, description=description, attributes=style)
 
 
 def stroke(kind: str, path: str) -> str:
     """A line."""
     return f'<path class="{kind}" d="{path}"/>'
-
-
-def marker(x: float, y: float, style: Style) -> str:
-    """The marker of a series."""
-    return (
-        f'<g class="point c{style.colour}" transform="translate({x:.1f} {y:.1f})">'
-        f'<path d="{style.shape}"/></g>'
-    )
 
 
 def text_width(text: str) -> float:

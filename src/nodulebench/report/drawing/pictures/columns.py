@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from nodulebench.pages.svg import label
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.pictures.canvas import (
     WIDTH,
-    label,
     level_ticks,
     picture,
     stroke,

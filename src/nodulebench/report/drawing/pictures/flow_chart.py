@@ -5,14 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nodulebench.report.drawing.pictures.canvas import (
-    LINE,
-    WIDTH,
-    label,
-    picture,
-    stroke,
-    wrapped,
-)
+from nodulebench.pages.svg import label
+from nodulebench.report.drawing.pictures.canvas import LINE, WIDTH, picture, stroke, wrapped
 
 MAIN, SIDE = 250, 150
 """Widths of the boxes of steps and of exits."""

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from nodulebench.report.drawing.pictures.canvas import label, picture, shortened, text_width
+from nodulebench.pages.svg import label
+from nodulebench.report.drawing.pictures.canvas import picture, shortened, text_width
 
 CELL_WIDTH, CELL_HEIGHT = 80, 34
 TOP, BOTTOM = 8, 44

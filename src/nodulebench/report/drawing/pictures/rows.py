@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from nodulebench.pages.svg import label
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.pictures.canvas import (
     LINE,
     WIDTH,
-    label,
-    marker,
     picture,
     shortened,
     stroke,
@@ -126,5 +125,5 @@ def _drawn(
         low, high = (left + (right - left) * axis.place(end) for end in (one.low, one.high))
         parts.append(whisker_across(y, low, high))
     if not has_bars:
-        parts.append(marker(x, y, Style(one.kind)))
+        parts.append(Style(one.kind).marker(x, y))
     return "".join(parts)

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from nodulebench.report.drawing.pictures.canvas import marker, picture, stroke
+from nodulebench.report.drawing.pictures.canvas import picture, stroke
 from nodulebench.report.drawing.styles import Dot
 
 WIDTH, HEIGHT = 150, 120
@@ -33,22 +33,22 @@ def circle(x: float, y: float, radius: float) -> str:
 NODULE = stroke("outline c1", OUTLINE)
 NODULE_BOX = '<rect class="boxed c1" x="39" y="31" width="71" height="64"/>'
 SPHERE = stroke("outline c1", circle(75, 62, 36))
-NODULE_CENTRE = marker(75, 62, Dot(0))
+NODULE_CENTRE = Dot(0).marker(75, 62)
 SCHEMES = {
-    "luna16": (SPHERE, NODULE_CENTRE, stroke("whisker", "M75 62h36"), marker(92, 46, Dot(1))),
-    "luna16_clean": (SPHERE, NODULE_CENTRE, stroke("whisker", "M75 62h36"), marker(92, 46, Dot(1))),
+    "luna16": (SPHERE, NODULE_CENTRE, stroke("whisker", "M75 62h36"), Dot(1).marker(92, 46)),
+    "luna16_clean": (SPHERE, NODULE_CENTRE, stroke("whisker", "M75 62h36"), Dot(1).marker(92, 46)),
     "center_hit": (
         NODULE,
         '<rect class="boxed c2" x="56" y="22" width="76" height="60"/>',
-        marker(94, 52, Dot(1)),
+        Dot(1).marker(94, 52),
     ),
     "center_distance": (
         NODULE_BOX,
         stroke("limit", circle(74.5, 63, 34)),
-        marker(74.5, 63, Dot(0)),
+        Dot(0).marker(74.5, 63),
         '<rect class="boxed c2" x="62" y="16" width="70" height="56"/>',
         stroke("whisker", "M74.5 63L97 44"),
-        marker(97, 44, Dot(1)),
+        Dot(1).marker(97, 44),
     ),
     "area_overlap": (
         NODULE_BOX,

@@ -1,12 +1,11 @@
 """Document -> the verdict against the criteria of a plan that was frozen before the test."""
 
 from dataclasses import dataclass
-from typing import Any
-
-from markupsafe import escape
+from typing import Any, ClassVar
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, interval, significant
+from nodulebench.pages.templates import Block
 from nodulebench.report.blocks.cells import Cell, Notes, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.reading_document import Document
@@ -15,21 +14,15 @@ SIGNS = {">=": "≥", "<=": "≤"}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Block):
     """The answer that a reader looks for first."""
 
+    macro: ClassVar[str] = "verdict"
     outcome: str
     """passed, failed or undecided."""
     answer: str
     sentences: tuple[str, ...]
     table: Table
-
-    def __html__(self) -> str:
-        told = "".join(f"<p>{escape(text)}</p>" for text in self.sentences)
-        return (
-            f'<p class="verdict {escape(self.outcome)}">{escape(self.answer)}</p>{told}'
-            f"{self.table.__html__()}"
-        )
 
 
 def verdict(document: Document, say: Language) -> Verdict | None:

@@ -3,14 +3,13 @@
 from typing import Any
 
 from nodulebench.language.numbers import decimals, whole
-from nodulebench.report.blocks.blocks import Side
+from nodulebench.pages.frame import framed
+from nodulebench.report.blocks.blocks import Section, Side
 from nodulebench.report.blocks.cells import Cell, count, head, words
 from nodulebench.report.blocks.charts import Chart
-from nodulebench.report.blocks.section import Section
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
-from nodulebench.report.html_page.plain_page import plain_page
 
 MOST_ROWS = 12
 """A column with more values is shown as a table of the most frequent ones."""
@@ -34,13 +33,13 @@ def render_coverage(document: CoverageDocument) -> str:
         Section(one.name, one.title, [block for block in one.blocks if block is not None])
         for one in sections
     ]
-    return plain_page(
+    return framed(
         title=document["name"],
         kind="NoduleBench · composition of a test set",
         lead=_lead(design, outcomes),
         facts=[(name, whole(number)) for name, number in document["totals"].items()],
         sections=[one for one in shown if one.blocks],
-        footer=f"NoduleBench {document['version']}. Every number stands in coverage.json.",
+        footer=[f"NoduleBench {document['version']}. Every number stands in coverage.json."],
         version=document["version"],
     )
 

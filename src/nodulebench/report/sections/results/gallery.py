@@ -3,10 +3,10 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from markupsafe import escape
+from typing import ClassVar
 
 from nodulebench.language import Language
+from nodulebench.pages.templates import Block
 
 VIEWS = ("axial", "coronal", "sagittal")
 SIDE_MM = 50
@@ -37,26 +37,18 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
-class Gallery:
+class Gallery(Block):
     """Patches of one algorithm and kind, under a heading."""
 
+    macro: ClassVar[str] = "gallery"
     title: str
     patches: Sequence[Patch]
     say: Language
 
-    def __html__(self) -> str:
-        shown = "".join(
-            f'<figure class="patch"><div>{"".join(self._views(patch))}</div>'
-            f"<figcaption>{escape(patch.caption(self.say))}</figcaption></figure>"
-            for patch in self.patches
-        )
-        remark = f'<p class="remark">{escape(self.say("gallery.remark"))}</p>'
-        return f'<h3>{escape(self.title)}</h3>{remark}<div class="gallery">{shown}</div>\n'
-
-    def _views(self, patch: Patch) -> list[str]:
+    def views(self, patch: Patch) -> list[tuple[str, str]]:
+        """For each view of a patch its name and its picture as an address."""
         return [
-            f'<img alt="{escape(self.say.word(view))}" width="100" height="100"'
-            f' src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+            (self.say.word(view), f"data:image/png;base64,{base64.b64encode(png).decode()}")
             for view, png in zip(VIEWS, patch.views, strict=True)
         ]
 

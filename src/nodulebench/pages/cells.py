@@ -1,0 +1,51 @@
+"""Cell: what stands in one place of a table; a page has thousands, so they are made by hand."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+NOTHING = Markup()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in one place of a table."""
+
+    text: str
+    bounds: str = ""
+    """The interval, shown in brackets after the text."""
+    note: str = ""
+    """The letter of the note that explains it."""
+    hint: str = ""
+    """A longer form, shown on pointing."""
+    picture: Markup = NOTHING
+    kind: str = "number"
+    """number, words, name, head (heads its row) or code."""
+    rows: int = 1
+    columns: int = 1
+
+    def __html__(self) -> str:
+        return self._element("row" if self.kind == "head" else "")
+
+    def as_column(self) -> Markup:
+        """The cell as the head of a column."""
+        return Markup(self._element("col"))  # noqa: S704 - escaped in parts
+
+    def _element(self, heads: str) -> str:
+        tag = "th" if heads else "td"
+        parts = [f'<{tag} class="{self.kind}"']
+        if heads:
+            parts.append(f' scope="{heads}"')
+        if self.rows > 1:
+            parts.append(f' rowspan="{self.rows}"')
+        if self.columns > 1:
+            parts.append(f' colspan="{self.columns}"')
+        if self.hint:
+            parts.append(f' title="{escape(self.hint)}"')
+        parts.append(f">{escape(self.text)}")
+        if self.bounds:
+            parts.append(f' <span class="bounds">({escape(self.bounds)})</span>')
+        if self.note:
+            parts.append(f"<sup>{escape(self.note)}</sup>")
+        parts.append(f"{escape(self.picture)}</{tag}>")
+        return "".join(parts)

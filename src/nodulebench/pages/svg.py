@@ -1,0 +1,48 @@
+"""Parts of a picture -> SVG, in a page or as a file of its own; texts are escaped here alone."""
+
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
+
+from nodulebench.pages.colours import Medium, with_colours
+from nodulebench.pages.templates import asset, printable
+
+
+def drawing(
+    kind: str,
+    width: float,
+    height: float,
+    parts: Iterable[str],
+    *,
+    description: str = "",
+    attributes: str = "",
+) -> Markup:
+    """Parts as one picture.
+
+    Args:
+        kind: its class in the style sheet: plot, picture, bar, key.
+        width: of the picture, in its own units.
+        height: likewise.
+        parts: shapes, and texts made by ``label``.
+        description: what it shows, for those who cannot see it; empty: a mere ornament.
+        attributes: further attributes of the element, of numbers and fixed words.
+    """
+    told = f'role="img" aria-label="{escape(description)}"' if description else 'aria-hidden="true"'
+    return Markup(  # noqa: S704 - texts come through label, the rest are numbers
+        f'<svg class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}"{attributes} {told}>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def label(x: float, y: float, text: str, kind: str = "") -> str:
+    """A text centred at x, or beginning (``first``) or ending (``last``) there."""
+    named = f' class="{kind}"' if kind else ""
+    return f'<text{named} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+def stand_alone(picture: Markup, *, medium: Medium = "light", style: str = "") -> str:
+    """A picture as a file of its own, with the style that it needs; ``style`` comes after it."""
+    head, _, rest = str(picture).partition(">")
+    head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+    filled = with_colours(asset("pictures.css") + style, medium)
+    return printable(f"{head}><style>{filled}</style>{rest}\n")
