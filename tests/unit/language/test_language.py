@@ -56,6 +56,8 @@ def keys_in_source() -> tuple[set[str], list[str]]:
                     for part in node.values
                 )
                 patterns.append("".join(parts))
+    for path in (PACKAGE / "pages" / "templates").glob("*.html"):
+        whole |= set(re.findall(r'say\("([^"]+)"', path.read_text(encoding="utf-8")))
     return whole, patterns
 
 

@@ -10,11 +10,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 from nodulebench.optional_package import needs
+from nodulebench.pages.colours import palette
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b3568c", "#b97d00", "#2f93d1", "#000000")
-INK, MUTED, LINE, PAPER, ACCENT = "#000000", "#444444", "#bbbbbb", "#ffffff", "#0b5688"
-SHARE, LESS, TRACK = "#9a9a9a", "#c9c9c9", "#f0f0f0"
+PRINT = palette("print")
+COLOURS = [PRINT[f"c{number}"] for number in range(1, 8)]
+INK, MUTED, LINE, PAPER = PRINT["ink"], PRINT["muted"], PRINT["line"], PRINT["paper"]
+ACCENT, SHARE, LESS, TRACK = PRINT["accent"], PRINT["share"], PRINT["less"], PRINT["soft"]
 LARGEST_LABEL = 9.0
 """Points: labels of a picture are never larger than a table's caption."""
 COMMAND = re.compile(r"([MmLlHhVvCcZz])|(-?(?:\d+\.?\d*|\.\d+))")

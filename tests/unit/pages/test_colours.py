@@ -1,0 +1,69 @@
+"""One table of colours, from which every page and picture takes its own."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import nodulebench
+from nodulebench.pages.colours import COLOURS, MEDIA, colour_variables, palette, with_colours
+from nodulebench.pages.svg import drawing, label, stand_alone
+from nodulebench.pages.templates import asset
+
+PACKAGE = Path(nodulebench.__file__).parent
+STYLES = ("pictures.css", "page.css", "curation.css")
+
+
+def luminance(code: str) -> float:
+    parts = [int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("medium", MEDIA)
+def test_text_and_series_stand_out_from_the_paper(medium: str) -> None:
+    """WCAG 2.2 asks 4.5 for text and 3 for what a picture is understood by."""
+    colours = palette(medium)
+    for name in ("ink", "muted", "accent", "good", "bad", "open"):
+        assert contrast(colours[name], colours["paper"]) >= 4.5, name
+    for number in range(1, 8):
+        assert contrast(colours[f"c{number}"], colours["paper"]) >= 3, number
+
+
+def test_every_colour_is_a_variable_on_every_medium() -> None:
+    css = colour_variables()
+    assert [css.count(f"--{name}:") for name in COLOURS] == [3] * len(COLOURS)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_style_sheets_name_colours_of_the_table_alone(style: str) -> None:
+    css = asset(style)
+    assert set(re.findall(r"var\(--([\w-]+)\)", css)) <= set(COLOURS)
+    assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", css)) <= {"#000"}  # behind CT images
+
+
+def test_colours_stand_nowhere_else() -> None:
+    """A colour that is written down twice is two colours one day."""
+    found = [
+        f"{path.relative_to(PACKAGE)}: {code}"
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "colours.py"
+        for code in re.findall(r"[\"'#:]#[0-9a-fA-F]{6}\b", path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_variables_are_filled_in_where_readers_know_none() -> None:
+    assert with_colours("a{fill:var(--ink)}", "dark") == "a{fill:#e5e9ee}"
+    picture = drawing("picture", 10, 10, [label(1, 2, "<x>", "first")], description="a & b")
+    alone = stand_alone(picture, medium="print")
+    assert "var(" not in alone
+    assert palette("print")["c2"] in alone
+    assert "&lt;x&gt;" in alone
+    assert 'aria-label="a &amp; b"' in alone
+    assert alone.startswith('<svg xmlns="http://www.w3.org/2000/svg" class="picture"')

@@ -1,0 +1,53 @@
+"""Templates: compiled once, loaded late, and never a reason for a page to fail."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jinja2 import DictLoader, Environment, UndefinedError
+
+from nodulebench.pages import bytecode
+from nodulebench.pages.templates import environment, printable
+
+
+def test_jinja2_is_loaded_when_the_first_page_is_made() -> None:
+    program = (
+        "import sys, nodulebench.report.html_page.html, nodulebench.workflows.curate.page\n"
+        "from nodulebench.pages.templates import environment\n"
+        "assert 'jinja2' not in sys.modules\nenvironment()\nassert 'jinja2' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_value_that_is_missing_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ nothing }}").render()
+
+
+def test_characters_that_no_page_may_hold_are_replaced() -> None:
+    assert printable("a\0b\x1f\tc\n") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}\tc\n"
+
+
+def test_compiled_templates_are_kept(tmp_path: Path) -> None:
+    kept = bytecode.KeptBytecode(str(tmp_path))
+    for _ in range(2):
+        made = Environment(
+            loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=kept, autoescape=True
+        )
+        assert made.get_template("a").render(y=1) == "x1"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_nowhere_to_keep_them_does_no_harm(tmp_path: Path) -> None:
+    kept = bytecode.KeptBytecode(str(tmp_path / "not" / "there"))
+    made = Environment(loader=DictLoader({"a": "x{{ y }}"}), bytecode_cache=kept, autoescape=True)
+    assert made.get_template("a").render(y=1) == "x1"
+
+
+def test_no_folder_of_ones_own_means_no_kept_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> str:
+        raise RuntimeError("not yours")
+
+    monkeypatch.setattr(bytecode.KeptBytecode, "_get_default_cache_dir", refuse)
+    assert bytecode.kept_bytecode() is None
