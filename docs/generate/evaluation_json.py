@@ -7,9 +7,9 @@ from typing import Any
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
 from generate.markdown import code, field_meanings, table
 from nodulebench import Estimate, Evaluation, evaluate, load_protocol
+from nodulebench.model.document import evaluation_document
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.protocols import NAMES
-from nodulebench.report.document import evaluation_document
 from nodulebench.workflows.evaluate.files import with_options
 from nodulebench.workflows.plan.freeze import freeze_plan
 from nodulebench.workflows.plan.judge import evaluated_under

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from nodulebench.model.tables import Reference, Submission
     from nodulebench.protocols import load_protocol
     from nodulebench.workflows.evaluate.evaluate import evaluate
-    from nodulebench.workflows.evaluate.files import evaluate_files, write_evaluation
+    from nodulebench.workflows.evaluate.files import evaluate_files
+    from nodulebench.workflows.evaluate.result_folder import write_evaluation
     from nodulebench.workflows.verify.conformance import run_conformance
 
 __version__ = "0.1.0"
@@ -78,7 +79,7 @@ _HOME = {
     "read_reference": "formats",
     "read_submission": "formats",
     "run_conformance": "workflows.verify.conformance",
-    "write_evaluation": "workflows.evaluate.files",
+    "write_evaluation": "workflows.evaluate.result_folder",
 }
 """Public name -> the module it is loaded from."""
 

@@ -9,7 +9,7 @@ from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, Te
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import write_evaluation
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 from nodulebench.workflows.plan.freeze import freeze_plan
 from nodulebench.workflows.plan.judge import evaluated_under
 

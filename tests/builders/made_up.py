@@ -22,7 +22,7 @@ from nodulebench.model.tables import (
 )
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import write_evaluation
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 
 TYPE_SHARES = (0.4266, 0.0506, 0.1958, 0.0740, 0.2306, 0.0224)
 """Shares of the six types in the NIFDC 2022 test set."""

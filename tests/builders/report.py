@@ -3,19 +3,35 @@
 from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
-from nodulebench.report.document import evaluation_document
+from nodulebench.model.comparison import ComparisonDocument
+from nodulebench.model.document import (
+    Document,
+    evaluation_document,
+    read_comparison,
+    read_evaluation,
+)
 
 RULES = ("center_hit", "center_distance", "area_overlap")
 TYPES = ("solid", "pure_ground_glass", "calcified")
 SIZES = ("<4 mm", "≥4 mm")
 
 
-def group_document(**changes: Any) -> dict[str, Any]:
+def typed(content: dict[str, Any]) -> Document:
+    """What evaluation.json holds, read."""
+    return read_evaluation(content, "evaluation.json")
+
+
+def group_document(**changes: Any) -> Document:
     """Three algorithms under two rules, with misses by type and size."""
+    return typed(group_content(**changes))
+
+
+def group_content(**changes: Any) -> dict[str, Any]:
+    """The same as JSON."""
     hits = {"One": (90, 66), "Two": (84, 70), "Three": (60, 60)}
     document = evaluation_document(
         evaluation(*(algorithm_result(name, found) for name, found in hits.items()))
-    )
+    ).to_json()
     missed = {"One": (3, 8, 0, 1, 1, 0), "Two": (3, 6, 0, 2, 1, 0), "Three": (6, 6, 0, 0, 0, 0)}
     for algorithm in document["algorithms"]:
         cells = [(kind, size) for size in SIZES for kind in TYPES]
@@ -85,7 +101,13 @@ def difference(
             "bonferroni": min(1.0, 2 * p_value),
             "benjamini_hochberg": p_value,
         },
-        "permutation": {"p_value": 0.0021, "swaps": 2000, "is_exact": False},
+        "permutation": {
+            "difference": value,
+            "p_value": 0.0021,
+            "swaps": 2000,
+            "is_exact": False,
+            "method": "permutation",
+        },
         "margin": margin,
         "undefined_replicates": 0,
         "reason": "",
@@ -95,7 +117,16 @@ def difference(
 def margin_test(**answers: bool) -> dict[str, Any]:
     """The test against a margin of 0.05 with these answers."""
     plain = {"is_non_inferior": False, "is_equivalent": False, "is_superior": False}
-    return {"margin": 0.05, **plain, **answers}
+    p_values = dict.fromkeys(
+        (
+            "non_inferiority_p",
+            "non_inferiority_normal_p",
+            "equivalence_p",
+            "equivalence_normal_p",
+        ),
+        0.5,
+    )
+    return {"margin": 0.05, **plain, **answers, **p_values, "method": "paired bootstrap"}
 
 
 def comparison(**changes: Any) -> dict[str, Any]:
@@ -154,6 +185,11 @@ def comparison(**changes: Any) -> dict[str, Any]:
     }
 
 
+def compared(**changes: Any) -> ComparisonDocument:
+    """The comparison, read."""
+    return read_comparison(comparison(**changes), "comparison.json")
+
+
 def rank(
     name: str, value: float, place: int, interval: tuple[int, int], first: float, group: int
 ) -> dict[str, Any]:
@@ -169,9 +205,14 @@ def rank(
     }
 
 
+def answer(p_value: float) -> dict[str, Any]:
+    """The answer of a test."""
+    return {"method": "test", "statistic": 1.0, "p_value": p_value, "degrees_of_freedom": []}
+
+
 def rule_effects() -> dict[str, Any]:
     """Recall under two rules, with the published P values of hit against overlap."""
-    tests = {name: {"p_value": p} for name, p in (("unpaired_t", 0.0075), ("paired_t", 0.0012))}
+    tests = {name: answer(p) for name, p in (("unpaired_t", 0.0075), ("paired_t", 0.0012))}
     return {
         "algorithms": ["One", "Two", "Three"],
         "baseline_rule": "center_hit",
@@ -184,8 +225,12 @@ def rule_effects() -> dict[str, Any]:
                     "center_hit": {"mean": 0.5468, "sd": 0.0873, "count": 10},
                     "area_overlap": {"mean": 0.4036, "sd": 0.1226, "count": 10},
                 },
-                "one_way": {"p_value": 0.0033},
-                "repeated": {"corrected": {"p_value": 0.0021}, "uncorrected": {"p_value": 0.001}},
+                "one_way": answer(0.0033),
+                "repeated": {
+                    "corrected": answer(0.0021),
+                    "uncorrected": answer(0.001),
+                    "epsilon": 0.9,
+                },
                 "friedman": None,
                 "pairs": [
                     {

@@ -9,9 +9,10 @@ import pytest
 
 from builders.made_up import write_made_up_result
 from nodulebench.cli import main
+from nodulebench.model.as_json import as_json
 from nodulebench.storage.manifest import manifest_problems
 from nodulebench.workflows.compare.files import recompute_comparisons
-from nodulebench.workflows.evaluate.result_folder import load_evaluated
+from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
 
@@ -89,8 +90,8 @@ def test_the_evaluation_lists_the_comparison_with_each_baseline_once(demo: Path)
 def test_a_comparison_can_be_recomputed_from_the_folder(demo: Path) -> None:
     assert compare(demo, "--baseline", "eager", "--figure", "recall", "--margin", 0.1) == 0
     evaluated = load_evaluated(demo)
-    again = json.loads(json.dumps(recompute_comparisons(evaluated)))
-    assert again == evaluated.document["comparisons"]
+    again = as_json(recompute_comparisons(evaluated))
+    assert again == json.loads((demo / "evaluation.json").read_text())["comparisons"]
     assert manifest_problems(demo) == []
 
 

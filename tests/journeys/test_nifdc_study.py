@@ -14,7 +14,8 @@ from nodulebench.protocols import load_protocol
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import with_options, write_evaluation
+from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
 BOX_SCALES = (1.0, 1.1, 1.35, 0.95, 0.62, 0.9, 1.0, 0.85, 0.8, 0.9)

@@ -76,8 +76,10 @@ class Visit:
 
 
 def report() -> str:
-    document = group_document(comparisons=[comparison(rule_effects=rule_effects())])
-    document["plan"] = plan(verdicts={"One": "failed"})
+    document = group_document(
+        comparisons=[comparison(rule_effects=rule_effects())],
+        plan=plan(verdicts={"One": "failed"}),
+    )
     return render_html(document, curves_of(ONE), beside=Beside(flips=flips_of(ONE)))
 
 

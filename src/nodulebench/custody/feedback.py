@@ -15,6 +15,8 @@ from nodulebench.custody.optimism import (
 )
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.model.document import Document
+from nodulebench.model.results import Estimate
 
 SCHEMA = "nodulebench/feedback@1"
 LEVEL = 0.95
@@ -30,32 +32,33 @@ class Standing:
     answers: Answers
 
 
-def is_passed(document: dict[str, Any]) -> bool:
+def is_passed(document: Document) -> bool:
     """Whether the plan of an evaluation was met; undecided is not."""
-    return bool("plan" in document and document["plan"]["verdict"] == "passed")
+    return document.plan is not None and document.plan.verdict == "passed"
 
 
-def feedback(document: dict[str, Any], reuse: Reuse, standing: Standing) -> dict[str, Any]:
+def feedback(document: Document, reuse: Reuse, standing: Standing) -> dict[str, Any]:
     """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
     Raises:
         InputError: if the policy names a figure that the evaluation does not have, or tells a
             verdict and there was no plan.
     """
-    if reuse.feedback == "verdict" and "plan" not in document:
+    if reuse.feedback == "verdict" and document.plan is None:
         raise InputError(
             Problem("policy", "tells passed or not passed only, and no plan was given.", "--plan")
         )
+    algorithm = document.algorithms[0]
     told: dict[str, Any] = {
         "schema": SCHEMA,
-        "algorithm": document["algorithms"][0]["name"],
-        "submission": document["algorithms"][0]["digest"],
-        "test_set": document["reference"]["name"],
-        "protocol": document["digests"]["protocol"],
+        "algorithm": algorithm.name,
+        "submission": algorithm.digest,
+        "test_set": document.reference.name,
+        "protocol": document.digests["protocol"],
         "level": reuse.feedback,
     }
-    if "plan" in document:
-        told["plan"] = document["plan"]["name"]
+    if document.plan is not None:
+        told["plan"] = document.plan.name
         told["passed"] = is_passed(document)
     if reuse.feedback == "rounded":
         found = {name: figure_named(document, name) for name in reuse.figures}
@@ -85,33 +88,39 @@ def looks_statement(standing: Standing) -> dict[str, Any]:
     return told
 
 
-def corrected_figures(document: dict[str, Any], standing: Standing) -> dict[str, dict[str, Any]]:
+def corrected_figures(document: Document, standing: Standing) -> dict[str, dict[str, Any]]:
     """For the lab: every figure with an interval, with its optimism and the bound that holds."""
-    found = {}
-    for name, one in _all_figures(document).items():
-        if one.get("value") is not None and "low" in one and "level" in one:
-            found[name] = corrected(one, standing)
-    return found
+    return {
+        name: corrected(one, standing)
+        for name, one in _all_figures(document).items()
+        if has_interval(one)
+    }
 
 
-def corrected(figure: dict[str, Any], standing: Standing) -> dict[str, Any]:
+def has_interval(figure: Estimate) -> bool:
+    """Whether a figure has bounds that can be corrected."""
+    return None not in (figure.value, figure.low, figure.high, figure.level)
+
+
+def corrected(figure: Estimate, standing: Standing) -> dict[str, Any]:
     """A figure with what repeated looks make of it."""
-    error = standard_error_of(figure["low"], figure["high"], figure["level"])
+    value = figure.value or 0.0
+    error = standard_error_of(figure.low or 0.0, figure.high or 0.0, figure.level or LEVEL)
     told: dict[str, Any] = {
-        "value": figure["value"],
+        "value": value,
         "standard_error": error,
         "optimism": optimism(standing.look, error),
     }
     try:
         told["bound"] = bound_after_looks(
-            figure["value"], error, standing.look, standing.answers, _one_sided(LEVEL)
+            value, error, standing.look, standing.answers, _one_sided(LEVEL)
         )
     except UndefinedError as reason:
         told |= {"bound": None, "reason": str(reason)}
     return told
 
 
-def figure_named(document: dict[str, Any], name: str) -> dict[str, Any]:
+def figure_named(document: Document, name: str) -> Estimate:
     """A figure of the one algorithm of a document, by ``rule.figure`` or ``rule.figure@point``.
 
     Raises:
@@ -129,24 +138,24 @@ def figure_named(document: dict[str, Any], name: str) -> dict[str, Any]:
     return known[name]
 
 
-def _all_figures(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for rule, result in document["algorithms"][0]["rules"].items():
-        for figure, one in result.get("figures", {}).items():
-            if "value" in one:
+def _all_figures(document: Document) -> dict[str, Estimate]:
+    found: dict[str, Estimate] = {}
+    for rule, result in document.algorithms[0].rules.items():
+        for figure, one in result.figures.items():
+            if isinstance(one, Estimate):
                 found[f"{rule}.{figure}"] = one
             else:
                 found |= {f"{rule}.{figure}@{point}": part for point, part in one.items()}
     return found
 
 
-def _rounded(figure: dict[str, Any], step: float, standing: Standing) -> dict[str, Any]:
-    if figure["value"] is None:
+def _rounded(figure: Estimate, step: float, standing: Standing) -> dict[str, Any]:
+    if figure.value is None:
         return {"value": None, "reason": "undefined"}
-    if not -step / 2 <= figure["value"] <= 1 + step / 2:
+    if not -step / 2 <= figure.value <= 1 + step / 2:
         return {"value": None, "reason": "not between 0 and 1"}
-    told: dict[str, Any] = {"value": _multiple(round(figure["value"] / step), step)}
-    if "low" in figure and "level" in figure:
+    told: dict[str, Any] = {"value": _multiple(round(figure.value / step), step)}
+    if has_interval(figure):
         bound = corrected(figure, standing)["bound"]
         if bound is not None:
             told["bound"] = _multiple(max(0, math.floor(bound / step)), step)

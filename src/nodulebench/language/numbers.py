@@ -1,21 +1,37 @@
 """Numbers -> text: three decimals, a true minus sign, intervals as 0.842 (0.813–0.869)."""
 
-from typing import Any
+from typing import Protocol
+
+from nodulebench.model.results import Estimate
 
 UNDEFINED = "–"
 MINUS = "−"
 PERCENT = "\N{NO-BREAK SPACE}%"
 
 
-def decimals(value: float, places: int = 3) -> str:
-    """A number with a fixed number of decimals."""
+class Bounded(Protocol):
+    """What has an interval."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower bound."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper bound."""
+
+
+def decimals(value: float | None, places: int = 3) -> str:
+    """A number with a fixed number of decimals; a dash where there is none."""
+    if value is None:
+        return UNDEFINED
     text = f"{value:.{places}f}"
     return text.replace("-", MINUS) if float(text) else text.lstrip("-")
 
 
-def whole(value: int) -> str:
-    """A count, thousands apart."""
-    return f"{value:,}".replace("-", MINUS)
+def whole(value: int | None) -> str:
+    """A count, thousands apart; a dash where there is none."""
+    return UNDEFINED if value is None else f"{value:,}".replace("-", MINUS)
 
 
 def significant(value: float, *, keeps_zeros: bool = False) -> str:
@@ -41,21 +57,19 @@ def rate(value: float) -> str:
     return f"{value:g}"
 
 
-def interval(estimate: dict[str, Any]) -> str:
+def interval(estimate: Bounded) -> str:
     """The bounds of an estimate as 0.813–0.869, or nothing where it has none."""
-    low, high = estimate.get("low"), estimate.get("high")
+    low, high = estimate.low, estimate.high
     if low is None or high is None:
         return ""
     dash = "–" if low >= 0 else " to "
     return f"{decimals(low)}{dash}{decimals(high)}"
 
 
-def with_interval(estimate: dict[str, Any]) -> str:
+def with_interval(estimate: Estimate) -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash where it is undefined."""
-    if estimate.get("value") is None:
-        return UNDEFINED
-    bounds = interval(estimate)
-    value = decimals(estimate["value"])
+    bounds = "" if estimate.value is None else interval(estimate)
+    value = decimals(estimate.value)
     return f"{value} ({bounds})" if bounds else value
 
 
@@ -64,13 +78,17 @@ def percent_of(mean: float, deviation: float) -> str:
     return f"{decimals(100 * mean, 1)} ± {decimals(100 * deviation, 1)}{PERCENT}"
 
 
-def p_value(value: float) -> str:
-    """A P value with four decimals, as the field prints it: "0.0033", "<0.0001"."""
+def p_value(value: float | None) -> str:
+    """A P value with four decimals, as the field prints it: "0.0033", "<0.0001"; or a dash."""
+    if value is None:
+        return UNDEFINED
     return "<0.0001" if value < 0.0001 else decimals(value, 4)
 
 
-def signed(value: float, places: int = 3) -> str:
-    """A difference with its sign: "+0.012"."""
+def signed(value: float | None, places: int = 3) -> str:
+    """A difference with its sign: "+0.012"; a dash where there is none."""
+    if value is None:
+        return UNDEFINED
     text = decimals(value, places)
     return f"+{text}" if value > 0 and float(f"{value:.{places}f}") else text
 

@@ -1,4 +1,4 @@
-"""EvaluationDocument: what evaluation.json holds, read and written.
+"""Document: what evaluation.json holds, read and written.
 
 Its JSON Schema is published from these records; what each field means stands below it.
 """
@@ -274,7 +274,7 @@ class PlanSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationDocument:
+class Document:
     """Everything that one evaluation found, as evaluation.json holds it."""
 
     schema: Literal["nodulebench/evaluation@1"] = SCHEMA
@@ -315,7 +315,7 @@ class EvaluationDocument:
         """The names of the rules under which something was judged, in their order."""
         return list(dict.fromkeys(rule for _, rule, _ in self.results))
 
-    def with_comparison(self, found: ComparisonDocument) -> "EvaluationDocument":
+    def with_comparison(self, found: ComparisonDocument) -> "Document":
         """The document with a comparison; an older one against the same baseline is replaced."""
         others = [one for one in self.comparisons if one.baseline != found.baseline]
         return replace(self, comparisons=(*others, found))
@@ -332,11 +332,11 @@ class EvaluationDocument:
         return shown
 
 
-def evaluation_document(evaluation: Evaluation) -> EvaluationDocument:
+def evaluation_document(evaluation: Evaluation) -> Document:
     """What evaluation.json holds of an evaluation."""
     reference = dict(evaluation.reference)
     diameters = reference.pop("diameters", None)
-    return EvaluationDocument(
+    return Document(
         version=evaluation.version,
         digests=evaluation.digests,
         protocol=evaluation.protocol,
@@ -402,7 +402,7 @@ def _rule(result: RuleResult) -> RuleSummary:
     )
 
 
-def read_evaluation(content: Any, source: str) -> EvaluationDocument:
+def read_evaluation(content: Any, source: str) -> Document:
     """The document that JSON values describe, of this version or an older one.
 
     Raises:
@@ -410,11 +410,12 @@ def read_evaluation(content: Any, source: str) -> EvaluationDocument:
     """
     from nodulebench.model.written import checked
 
-    document: EvaluationDocument = checked(EvaluationDocument, content, source)
+    document: Document = checked(Document, content, source)
     bootstraps = document.protocol.interval.bootstraps
     if bootstraps > MOST_RESAMPLES:
         where = f"{source} field 'protocol.interval.bootstraps'"
-        raise InputError(Problem(where, f"is {bootstraps}, more than {MOST_RESAMPLES}."))
+        least = f"Input should be less than or equal to {MOST_RESAMPLES}, got {bootstraps}."
+        raise InputError(Problem(where, least))
     return document
 
 

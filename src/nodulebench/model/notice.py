@@ -7,7 +7,9 @@ decided there by its code, never by looking at a sentence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 AS_TOLD = "as_told"
 """The code of words that came from outside (an older result, another program), kept as they are."""
@@ -35,5 +37,9 @@ def read_notice(told: Any) -> Notice:
     return Notice(told["code"], dict(told["values"]))
 
 
-Told = str | Notice
-"""What a document tells: a notice, or the words of a stage or an older version that has none."""
+def _as_told(told: Any) -> Any:
+    return read_notice(told) if isinstance(told, Mapping) else told
+
+
+Told = Annotated[Any, BeforeValidator(_as_told)]
+"""What a document tells: a notice, or the sentence of an older one."""

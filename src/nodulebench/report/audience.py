@@ -6,12 +6,15 @@ fixed places and lose their thresholds.
 """
 
 import re
-from typing import Any
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import polars as pl
 
-from nodulebench.report.reading_document import Document
+from nodulebench.model.document import AlgorithmSummary, Document, Extras, RuleSummary
+from nodulebench.model.notice import Told
+from nodulebench.model.results import Estimate, Stratum
 from nodulebench.report.sections.comparison.groups import CROSSED
 
 SECRET_EXTRAS = ("worst_cases",)
@@ -29,40 +32,33 @@ NAMED = re.compile(r"[:,]?\s*(first )?((mark|case|nodule)s? )?'[^']*'(, (\.\.\.|
 
 def developers_document(document: Document) -> Document:
     """The document without anything that tells single cases, nodules or marks."""
-    minimum = document["protocol"]["minimum_stratum"]
-    algorithms = [_algorithm(one, minimum) for one in document["algorithms"]]
-    reference = {name: one for name, one in document["reference"].items() if name != "diameters"}
-    shown = {
-        **document,
-        "reference": reference,
-        "digests": {
-            name: one for name, one in document["digests"].items() if name in SHOWN_DIGESTS
-        },
-        "notices": [text for text in document["notices"] if text.startswith(SHOWN_NOTICE)],
-        "algorithms": algorithms,
-    }
-    shown.pop("files", None)
-    if "plan" in shown:
-        shown["plan"] = {**shown["plan"], "differences": []}
-    return shown
+    minimum = document.protocol.minimum_stratum
+    return replace(
+        document,
+        reference=replace(document.reference, diameters=None),
+        digests={name: one for name, one in document.digests.items() if name in SHOWN_DIGESTS},
+        notices=tuple(text for text in document.notices if str(text).startswith(SHOWN_NOTICE)),
+        algorithms=tuple(_algorithm(one, minimum) for one in document.algorithms),
+        plan=None if document.plan is None else replace(document.plan, differences=()),
+    )
 
 
 def only_algorithm(document: Document, name: str) -> Document:
     """The document of one algorithm alone; results of others are not its developer's concern."""
-    shown = {
-        **document,
-        "algorithms": [one for one in document["algorithms"] if one["name"] == name],
-        "comparisons": [],
-    }
-    if "plan" in shown:
-        plan = shown["plan"]
-        shown["plan"] = {
-            **plan,
-            "criteria": [one for one in plan["criteria"] if one["algorithm"] == name],
-            "verdict": plan["verdicts"].get(name, plan["verdict"]),
-            "verdicts": {key: one for key, one in plan["verdicts"].items() if key == name},
-        }
-    return shown
+    plan = document.plan
+    if plan is not None:
+        plan = replace(
+            plan,
+            criteria=tuple(one for one in plan.criteria if one.algorithm == name),
+            verdict=plan.verdicts.get(name, plan.verdict),
+            verdicts={key: one for key, one in plan.verdicts.items() if key == name},
+        )
+    return replace(
+        document,
+        algorithms=tuple(one for one in document.algorithms if one.name == name),
+        comparisons=(),
+        plan=plan,
+    )
 
 
 def developers_curves(curves: pl.DataFrame) -> pl.DataFrame:
@@ -92,46 +88,42 @@ def _thinned(curve: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _algorithm(algorithm: dict[str, Any], minimum: int) -> dict[str, Any]:
-    return {
-        **algorithm,
-        "notices": [without_names(text) for text in algorithm["notices"]],
-        "rules": {rule: _result(one, minimum) for rule, one in algorithm["rules"].items()},
-    }
+def _algorithm(algorithm: AlgorithmSummary, minimum: int) -> AlgorithmSummary:
+    return replace(
+        algorithm,
+        notices=tuple(without_names(text) for text in algorithm.notices),
+        rules={rule: _result(one, minimum) for rule, one in algorithm.rules.items()},
+    )
 
 
-def _result(result: dict[str, Any], minimum: int) -> dict[str, Any]:
-    if "undefined" in result:
-        return {"undefined": without_names(result["undefined"])}
-    extras = {name: one for name, one in result["extras"].items() if name not in SECRET_EXTRAS}
-    if CROSSED in extras:
-        extras[CROSSED] = [row for row in extras[CROSSED] if row["nodules"] >= minimum]
-    return {
-        **result,
-        "figures": {
-            name: one for name, one in result["figures"].items() if name not in SECRET_FIGURES
-        },
-        "strata": {
+def _result(result: RuleSummary, minimum: int) -> RuleSummary:
+    if result.undefined:
+        return RuleSummary(undefined=without_names(result.undefined))
+    extras = {name: one for name, one in result.extras.items() if name not in SECRET_EXTRAS}
+    if crossed := result.extras.get("misses_by_type_and_size"):
+        extras[CROSSED] = [row for row in crossed if row["nodules"] >= minimum]
+    return replace(
+        result,
+        figures={name: one for name, one in result.figures.items() if name not in SECRET_FIGURES},
+        strata={
             division: {name: _stratum(one) for name, one in strata.items()}
-            for division, strata in result["strata"].items()
+            for division, strata in result.strata.items()
         },
-        "extras": extras,
-        "notices": [without_names(text) for text in result["notices"]],
-        "remarks": [],
-    }
+        extras=cast("Extras", extras),
+        notices=tuple(without_names(text) for text in result.notices),
+        remarks=(),
+    )
 
 
-def _stratum(stratum: dict[str, Any]) -> dict[str, Any]:
+def _stratum(stratum: Stratum) -> Stratum:
     """A stratum of a few nodules would tell of single ones, so nothing shows its misses."""
-    if not stratum["too_few"]:
+    if not stratum.is_too_few:
         return stratum
-    untold = {"value": None, "reason": "too few to be told"}
-    shown = {**stratum, "missed": None, "miss_rate": untold}
-    if "figures" in stratum:
-        shown["figures"] = dict.fromkeys(stratum["figures"], untold)
-    return shown
+    untold = Estimate(None, reason="too few to be told")
+    figures = dict.fromkeys(stratum.figures, untold)
+    return replace(stratum, missed=None, miss_rate=untold, figures=figures)
 
 
-def without_names(text: str) -> str:
+def without_names(text: Told) -> str:
     """A message without the names of cases, nodules and marks that it quotes."""
-    return NAMED.sub("", text)
+    return NAMED.sub("", str(text))

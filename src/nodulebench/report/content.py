@@ -7,14 +7,13 @@ from typing import Any, Literal
 import polars as pl
 
 from nodulebench.language import Language, LanguageName, language
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.blocks import Fold, Section, Side
 from nodulebench.report.blocks.tables import closed_if_long, tables_of
 from nodulebench.report.reading_document import (
-    Document,
     counts_table,
     figures_table,
     key_table,
-    pairs,
     readings_table,
 )
 from nodulebench.report.sections.comparison.rules import difference_table, flip_table, uses_table
@@ -138,10 +137,10 @@ def report_content(
         say=say,
         audience=audience,
         title=title(document, say),
-        lead=document["protocol"]["title"] or document["protocol"]["name"],
-        protocol=document["protocol"]["name"],
-        version=document["version"],
-        digests=document["digests"],
+        lead=document.protocol.title or document.protocol.name,
+        protocol=document.protocol.name,
+        version=document.version,
+        digests=document.digests,
         facts=facts(document, say),
         verdict=verdict(document, say),
         notices=notices(document, say),
@@ -153,7 +152,7 @@ def report_content(
 
 
 def _is_group(document: Document) -> bool:
-    return len(document["algorithms"]) > 1
+    return len(document.algorithms) > 1
 
 
 def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
@@ -184,7 +183,7 @@ def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
 
 def _rule_effects(document: Document, say: Language) -> list[Any]:
     """Box plots and tests of the rules over a group of algorithms."""
-    if not _is_group(document) or len(document["protocol"]["rules"]) < 2:
+    if not _is_group(document) or len(document.protocol.rules) < 2:
         return []
     from nodulebench.report.sections.comparison.rule_effects import rule_effect_blocks
 
@@ -193,7 +192,7 @@ def _rule_effects(document: Document, say: Language) -> list[Any]:
 
 def _compared(document: Document, beside: Beside, say: Language) -> list[Any]:
     blocks: list[Any] = []
-    if document["comparisons"]:
+    if document.comparisons:
         from nodulebench.report.sections.comparison.comparisons import comparison_blocks
 
         blocks += comparison_blocks(document, say)
@@ -215,15 +214,15 @@ def _strata(document: Document, say: Language) -> list[Any]:
         drawn = [miss_rate_chart(document, name, say) for name in MEASURED_STRATA]
         found = [one for one in [*drawn, hardest_chart(document, say)] if one is not None]
         charts = [Side(found)] if found else []
-    minimum = document["protocol"]["minimum_stratum"]
-    tables = [(one["name"], strata_tables(one, minimum, say)) for one in document["algorithms"]]
+    minimum = document.protocol.minimum_stratum
+    tables = [(one.name, strata_tables(one, minimum, say)) for one in document.algorithms]
     return [*charts, *_folded([(name, [Side(one)]) for name, one in tables if one])]
 
 
 def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
     blocks: list[Any] = []
-    leading = [(one["name"], leading_result(document, one)) for one in document["algorithms"]]
-    if any(found and found[1].get("extras", {}).get("worst_cases") for _, found in leading):
+    leading = [(one.name, leading_result(document, one)) for one in document.algorithms]
+    if any(found and found[1].extras.get("worst_cases") for _, found in leading):
         from nodulebench.report.sections.results.errors import worst_case_tables
 
         parts = [
@@ -245,7 +244,7 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
 
 def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
-    if document["reference"].get("diameters"):
+    if document.reference.diameters:
         from nodulebench.report.sections.comparison.group_charts import diameter_chart
 
         charts.append(diameter_chart(document, say))
@@ -260,24 +259,24 @@ def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _extras(document: Document, curves: Curves, say: Language) -> list[Any]:
     """Further tables of each result, with charts for the sweep over the size tolerance."""
     shown: dict[str, list[tuple[str, list[Any]]]] = {}
-    for algorithm, rule, result in pairs(document):
+    for algorithm, rule, result in document.results:
         charts: list[Any] = []
         tables: list[Any] = []
-        for name, value in result.get("extras", {}).items():
+        for name, value in result.extras.items():
             if name in DRAWN_EXTRAS:
                 continue
             for rows in find_sweeps(value):
-                charts += sweep_charts(rows, result["counts"], say)
+                charts += sweep_charts(rows, result.counts, say)
             tables += tables_of(name, value, say)
         if tables:
-            tolerances = tolerance_chart(document, curves, algorithm["name"], rule, say)
+            tolerances = tolerance_chart(document, curves, algorithm.name, rule, say)
             blocks = [*tolerances, *([Side(charts)] if charts else []), Side(tables)]
-            shown.setdefault(algorithm["name"], []).append((say.word(rule), blocks))
+            shown.setdefault(algorithm.name, []).append((say.word(rule), blocks))
     return _folded([(name, _folded(parts)) for name, parts in shown.items()])
 
 
 def _literature(document: Document, say: Language) -> list[Any]:
-    if document["protocol"]["name"] != "luna16":
+    if document.protocol.name != "luna16":
         return []
     from nodulebench.report.sections.methods.literature import literature_table
 
@@ -285,7 +284,7 @@ def _literature(document: Document, say: Language) -> list[Any]:
 
 
 def _all_figures(document: Document, say: Language) -> list[Any]:
-    tables = [(one["name"], figures_table(one, say)) for one in document["algorithms"]]
+    tables = [(one.name, figures_table(one, say)) for one in document.algorithms]
     return _folded([(name, [table]) for name, table in tables if table is not None])
 
 

@@ -5,7 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.report.reading_document import Document, pairs
+from nodulebench.model.as_json import as_json
+from nodulebench.model.comparison import Significance
+from nodulebench.model.document import Document
+from nodulebench.model.results import Estimate
 
 Row = dict[str, Any]
 
@@ -22,72 +25,70 @@ def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[st
         "differences": list(_differences(document)),
         "rankings": list(_rankings(document)),
         "rule_effects": list(_rule_effects(document)),
-        "criteria": document.get("plan", {}).get("criteria", []),
+        "criteria": as_json(document.plan.criteria) if document.plan else [],
     }
     return {
         name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows
     }
 
 
-def _estimate(figure: Row | None) -> Row:
+def _estimate(figure: Estimate) -> Row:
     """An estimate as columns; every column is there, so that all rows are alike."""
-    found = figure or {"value": None, "reason": "not computed under this rule"}
+    shown = figure.to_json()
     keys = ("value", "low", "high", "level", "method", "reason")
-    return {key: found.get(key) for key in keys}
+    return {key: shown.get(key) for key in keys}
 
 
 def _figures(document: Document) -> Iterator[Row]:
-    for algorithm, rule, result in pairs(document):
-        named = {"algorithm": algorithm["name"], "rule": rule}
-        if "undefined" in result:
-            missing = {"value": None, "reason": result["undefined"]}
+    for algorithm, rule, result in document.results:
+        named = {"algorithm": algorithm.name, "rule": rule}
+        if result.undefined:
+            missing = Estimate(None, reason=result.undefined)
             yield {**named, "figure": None, "point": None, **_estimate(missing)}
-        for figure, found in result.get("figures", {}).items():
-            readings = {None: found} if "value" in found else found
+        for figure, found in result.figures.items():
+            readings = {None: found} if isinstance(found, Estimate) else found
             for point, one in readings.items():
                 yield {**named, "figure": figure, "point": point, **_estimate(one)}
 
 
 def _counts(document: Document) -> Iterator[Row]:
-    names = list(
-        dict.fromkeys(name for _, _, result in pairs(document) for name in result.get("counts", {}))
-    )
-    for algorithm, rule, result in pairs(document):
-        if "counts" in result:
-            counts = {name: result["counts"].get(name) for name in names}
-            yield {"algorithm": algorithm["name"], "rule": rule, **counts}
+    names = list(dict.fromkeys(name for _, _, one in document.results for name in one.counts))
+    for algorithm, rule, result in document.results:
+        if not result.undefined:
+            counts = {name: result.counts.get(name) for name in names}
+            yield {"algorithm": algorithm.name, "rule": rule, **counts}
 
 
 def _strata(document: Document) -> Iterator[Row]:
-    for algorithm, rule, result in pairs(document):
-        for division, strata in result.get("strata", {}).items():
+    for algorithm, rule, result in document.results:
+        for division, strata in result.strata.items():
             for name, one in strata.items():
-                rate = _estimate(one["miss_rate"])
+                rate = Estimate(None) if one.is_too_few else one.miss_rate
                 yield {
-                    "algorithm": algorithm["name"],
+                    "algorithm": algorithm.name,
                     "rule": rule,
                     "division": division,
                     "stratum": name,
-                    "cases": one.get("cases"),
-                    "nodules": one["nodules"],
-                    "missed": one["missed"],
-                    "is_too_few": one["too_few"],
-                    "miss_rate": None if one["too_few"] else rate["value"],
-                    "low": None if one["too_few"] else rate["low"],
-                    "high": None if one["too_few"] else rate["high"],
+                    "cases": one.cases,
+                    "nodules": one.nodules,
+                    "missed": one.missed,
+                    "is_too_few": one.is_too_few,
+                    "miss_rate": rate.value,
+                    "low": rate.low,
+                    "high": rate.high,
                 }
 
 
 def _crossed(document: Document) -> Iterator[Row]:
-    for algorithm, rule, result in pairs(document):
-        for row in result.get("extras", {}).get("misses_by_type_and_size", ()):
-            yield {"algorithm": algorithm["name"], "rule": rule, **row}
+    for algorithm, rule, result in document.results:
+        for row in result.extras.get("misses_by_type_and_size", ()):
+            yield {"algorithm": algorithm.name, "rule": rule, **row}
 
 
 def _rule_differences(document: Document) -> Iterator[Row]:
-    for algorithm in document["algorithms"]:
-        for item in algorithm["rule_differences"]:
-            yield {"algorithm": algorithm["name"], "reason": None, **item}
+    for algorithm in document.algorithms:
+        for item in algorithm.rule_differences:
+            yield {"algorithm": algorithm.name, "reason": None, **item.to_json()}
 
 
 def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
@@ -99,66 +100,70 @@ def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
 
 
 def _differences(document: Document) -> Iterator[Row]:
-    for found in document["comparisons"]:
-        for one in found["differences"]:
-            shown, adjusted = one["difference"], one.get("adjusted_p_value", {})
-            permutation, margin = one.get("permutation") or {}, one.get("margin") or {}
+    for found in document.comparisons:
+        for one in found.differences:
+            shown, adjusted = one.difference, one.adjusted_p_value
+            permutation, margin = one.permutation, as_json(one.margin) or {}
             yield {
-                "baseline": found["baseline"],
-                "algorithm": one["algorithm"],
-                "rule": one["rule"],
-                "figure": one["figure"],
-                "point": one["point"],
-                "value": one.get("value"),
-                "baseline_value": one.get("baseline_value"),
-                "difference": shown["value"],
-                "low": shown.get("low"),
-                "high": shown.get("high"),
-                "level": shown.get("level"),
-                "standard_error": one.get("standard_error"),
-                "p_value": one.get("p_value"),
+                "baseline": found.baseline,
+                "algorithm": one.algorithm,
+                "rule": one.rule,
+                "figure": one.figure,
+                "point": one.point,
+                "value": one.value,
+                "baseline_value": one.baseline_value,
+                "difference": shown.value,
+                "low": shown.low,
+                "high": shown.high,
+                "level": shown.level,
+                "standard_error": one.standard_error,
+                "p_value": one.p_value,
                 "p_holm": adjusted.get("holm"),
                 "p_bonferroni": adjusted.get("bonferroni"),
                 "p_benjamini_hochberg": adjusted.get("benjamini_hochberg"),
-                "p_permutation": permutation.get("p_value"),
+                "p_permutation": None if permutation is None else permutation.p_value,
                 "margin": margin.get("margin"),
                 "is_non_inferior": margin.get("is_non_inferior"),
                 "is_equivalent": margin.get("is_equivalent"),
                 "is_superior": margin.get("is_superior"),
-                "reason": shown.get("reason") or one.get("reason"),
+                "reason": shown.reason or one.reason,
             }
 
 
 def _rankings(document: Document) -> Iterator[Row]:
-    for found in document["comparisons"]:
-        for ranking in found["rankings"]:
-            named = {key: ranking[key] for key in ("rule", "figure", "point")}
-            for line in ranking["lines"]:
-                yield {**named, **line}
+    for found in document.comparisons:
+        for ranking in found.rankings:
+            named = {"rule": ranking.rule, "figure": ranking.figure, "point": ranking.point}
+            for line in ranking.lines:
+                yield {**named, **as_json(line)}
 
 
 def _rule_effects(document: Document) -> Iterator[Row]:
-    for found in document["comparisons"]:
-        for one in (found["rule_effects"] or {}).get("figures", ()):
-            for pair in one.get("pairs", ()):
-                groups = [one["groups"][pair[side]] for side in ("first", "second")]
+    for found in document.comparisons:
+        for one in found.rule_effects.figures if found.rule_effects else ():
+            for pair in one.pairs:
+                groups = [one.groups[side] for side in (pair.first, pair.second)]
                 yield {
-                    "figure": one["figure"],
-                    "point": one["point"],
-                    "first": pair["first"],
-                    "first_mean": groups[0]["mean"],
-                    "first_sd": groups[0]["sd"],
-                    "second": pair["second"],
-                    "second_mean": groups[1]["mean"],
-                    "second_sd": groups[1]["sd"],
-                    "mean_difference": pair["mean_difference"],
+                    "figure": one.figure,
+                    "point": one.point,
+                    "first": pair.first,
+                    "first_mean": groups[0].mean,
+                    "first_sd": groups[0].sd,
+                    "second": pair.second,
+                    "second_mean": groups[1].mean,
+                    "second_sd": groups[1].sd,
+                    "mean_difference": pair.mean_difference,
                     **{
-                        f"p_{test}": (pair[test] or {}).get("p_value")
+                        f"p_{test}": _p(getattr(pair, test))
                         for test in ("unpaired_t", "paired_t", "wilcoxon")
                     },
-                    "p_paired_t_holm": pair["paired_t_holm"],
-                    "p_wilcoxon_holm": pair["wilcoxon_holm"],
-                    "p_one_way": (one["one_way"] or {}).get("p_value"),
-                    "p_repeated": ((one["repeated"] or {}).get("corrected") or {}).get("p_value"),
-                    "p_friedman": (one["friedman"] or {}).get("p_value"),
+                    "p_paired_t_holm": pair.paired_t_holm,
+                    "p_wilcoxon_holm": pair.wilcoxon_holm,
+                    "p_one_way": _p(one.one_way),
+                    "p_repeated": _p(one.repeated.corrected if one.repeated else None),
+                    "p_friedman": _p(one.friedman),
                 }
+
+
+def _p(test: Significance | None) -> float | None:
+    return None if test is None else test.p_value

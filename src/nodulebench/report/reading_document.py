@@ -1,10 +1,9 @@
 """Document -> the tables of results: key figures, readings, counts, every figure."""
 
-from collections.abc import Iterator
-from typing import Any
-
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, rate, significant, whole
+from nodulebench.model.document import AlgorithmSummary, Document
+from nodulebench.model.results import Estimate
 from nodulebench.report.blocks.cells import (
     Cell,
     Notes,
@@ -22,43 +21,16 @@ PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
 """The figures that lead a report, with and without a FROC."""
 ALWAYS_COUNTED = ("hit", "missed", "false_positive")
 
-Document = dict[str, Any]
-
-
-def pairs(document: Document) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-    """Every algorithm under every rule: the algorithm, the rule's name and its result."""
-    for algorithm in document["algorithms"]:
-        for rule, result in algorithm["rules"].items():
-            yield algorithm, rule, result
-
-
-def rules_of(document: Document) -> list[str]:
-    """The names of the rules under which something was judged, in their order."""
-    return list(dict.fromkeys(rule for _, rule, _ in pairs(document)))
-
-
-def baseline_rule(document: Document) -> str:
-    """The rule that comparisons start from."""
-    protocol = document["protocol"]
-    return str(protocol["baseline_rule"] or protocol["rules"][0]["name"])
-
-
-def find_figure(figures: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """A figure by its name, or one reading of it by ``figure/point``."""
-    figure, _, point = name.partition("/")
-    found = figures.get(figure)
-    return found.get(point) if found is not None and point else found
-
 
 def key_names(document: Document) -> list[str]:
     """The figures that lead the report, of those that the protocol asks for."""
-    results = [result["figures"] for _, _, result in pairs(document) if "figures" in result]
-    has_curve = any((find_figure(one, "cpm") or {}).get("value") is not None for one in results)
-    beta = f"f{document['protocol']['beta']:g}"
+    results = [result for _, _, result in document.results]
+    has_curve = any(one.value("cpm") is not None for one in results)
+    beta = f"f{document.protocol.beta:g}"
     usual = SCORED_FIGURES if has_curve else PLAIN_FIGURES
     wanted = [beta if name == "f1" else name for name in usual]
-    chosen = [name for name in wanted if any(find_figure(one, name) for one in results)]
-    single = [name for one in results for name, figure in one.items() if "value" in figure]
+    chosen = [name for name in wanted if any(one.figure(name) for one in results)]
+    single = [name for one in results for name in one.single_figures]
     return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
 
 
@@ -66,17 +38,17 @@ def key_table(document: Document, say: Language) -> Table:
     """The leading figures of every algorithm under every rule."""
     names, notes = key_names(document), Notes(say)
     rows = []
-    for algorithm, rule, result in pairs(document):
+    for algorithm, rule, result in document.results:
         lead = lead_cells(document, algorithm, rule, say)
-        if "undefined" in result:
-            rows.append([*lead, undefined(result["undefined"], notes, columns=len(names) + 1)])
+        if result.undefined:
+            rows.append([*lead, undefined(result.undefined, notes, columns=len(names) + 1)])
             continue
-        counts = result["counts"]
+        counts = result.counts
         rows.append(
             [
                 *lead,
                 Cell(f"{whole(counts['hit'])} / {whole(counts['nodules'])}"),
-                *(estimate(find_figure(result["figures"], name), notes) for name in names),
+                *(estimate(result.figure(name), notes) for name in names),
             ]
         )
     titles = [say.figure(name) for name in names]
@@ -92,9 +64,9 @@ def readings_table(document: Document, figure: str, say: Language) -> Table | No
     """A figure read at several points, one column each; None where no result has it."""
     notes = Notes(say)
     rows, keys = [], []
-    for algorithm, rule, result in pairs(document):
-        readings = result.get("figures", {}).get(figure)
-        if readings is None or "value" in readings:
+    for algorithm, rule, result in document.results:
+        readings = result.readings(figure)
+        if not readings:
             continue
         keys = list(readings)
         show = _threshold if figure == "threshold_at_fp_rate" else estimate
@@ -118,45 +90,45 @@ def readings_table(document: Document, figure: str, say: Language) -> Table | No
     )
 
 
-def _threshold(value: dict[str, Any], notes: Notes) -> Cell:
+def _threshold(value: Estimate, notes: Notes) -> Cell:
     """A score as the algorithm gives it, whatever its scale."""
-    if value["value"] is None:
-        return undefined(value["reason"], notes)
-    return Cell(significant(value["value"], keeps_zeros=True))
+    if value.value is None:
+        return undefined(value.reason, notes)
+    return Cell(significant(value.value, keeps_zeros=True))
 
 
 def lead_heads(document: Document, say: Language) -> list[Cell]:
     """The heads above algorithm and rule; one algorithm is named by the page's title."""
     heads = [words(say("head.algorithm")), words(say("head.rule"))]
-    return heads[len(document["algorithms"]) == 1 :]
+    return heads[len(document.algorithms) == 1 :]
 
 
 def lead_cells(
-    document: Document, algorithm: dict[str, Any], rule: str, say: Language, *, spans: bool = True
+    document: Document, algorithm: AlgorithmSummary, rule: str, say: Language, *, spans: bool = True
 ) -> list[Cell]:
     """The cells that name algorithm and rule; with ``spans`` an algorithm's name stands once."""
-    if len(document["algorithms"]) == 1:
+    if len(document.algorithms) == 1:
         return [head(say.word(rule))]
-    is_first = rule == next(iter(algorithm["rules"]))
-    named = head(algorithm["name"], rows=len(algorithm["rules"]) if spans else 1)
+    is_first = rule == next(iter(algorithm.rules))
+    named = head(algorithm.name, rows=len(algorithm.rules) if spans else 1)
     return [named, short(say.word(rule))] if is_first or not spans else [short(say.word(rule))]
 
 
 def counts_table(document: Document, say: Language) -> Table:
     """What became of nodules and marks."""
     notes = Notes(say)
-    results = [result for _, _, result in pairs(document) if "counts" in result]
+    results = [result for _, _, result in document.results if not result.undefined]
     shown = [
         name
         for name in say.counts
-        if name in ALWAYS_COUNTED or any(result["counts"].get(name) for result in results)
+        if name in ALWAYS_COUNTED or any(result.counts.get(name) for result in results)
     ]
     rows = []
-    for algorithm, rule, result in pairs(document):
+    for algorithm, rule, result in document.results:
         cells = (
-            [undefined(result["undefined"], notes, columns=len(shown))]
-            if "undefined" in result
-            else [count(result["counts"].get(name)) for name in shown]
+            [undefined(result.undefined, notes, columns=len(shown))]
+            if result.undefined
+            else [count(result.counts.get(name)) for name in shown]
         )
         rows.append([*lead_cells(document, algorithm, rule, say), *cells])
     heads = [
@@ -166,18 +138,11 @@ def counts_table(document: Document, say: Language) -> Table:
     return Table(say("counts.caption"), heads, rows, notes.all())
 
 
-def figures_table(algorithm: dict[str, Any], say: Language) -> Table | None:
+def figures_table(algorithm: AlgorithmSummary, say: Language) -> Table | None:
     """Every single figure of an algorithm, rules side by side, with all its intervals."""
     notes = Notes(say)
-    results = {rule: one for rule, one in algorithm["rules"].items() if "figures" in one}
-    names = list(
-        dict.fromkeys(
-            name
-            for one in results.values()
-            for name, figure in one["figures"].items()
-            if "value" in figure
-        )
-    )
+    results = {rule: one for rule, one in algorithm.rules.items() if not one.undefined}
+    names = list(dict.fromkeys(name for one in results.values() for name in one.single_figures))
     if not names:
         return None
     rows = []
@@ -185,7 +150,7 @@ def figures_table(algorithm: dict[str, Any], say: Language) -> Table | None:
         title = say.figure(name)
         cells = [head(title.title), words(title.meaning)]
         for one in results.values():
-            figure = one["figures"].get(name)
+            figure = one.figure(name)
             cells += [estimate(figure, notes), words(_other_intervals(figure, say))]
         rows.append(cells)
     heads = [words(say("figures.figure")), words(say("figures.meaning"))]
@@ -198,14 +163,14 @@ def figures_table(algorithm: dict[str, Any], say: Language) -> Table | None:
     return Table("", heads, rows, notes.all(), groups=groups)
 
 
-def _other_intervals(figure: dict[str, Any] | None, say: Language) -> str:
+def _other_intervals(figure: Estimate | None, say: Language) -> str:
     """Bounds by other methods, and the mean of the replicates."""
-    if figure is None or figure["value"] is None:
+    if figure is None or figure.value is None:
         return ""
     shown = [
         f"{say.word(method)} {decimals(low)}–{decimals(high)}"
-        for method, (low, high) in figure.get("others", {}).items()
+        for method, (low, high) in figure.others.items()
     ]
-    if "mean" in figure:
-        shown.append(say("figures.bootstrap_mean", mean=decimals(figure["mean"])))
+    if figure.mean is not None:
+        shown.append(say("figures.bootstrap_mean", mean=decimals(figure.mean)))
     return "; ".join(shown)

@@ -28,7 +28,7 @@ from nodulebench.workflows.compare.combine import CombinationChoice, combine_can
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import write_evaluation
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
 DETECTORS = ("isicad", "subsolidcad", "largecad")

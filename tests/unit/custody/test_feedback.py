@@ -14,26 +14,37 @@ from nodulebench.custody.feedback import (
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
+from nodulebench.model.document import (
+    AlgorithmSummary,
+    Document,
+    ReferenceSummary,
+    RuleSummary,
+)
+from nodulebench.model.results import Estimate
+from nodulebench.protocols import load_protocol
 
 VERDICT = Answers(2, stops_when_passed=True)
 
 
-def document(**figures: Any) -> dict[str, Any]:
-    return {
-        "algorithms": [
-            {"name": "a", "digest": "sha256:0", "rules": {"luna16": {"figures": figures}}}
-        ],
-        "reference": {"name": "set", "cases": 4},
-        "digests": {"protocol": "sha256:1", "reference": "sha256:2"},
-    }
+def document(**figures: Estimate | dict[str, Estimate]) -> Document:
+    return Document(
+        version="0.1.0",
+        digests={"protocol": "sha256:1", "reference": "sha256:2"},
+        protocol=load_protocol("luna16"),
+        reference=ReferenceSummary("set", 4),
+        notices=(),
+        algorithms=(
+            AlgorithmSummary("a", "sha256:0", {}, (), {"luna16": RuleSummary(figures=figures)}),
+        ),
+    )
 
 
-def interval(value: float, error: float) -> dict[str, float]:
+def interval(value: float, error: float) -> Estimate:
     half = 1.959964 * error
-    return {"value": value, "low": value - half, "high": value + half, "level": 0.95}
+    return Estimate(value, value - half, value + half, 0.95)
 
 
-def told(step: float, look: int, figure: dict[str, Any]) -> dict[str, Any]:
+def told(step: float, look: int, figure: Estimate) -> dict[str, Any]:
     reuse = Reuse(feedback="rounded", figures=("luna16.recall",), step=step, looks_per_developer=3)
     standing = Standing(look, 3, VERDICT)
     found: dict[str, Any] = feedback(document(recall=figure), reuse, standing)
@@ -55,20 +66,20 @@ def test_a_later_look_has_a_lower_bound() -> None:
 @pytest.mark.parametrize(
     ("figure", "expected"),
     [
-        ({"value": None, "reason": "no nodule in scan7"}, {"value": None, "reason": "undefined"}),
-        ({"value": 3.2}, {"value": None, "reason": "not between 0 and 1"}),
-        ({"value": -0.4}, {"value": None, "reason": "not between 0 and 1"}),
-        ({"value": 0.5}, {"value": 0.5}),
+        (Estimate(None, reason="no nodule in scan7"), {"value": None, "reason": "undefined"}),
+        (Estimate(3.2), {"value": None, "reason": "not between 0 and 1"}),
+        (Estimate(-0.4), {"value": None, "reason": "not between 0 and 1"}),
+        (Estimate(0.5), {"value": 0.5}),
         (interval(0.01, 0.3), {"value": 0.0, "bound": 0.0}),
     ],
 )
-def test_no_other_answers_can_be_given(figure: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_no_other_answers_can_be_given(figure: Estimate, expected: dict[str, Any]) -> None:
     assert told(0.05, 1, figure) == expected
 
 
 def test_nothing_but_the_named_figures_is_told() -> None:
     reuse = Reuse(feedback="rounded", figures=("luna16.recall",))
-    whole = document(recall={"value": 0.5}, cpm={"value": 0.123456})
+    whole = document(recall=Estimate(0.5), cpm=Estimate(0.123456))
     found = feedback(whole, reuse, Standing(1, 1, VERDICT))
     assert set(found["figures"]) == {"luna16.recall"}
     assert "0.123456" not in str(found)
@@ -76,8 +87,8 @@ def test_nothing_but_the_named_figures_is_told() -> None:
 
 
 def test_a_figure_at_a_point_is_named_with_it() -> None:
-    whole = document(sensitivity_at_fp_rate={"0.125": {"value": 0.4}, "1": {"value": 0.7}})
-    assert figure_named(whole, "luna16.sensitivity_at_fp_rate@1") == {"value": 0.7}
+    whole = document(sensitivity_at_fp_rate={"0.125": Estimate(0.4), "1": Estimate(0.7)})
+    assert figure_named(whole, "luna16.sensitivity_at_fp_rate@1") == Estimate(0.7)
     with pytest.raises(InputError, match=r"policy figure 'luna16.f1': is not in the evaluation\."):
         figure_named(whole, "luna16.f1")
 
@@ -96,7 +107,7 @@ def test_a_third_look_says_what_it_does_to_a_claim() -> None:
 
 
 def test_the_lab_sees_every_corrected_figure() -> None:
-    whole = document(recall=interval(0.8, 0.03), cpm={"value": 0.5}, f1={"value": None})
+    whole = document(recall=interval(0.8, 0.03), cpm=Estimate(0.5), f1=Estimate(None))
     found = corrected_figures(whole, Standing(2, 3, Answers(None)))
     assert set(found) == {"luna16.recall"}
     recall = found["luna16.recall"]

@@ -14,9 +14,9 @@ from nodulebench.language import LANGUAGES, PARTS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
+from nodulebench.model.document import evaluation_document
 from nodulebench.model.labels import LABEL_NAMES
 from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import render_html
 
 PACKAGE = Path(nodulebench.__file__).parent

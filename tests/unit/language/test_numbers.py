@@ -12,6 +12,7 @@ from nodulebench.language.numbers import (
     whole,
     with_interval,
 )
+from nodulebench.model.results import Estimate
 
 
 def test_figures_have_three_decimals_and_a_true_minus() -> None:
@@ -21,14 +22,14 @@ def test_figures_have_three_decimals_and_a_true_minus() -> None:
 
 
 def test_interval_stands_in_brackets_after_the_value() -> None:
-    assert with_interval({"value": 0.8421, "low": 0.8133, "high": 0.8692}) == "0.842 (0.813–0.869)"
-    assert with_interval({"value": 0.8421}) == "0.842"
-    assert with_interval({"value": None, "reason": "no scores"}) == "–"
+    assert with_interval(Estimate(0.8421, 0.8133, 0.8692)) == "0.842 (0.813–0.869)"
+    assert with_interval(Estimate(0.8421)) == "0.842"
+    assert with_interval(Estimate(None, reason="no scores")) == "–"
 
 
 def test_interval_below_zero_says_to_instead_of_a_second_dash() -> None:
-    assert interval({"value": 0.0, "low": -0.2, "high": 0.1}) == "−0.200 to 0.100"
-    assert interval({"value": 0.0, "low": None, "high": None}) == ""
+    assert interval(Estimate(0.0, -0.2, 0.1)) == "−0.200 to 0.100"
+    assert interval(Estimate(0.0)) == ""
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.model.as_json import as_json
 from nodulebench.model.protocol import TestProtocol, parse_protocol
 from nodulebench.protocols import NAMES, load_protocol
-from nodulebench.report.document import plain
 
 SMALL = 'name = "own"\nfigures = ["recall"]\n[[rules]]\nname = "luna16"\n'
 
@@ -69,7 +69,7 @@ def test_a_protocol_survives_json_with_its_digest() -> None:
     text = SMALL + "parameters = { most_mm = inf, least = 1, size = 1.0, way = true }\n"
     text += "[size_limit]\nminimum_mm = 4\nsweep_mm = [0, 1, inf]\n"
     for protocol in (parse_protocol(text, "own.toml"), *map(load_protocol, NAMES)):
-        written = json.dumps(plain(protocol.model_dump()), allow_nan=False)
+        written = json.dumps(as_json(protocol.model_dump()), allow_nan=False)
         again = TestProtocol.model_validate(json.loads(written))
         assert again == protocol
         assert again.digest == protocol.digest

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
-from builders.report import comparison, group_document, plan
+from builders.report import comparison, group_content, group_document, plan, typed
+from nodulebench.model.results import Estimate
 from nodulebench.report.audience import (
     developers_curves,
     developers_document,
@@ -21,6 +22,7 @@ from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.results.gallery import Patch
 
 ONE = evaluation(algorithm_result("One", (90, 66)))
+UNTOLD = Estimate(None, reason="too few to be told")
 SECRETS = (
     "case-013",  # among the worst cases
     "case-031",
@@ -35,10 +37,11 @@ SECRETS = (
 
 
 def lab_and_developer() -> tuple[str, str]:
-    document = group_document(comparisons=[comparison()])
-    document["algorithms"][0]["notices"] = [
+    content = group_content(comparisons=[comparison()])
+    content["algorithms"][0]["notices"] = [
         "3 mark(s) of 1 case(s) that are not in the list were dropped: 'LIDC-0407', ..."
     ]
+    document = typed(content)
     patch = Patch("One", "missed", "case-013", "secret-nodule", (b"1", b"2", b"3"))
     beside = Beside(flips=flips_of(ONE), patches=[patch])
     lab, developer = (
@@ -84,11 +87,11 @@ def test_no_reading_of_the_page_has_a_threshold() -> None:
 
 
 def test_small_strata_keep_their_misses_to_themselves() -> None:
-    strata = developers_document(group_document())["algorithms"][0]["rules"]["center_hit"]["strata"]
-    few = strata["type"]["calcified"]
-    assert few["missed"] is None
-    assert few["miss_rate"] == {"value": None, "reason": "too few to be told"}
-    assert strata["type"]["solid"]["missed"] == 20
+    strata = developers_document(group_document()).algorithms[0].rules["center_hit"].strata
+    told = strata["type"]["calcified"]
+    assert told.missed is None
+    assert told.miss_rate == UNTOLD
+    assert strata["type"]["solid"].missed == 20
     row = csv_tables(developers_document(group_document()))["strata"]
     few = row.filter(pl.col("stratum") == "calcified")
     assert few["missed"].null_count() == few.height
@@ -96,50 +99,52 @@ def test_small_strata_keep_their_misses_to_themselves() -> None:
 
 
 def test_figures_of_a_small_group_of_cases_are_not_told() -> None:
-    document = group_document()
-    result = document["algorithms"][0]["rules"]["center_hit"]
+    content = group_content()
+    result = content["algorithms"][0]["rules"]["center_hit"]
     few = {**result["strata"]["type"]["calcified"], "cases": 2, "figures": {"cpm": {"value": 0.5}}}
     many = {**result["strata"]["type"]["solid"], "cases": 90, "figures": {"cpm": {"value": 0.7}}}
     result["strata"]["vendor"] = {"A": few, "B": many}
-    shown = developers_document(document)["algorithms"][0]["rules"]["center_hit"]["strata"][
-        "vendor"
-    ]
-    assert shown["A"]["figures"] == {"cpm": {"value": None, "reason": "too few to be told"}}
-    assert shown["B"]["figures"] == {"cpm": {"value": 0.7}}
+    strata = developers_document(typed(content)).algorithms[0].rules["center_hit"].strata
+    shown = strata["vendor"]
+    assert shown["A"].figures == {"cpm": UNTOLD}
+    assert shown["B"].figures == {"cpm": Estimate(0.7)}
 
 
 def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:
-    assert "diameters" not in developers_document(group_document())["reference"]
+    assert developers_document(group_document()).reference.diameters is None
 
 
 def test_warning_of_a_small_test_set_is_for_the_developer_too() -> None:
     small = "The test set is small for its intervals: 38 patient(s), 30 with nodules. ..."
     shown = developers_document(group_document(notices=["case-007 was read twice.", small]))
-    assert shown["notices"] == [small]
+    assert shown.notices == (small,)
 
 
 def test_digests_of_the_plan_do_not_tell_those_of_the_test_set() -> None:
-    document = group_document()
-    document["plan"] = plan(matches=False, differences=["planned sha256:aa, tested sha256:bb"])
-    assert developers_document(document)["plan"]["differences"] == []
+    differing = plan(matches=False, differences=["planned sha256:aa, tested sha256:bb"])
+    shown = developers_document(group_document(plan=differing)).plan
+    assert shown is not None
+    assert shown.differences == ()
 
 
 def test_own_algorithm_alone() -> None:
-    document = group_document(comparisons=[comparison()])
-    document["plan"] = plan(verdicts={"Alpha": "failed", "One": "passed"})
+    document = group_document(
+        comparisons=[comparison()], plan=plan(verdicts={"Alpha": "failed", "One": "passed"})
+    )
     shown = only_algorithm(document, "One")
-    assert [one["name"] for one in shown["algorithms"]] == ["One"]
-    assert shown["comparisons"] == []
-    assert shown["plan"]["verdict"] == "passed"
-    assert shown["plan"]["criteria"] == []
+    assert [one.name for one in shown.algorithms] == ["One"]
+    assert shown.comparisons == ()
+    assert shown.plan is not None
+    assert shown.plan.verdict == "passed"
+    assert shown.plan.criteria == ()
 
 
 def test_document_itself_stays_as_it_is() -> None:
     document = group_document()
-    before = json.dumps(document)
+    before = document.to_json()
     developers_document(document)
     only_algorithm(document, "One")
-    assert json.dumps(document) == before
+    assert document.to_json() == before
 
 
 @pytest.mark.parametrize(

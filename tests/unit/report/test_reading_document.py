@@ -1,17 +1,19 @@
 """Tables of results: what stands in which cell."""
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, difference, evaluation, flips
+from builders.report import typed
 from nodulebench.language import language
+from nodulebench.model.document import Document, evaluation_document
 from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.report.blocks.blocks import Fold, Side
 from nodulebench.report.blocks.cells import Notes, any_cell, estimate
 from nodulebench.report.blocks.tables import Table, tables_of
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.reading_document import (
     counts_table,
     figures_table,
@@ -38,8 +40,15 @@ def texts(table: Table) -> list[list[str]]:
     ]
 
 
-def document(*algorithms: AlgorithmResult, **fields: Any) -> dict[str, Any]:
+def document(*algorithms: AlgorithmResult, **fields: Any) -> Document:
     return evaluation_document(evaluation(*algorithms, **fields))
+
+
+def with_figures(one: AlgorithmResult, rule: str, **figures: Any) -> AlgorithmResult:
+    """The algorithm with these figures under a rule; None leaves one out."""
+    found = {**one.rules[rule].figures, **figures}
+    kept = {name: figure for name, figure in found.items() if figure is not None}
+    return replace(one, rules={**one.rules, rule: replace(one.rules[rule], figures=kept)})
 
 
 def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
@@ -79,15 +88,13 @@ def test_without_scores_the_curve_does_not_lead_and_its_figures_say_why() -> Non
 
 def test_key_figure_follows_the_protocols_beta() -> None:
     result = algorithm_result("Alpha", (90, 66), has_scores=False)
-    shown = document(result, beta=2.0)
-    rules = shown["algorithms"][0]["rules"]
-    rules["center_hit"]["figures"]["f2"] = {"value": 0.6}
+    shown = document(with_figures(result, "center_hit", f2=Estimate(0.6)), beta=2.0)
     assert key_names(shown) == ["recall", "precision", "f2", "fp_per_case"]
 
 
 def test_figure_that_only_some_rules_have_is_a_dash_elsewhere() -> None:
-    shown = document(algorithm_result("Alpha", (90, 66)))
-    del shown["algorithms"][0]["rules"]["area_overlap"]["figures"]["precision"]
+    alpha = algorithm_result("Alpha", (90, 66))
+    shown = document(with_figures(alpha, "area_overlap", precision=None))
     table = key_table(shown, SAY)
     assert texts(table)[2][5] == "–^a"
     assert table.notes == [("a", "not computed under this rule")]
@@ -103,11 +110,9 @@ def test_readings_stand_under_their_rates() -> None:
 
 
 def test_fractions_of_normal_cases_stay_decimal() -> None:
-    shown = document(algorithm_result("Alpha", (90, 66)))
-    shown["algorithms"][0]["rules"]["center_hit"]["figures"]["pcl_at_fpf"] = {
-        "0.05": {"value": 0.7},
-        "0.2": {"value": 0.8},
-    }
+    readings = {"0.05": Estimate(0.7), "0.2": Estimate(0.8)}
+    alpha = algorithm_result("Alpha", (90, 66))
+    shown = document(with_figures(alpha, "center_hit", pcl_at_fpf=readings))
     table = readings_table(shown, "pcl_at_fpf", SAY)
     assert table is not None
     assert table.caption == "Correct localisation by false positive fraction"
@@ -115,11 +120,12 @@ def test_fractions_of_normal_cases_stay_decimal() -> None:
 
 
 def test_thresholds_are_scores_of_any_size_without_interval() -> None:
-    shown = document(algorithm_result("Alpha", (90, 66)))
-    shown["algorithms"][0]["rules"]["center_hit"]["figures"]["threshold_at_fp_rate"] = {
-        "1": {"value": -12.345678},
-        "2": {"value": None, "reason": "no mark may count at so low a rate"},
+    readings = {
+        "1": Estimate(-12.345678),
+        "2": Estimate(None, reason="no mark may count at so low a rate"),
     }
+    alpha = algorithm_result("Alpha", (90, 66))
+    shown = document(with_figures(alpha, "center_hit", threshold_at_fp_rate=readings))
     table = readings_table(shown, "threshold_at_fp_rate", SAY)
     assert table is not None
     assert texts(table) == [["center hit", "−12.35", "–^a"]]
@@ -156,10 +162,10 @@ def test_relative_difference_of_rules_is_shown_with_its_sign() -> None:
 
 
 def test_differences_from_the_baseline_rule_come_first_and_undefined_ones_say_why() -> None:
-    shown = document(algorithm_result("Alpha", (90, 66)), baseline_rule="area_overlap")
-    shown["algorithms"][0]["rule_differences"].append(
-        difference("area_overlap", "center_distance", 0, 5)
-    )
+    alpha = algorithm_result("Alpha", (90, 66))
+    lost = difference("area_overlap", "center_distance", 0, 5)
+    alpha = replace(alpha, rule_differences=[*alpha.rule_differences, lost])
+    shown = document(alpha, baseline_rule="area_overlap")
     table = difference_table(shown, SAY)
     assert table is not None
     rows = texts(table)
@@ -169,8 +175,7 @@ def test_differences_from_the_baseline_rule_come_first_and_undefined_ones_say_wh
 
 
 def test_one_rule_has_no_difference() -> None:
-    shown = document(algorithm_result("Alpha", (90, 66)))
-    shown["algorithms"][0]["rule_differences"] = []
+    shown = document(replace(algorithm_result("Alpha", (90, 66)), rule_differences=[]))
     assert difference_table(shown, SAY) is None
 
 
@@ -216,7 +221,7 @@ def test_flips_of_several_algorithms_name_them() -> None:
 
 
 def test_stratum_with_too_few_nodules_has_no_rate() -> None:
-    table = strata_tables(document()["algorithms"][0], 10, SAY)[0]
+    table = strata_tables(document().algorithms[0], 10, SAY)[0]
     rows = {row[0]: row[1:] for row in texts(table)}
     assert rows["solid"] == ["70", "20", "0.286 (0.256–0.316)", "20", "0.286 (0.256–0.316)"]
     assert rows["calcified"] == ["4", "1", "too few^a", "1", "too few^a"]
@@ -229,13 +234,13 @@ def test_stratum_with_too_few_nodules_has_no_rate() -> None:
 
 
 def test_bars_of_a_table_share_a_scale_that_holds_every_interval() -> None:
-    type_table, scanner_table, _ = strata_tables(document()["algorithms"][0], 10, SAY)
+    type_table, scanner_table, _ = strata_tables(document().algorithms[0], 10, SAY)
     assert type_table.remark == "Bars from 0 to 1, with intervals."
     assert scanner_table.remark == "Bars from 0 to 0.5, with intervals."
 
 
 def test_strata_of_cases_show_their_cases_and_figures_under_each_rule() -> None:
-    tables = strata_tables(document()["algorithms"][0], 10, SAY)
+    tables = strata_tables(document().algorithms[0], 10, SAY)
     assert [table.caption for table in tables] == [
         "Nodule type",
         "Scanner, rule center hit",
@@ -252,13 +257,14 @@ def test_strata_of_cases_show_their_cases_and_figures_under_each_rule() -> None:
 
 
 def test_figures_of_cases_are_not_shown_for_too_few_nodules() -> None:
-    shown = document()["algorithms"][0]
-    shown["rules"]["center_hit"]["strata"]["scanner"]["B"]["too_few"] = True
+    content = document().to_json()
+    content["algorithms"][0]["rules"]["center_hit"]["strata"]["scanner"]["B"]["too_few"] = True
+    shown = typed(content).algorithms[0]
     assert texts(strata_tables(shown, 10, SAY)[1])[1][4:] == ["too few^a", "too few^a"]
 
 
 def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None:
-    table = figures_table(document()["algorithms"][0], SAY)
+    table = figures_table(document().algorithms[0], SAY)
     assert table is not None
     rows = {row[0]: row for row in texts(table)}
     assert rows["Recall"][2:4] == [
@@ -272,17 +278,17 @@ def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None
 def test_algorithm_without_any_result_has_no_figures_table() -> None:
     rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined="no boxes")}
     result = AlgorithmResult("Alpha", "", rules, pl.DataFrame())
-    assert figures_table(document(result)["algorithms"][0], SAY) is None
+    assert figures_table(document(result).algorithms[0], SAY) is None
     assert len(key_table(document(result), SAY).rows) == 1
 
 
 def test_equal_reasons_share_a_note_and_a_defined_value_can_have_one() -> None:
     notes = Notes(SAY)
-    lost = Estimate(0.5, reason="undefined in 3 of 2000 replicates, left out").to_json()
+    lost = Estimate(0.5, reason="undefined in 3 of 2000 replicates, left out")
     assert estimate(lost, notes).note == "a"
-    assert estimate({"value": None, "reason": "no marks"}, notes).note == "b"
+    assert estimate(Estimate(None, reason="no marks"), notes).note == "b"
     assert estimate(lost, notes).note == "a"
-    assert [reason for _, reason in notes.all()] == [lost["reason"], "no marks"]
+    assert [reason for _, reason in notes.all()] == [lost.reason, "no marks"]
 
 
 def test_notes_beyond_z_double_their_letter() -> None:
@@ -309,7 +315,7 @@ def test_cell_for_any_json_value(value: Any, text: str) -> None:
 
 
 def test_extras_become_tables_by_their_shape() -> None:
-    extras = document()["algorithms"][0]["rules"]["center_hit"]["extras"]
+    extras = document().algorithms[0].rules["center_hit"].extras
     own, sweep = tables_of("size_tolerance", extras["size_tolerance"], SAY)
     assert texts(own) == [["tolerance beyond which hits no longer change, mm", "0.8"]]
     assert sweep.caption == "Counts by tolerance for size error"

@@ -1,14 +1,16 @@
 """Tables from beside an evaluation: published detectors, combinations, readers, CSV."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.language import language
+from nodulebench.model.document import evaluation_document
 from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.comparison.combinations import combination_tables
 from nodulebench.report.sections.methods.literature import PUBLISHED, literature_table
@@ -34,11 +36,9 @@ def texts(table):
 
 
 def luna16_document(name: str = "luna16"):
-    document = evaluation_document(evaluation(algorithm_result("Mine", (90, 66))))
-    result = document["algorithms"][0]["rules"].pop("center_hit")
-    document["algorithms"][0]["rules"] = {"luna16": result}
-    document["protocol"]["name"] = name
-    return document
+    mine = algorithm_result("Mine", (90, 66))
+    mine = replace(mine, rules={"luna16": mine.rules["center_hit"]})
+    return evaluation_document(evaluation(mine, name=name))
 
 
 def test_published_rows_are_those_of_the_paper() -> None:
@@ -56,8 +56,8 @@ def test_published_rows_are_those_of_the_paper() -> None:
 def test_own_row_stands_beside_published_ones() -> None:
     table = literature_table(luna16_document(), SAY)
     assert table is not None
-    figures = luna16_document()["algorithms"][0]["rules"]["luna16"]["figures"]
-    at = {key: figures["sensitivity_at_fp_rate"][key]["value"] for key in ("1", "4")}
+    result = luna16_document().algorithms[0].rules["luna16"]
+    at = {key: result.value(f"sensitivity_at_fp_rate/{key}") for key in ("1", "4")}
     assert texts(table)[0] == [
         "This test: Mine", "–", "40", "120", "–", "–", "–",
         f"{100 * at['4']:.1f} / 4; {100 * at['1']:.1f} / 1",
@@ -129,8 +129,8 @@ def test_what_lies_beside_has_its_place_in_the_report() -> None:
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pl.DataFrame]:
-    document = group_document(comparisons=[comparison(rule_effects=rule_effects())])
-    document["plan"] = plan()
+    compared = [comparison(rule_effects=rule_effects())]
+    document = group_document(comparisons=compared, plan=plan())
     return csv_tables(document, flips("One", 3))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, interval, significant, whole
+from nodulebench.model.results import Estimate
 from nodulebench.pages.cells import NOTHING
 from nodulebench.pages.cells import Cell as Cell
 from nodulebench.report.drawing.svg import rate_bar
@@ -62,23 +63,21 @@ def undefined(reason: str, notes: Notes, columns: int = 1) -> Cell:
     return Cell(UNDEFINED, note=notes.letter(reason), hint=told)
 
 
-def estimate(value: dict[str, Any] | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
+def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
     """A figure with its interval; a dash with the reason in a note where it is undefined.
 
     With a ``bar_scale`` a bar stands below it, from 0 to that value.
     """
     if value is None:
         return undefined(notes.say("cell.not_computed"), notes)
-    if value["value"] is None:
-        return undefined(value.get("reason") or notes.say("cell.undefined"), notes)
-    reason = value.get("reason", "")
+    if value.value is None:
+        return undefined(value.reason or notes.say("cell.undefined"), notes)
+    reason = value.reason
     return Cell(
-        decimals(value["value"]),
+        decimals(value.value),
         bounds=interval(value),
         note=notes.letter(reason) if reason else "",
-        picture=rate_bar(value["value"], value.get("low"), value.get("high"), bar_scale)
-        if bar_scale
-        else NOTHING,
+        picture=rate_bar(value.value, value.low, value.high, bar_scale) if bar_scale else NOTHING,
     )
 
 
@@ -98,7 +97,10 @@ def any_cell(value: Any, say: Language) -> Cell:
         case {"value": None}:
             return Cell(UNDEFINED, hint=say.message(str(value.get("reason", ""))))
         case {"value": float() | int() as figure}:
-            return Cell(decimals(figure), bounds=interval(value))
+            return Cell(
+                decimals(figure),
+                bounds=interval(Estimate(figure, value.get("low"), value.get("high"))),
+            )
         case list():
             return words(say.listed(say.word(str(item)) for item in value))
     return words(say.word(str(value)))

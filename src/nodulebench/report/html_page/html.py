@@ -5,9 +5,9 @@ from dataclasses import replace
 import polars as pl
 
 from nodulebench.language import LanguageName
+from nodulebench.model.document import Document
 from nodulebench.pages.frame import framed
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
-from nodulebench.report.reading_document import Document
 
 __all__ = ["Audience", "render_html"]
 

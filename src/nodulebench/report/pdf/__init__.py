@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.language import Language, LanguageName
+from nodulebench.model.document import Document
 from nodulebench.optional_package import needs
 from nodulebench.report.blocks.blocks import Section, Side
 from nodulebench.report.blocks.charts import Chart
@@ -13,7 +14,6 @@ from nodulebench.report.content import NOTHING, Audience, Beside, Content, repor
 from nodulebench.report.pdf.drawing import LINE, MUTED
 from nodulebench.report.pdf.flow import Flow
 from nodulebench.report.pdf.fonts import PURPOSE, Fonts, load_fonts
-from nodulebench.report.reading_document import Document
 
 MM = 72 / 25.4
 PAGE = (210 * MM, 297 * MM)

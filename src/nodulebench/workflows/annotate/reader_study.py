@@ -32,7 +32,7 @@ from nodulebench.statistics.resample import leave_one_out
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.table_file import read_table
 from nodulebench.workflows.evaluate.estimate import bind_settings, replicate_figures, units_of
-from nodulebench.workflows.evaluate.result_folder import load_evaluated
+from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 SCHEMA = "nodulebench/reader-study@1"
 AREA = "case_roc_area"

@@ -1,18 +1,20 @@
 """Folder of an evaluation -> comparison.json: what ``nodulebench compare`` does."""
 
-from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any
 
 from nodulebench import __version__
 from nodulebench.errors import InputError
+from nodulebench.model.comparison import (
+    ComparisonDocument,
+    DetectionSummary,
+    DifferenceSummary,
+    EffectSummary,
+    NodulesFound,
+    RankingSummary,
+    RuleEffectsSummary,
+)
 from nodulebench.model.results import Estimate
-from nodulebench.report.document import plain
-from nodulebench.report.html_page.html import render_html
-from nodulebench.statistics.ranking import Ranking
-from nodulebench.storage.manifest import SIGNATURE, record_files
-from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import read_parquet
+from nodulebench.storage.manifest import SIGNATURE
 from nodulebench.workflows.compare.compare import (
     AlgorithmComparison,
     ComparisonChoice,
@@ -23,16 +25,11 @@ from nodulebench.workflows.compare.compare import (
 from nodulebench.workflows.compare.nodules import DetectionDifference
 from nodulebench.workflows.compare.replicate import Reading
 from nodulebench.workflows.compare.rule_effects import RuleEffects
-from nodulebench.workflows.evaluate.files import CURVE_FILE, FLIP_FILE
-from nodulebench.workflows.evaluate.result_folder import (
-    EVALUATION,
-    Evaluated,
-    load_evaluated,
-    write_document,
-)
+from nodulebench.workflows.evaluate.recompute import Evaluated, load_evaluated
+from nodulebench.workflows.evaluate.result_folder import add_comparison
 
-SCHEMA = "nodulebench/comparison@1"
-COMPARISON = "comparison.json"
+TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
+"""The forms of McNemar's test that are told."""
 
 
 def compare_folder(
@@ -54,20 +51,7 @@ def compare_folder(
         raise InputError(evaluated.problems)
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     found = comparison_document(comparison, evaluated)
-    document = with_comparison(evaluated.document, found)
-    flips = folder / FLIP_FILE
-    page = render_html(
-        document,
-        read_parquet(folder / CURVE_FILE),
-        read_parquet(flips) if flips.is_file() else None,
-    )
-    with staged_folder(folder, last=EVALUATION) as stage:
-        write_document(found, stage / COMPARISON)
-        write_document(document, stage / EVALUATION)
-        (stage / "report.html").write_text(page, encoding="utf-8")
-        names = sorted(path.name for path in stage.iterdir())
-    record_files(folder, names)
-    return comparison, [folder / name for name in names]
+    return comparison, add_comparison(folder, evaluated.document, found)
 
 
 def is_signed(folder: Path) -> bool:
@@ -75,140 +59,112 @@ def is_signed(folder: Path) -> bool:
     return (folder / SIGNATURE).exists()
 
 
-def with_comparison(document: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """evaluation.json with a comparison; an older one against the same baseline is replaced."""
-    others = [one for one in document["comparisons"] if one["baseline"] != found["baseline"]]
-    return {**document, "comparisons": [*others, found]}
-
-
-def recompute_comparisons(evaluated: Evaluated) -> list[dict[str, Any]]:
+def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
     """Every comparison that evaluation.json lists, computed again with its own settings."""
     return [
         comparison_document(
             compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)), evaluated
         )
-        for written in evaluated.document["comparisons"]
+        for written in evaluated.document.comparisons
     ]
 
 
-def choice_of(written: dict[str, Any]) -> ComparisonChoice:
+def choice_of(written: ComparisonDocument) -> ComparisonChoice:
     """The settings of a comparison as it was written."""
     return ComparisonChoice(
-        baseline=written["baseline"],
-        figures=tuple(written["figures"]),
-        margin=written["margin"],
-        bootstraps=written["bootstraps"],
-        permutations=written["permutations"],
+        baseline=written.baseline,
+        figures=written.figures,
+        margin=written.margin,
+        bootstraps=written.bootstraps,
+        permutations=written.permutations,
     )
 
 
-def comparison_document(comparison: AlgorithmComparison, evaluated: Evaluated) -> dict[str, Any]:
+def comparison_document(
+    comparison: AlgorithmComparison, evaluated: Evaluated
+) -> ComparisonDocument:
     """A comparison as it stands in comparison.json: what is undefined is null with the reason."""
-    document: dict[str, Any] = plain(
-        {
-            "schema": SCHEMA,
-            "version": __version__,
-            "digests": evaluated.document["digests"],
-            "baseline": comparison.choice.baseline,
-            "figures": comparison.choice.figures,
-            "margin": comparison.choice.margin,
-            "level": comparison.level,
-            "bootstraps": comparison.bootstraps,
-            "permutations": comparison.choice.permutations,
-            "seed": comparison.seed,
-            "unit": comparison.unit,
-            "notices": comparison.notices,
-            "differences": [_difference(one) for one in comparison.differences],
-            "detection": [_detection(one) for one in comparison.detection],
-            "rankings": [
-                {"rule": rule, **_named(reading), **_ranking(ranking)}
-                for (rule, reading), ranking in comparison.rankings.items()
-            ],
-            "rule_effects": None if comparison.effects is None else _effects(comparison.effects),
-        }
+    choice = comparison.choice
+    return ComparisonDocument(
+        version=__version__,
+        digests=evaluated.document.digests,
+        baseline=choice.baseline,
+        figures=choice.figures,
+        margin=choice.margin,
+        level=comparison.level,
+        bootstraps=comparison.bootstraps,
+        permutations=choice.permutations,
+        seed=comparison.seed,
+        unit=comparison.unit,
+        notices=comparison.notices,
+        differences=tuple(_difference(one) for one in comparison.differences),
+        detection=tuple(_detection(one) for one in comparison.detection),
+        rankings=tuple(
+            RankingSummary(
+                rule, *_named(reading), ranking.lines, ranking.kendall_tau, ranking.tie_rule
+            )
+            for (rule, reading), ranking in comparison.rankings.items()
+        ),
+        rule_effects=None if comparison.effects is None else _effects(comparison.effects),
     )
-    return document
 
 
-def _named(reading: Reading) -> dict[str, Any]:
-    return {"figure": reading.shown, "point": reading.point or None}
+def _named(reading: Reading) -> tuple[str, str | None]:
+    return reading.shown, reading.point or None
 
 
-def _difference(one: FigureDifference) -> dict[str, Any]:
-    comparison, permutation = one.comparison, one.permutation
-    named = {"rule": one.rule, **_named(one.reading), "algorithm": one.algorithm}
+def _difference(one: FigureDifference) -> DifferenceSummary:
+    comparison = one.comparison
+    named = (one.rule, *_named(one.reading), one.algorithm)
     if comparison is None:
-        return {**named, "difference": Estimate(None, reason=one.reason)}
-    return {
-        **named,
-        "better": better_of(one.reading.figure),
-        "value": one.value,
-        "baseline_value": one.baseline_value,
-        "difference": comparison.difference,
-        "standard_error": comparison.standard_error,
-        "p_value": comparison.p_value,
-        "normal_p_value": comparison.normal_p_value,
-        "adjusted_p_value": one.adjusted,
-        "permutation": None if permutation is None else asdict(permutation),
-        "margin": None if comparison.margin is None else asdict(comparison.margin),
-        "undefined_replicates": comparison.undefined_replicates,
-        "reason": one.reason,
-    }
+        return DifferenceSummary(*named, Estimate(None, reason=one.reason))
+    return DifferenceSummary(
+        *named,
+        comparison.difference,
+        better=better_of(one.reading.figure),
+        value=one.value,
+        baseline_value=one.baseline_value,
+        standard_error=comparison.standard_error,
+        p_value=comparison.p_value,
+        normal_p_value=comparison.normal_p_value,
+        adjusted_p_value=one.adjusted,
+        permutation=one.permutation,
+        margin=comparison.margin,
+        undefined_replicates=comparison.undefined_replicates,
+        reason=one.reason,
+    )
 
 
-def _detection(one: DetectionDifference) -> dict[str, Any]:
-    counted = {
-        "rule": one.rule,
-        "algorithm": one.algorithm,
-        "nodules": {
-            "both": one.both,
-            "algorithm_only": one.algorithm_only,
-            "baseline_only": one.baseline_only,
-            "neither": one.neither,
-        },
-    }
+def _detection(one: DetectionDifference) -> DetectionSummary:
+    nodules = NodulesFound(one.both, one.algorithm_only, one.baseline_only, one.neither)
+    named = (one.rule, one.algorithm, nodules)
     if one.tests is None:
-        return {**counted, "difference": Estimate(None, reason=one.reason)}
-    return {
-        **counted,
-        "difference": one.tests.difference,
-        "tests": {
-            name: asdict(getattr(one.tests, name))
-            for name in ("exact", "durkalski", "obuchowski", "eliasziw_donner")
-        },
-        "adjusted_p_value": one.adjusted,
-    }
+        return DetectionSummary(*named, Estimate(None, reason=one.reason))
+    tests = {name: getattr(one.tests, name) for name in TESTS}
+    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted)
 
 
-def _ranking(ranking: Ranking) -> dict[str, Any]:
-    return {
-        "lines": [asdict(line) for line in ranking.lines],
-        "kendall_tau": ranking.kendall_tau,
-        "tie_rule": ranking.tie_rule,
-    }
-
-
-def _effects(effects: RuleEffects) -> dict[str, Any]:
-    return {
-        "algorithms": effects.algorithms,
-        "baseline_rule": effects.baseline_rule,
-        "relative_differences": effects.relative_differences,
-        "figures": [
-            *({**_named(reading), **_record(one)} for reading, one in effects.effects.items()),
+def _effects(effects: RuleEffects) -> RuleEffectsSummary:
+    return RuleEffectsSummary(
+        algorithms=effects.algorithms,
+        baseline_rule=effects.baseline_rule,
+        relative_differences=effects.relative_differences,
+        figures=(
             *(
-                {**_named(reading), "reasons": [reason]}
+                EffectSummary(
+                    *_named(reading),
+                    one.groups,
+                    one.one_way,
+                    one.repeated,
+                    one.friedman,
+                    one.pairs,
+                    one.reasons,
+                )
+                for reading, one in effects.effects.items()
+            ),
+            *(
+                EffectSummary(*_named(reading), reasons=(reason,))
                 for reading, reason in effects.undefined.items()
             ),
-        ],
-    }
-
-
-def _record(value: Any) -> Any:
-    """Results as dictionaries, all the way down."""
-    if is_dataclass(value) and not isinstance(value, type | Estimate):
-        return {field.name: _record(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
-        return {key: _record(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_record(item) for item in value]
-    return value
+        ),
+    )

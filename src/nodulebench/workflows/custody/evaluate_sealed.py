@@ -21,18 +21,19 @@ from nodulebench.custody.budget import (
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_submission
+from nodulebench.model.document import Document, evaluation_document
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission
-from nodulebench.report.document import evaluation_document
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.durable import create_once
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import choose_protocol, write_evaluation
+from nodulebench.workflows.evaluate.files import choose_protocol
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 
 FEEDBACK = "feedback.json"
 ANCHOR = "anchor.json"
@@ -85,7 +86,7 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
     except NoduleBenchError as error:
         opened.record("failed", {**_facts(look), "look": number, "reason": _short(error)}, order.at)
         raise
-    kept = {"evaluation": document, "corrected": corrected_figures(document, standing)}
+    kept = {"evaluation": document.to_json(), "corrected": corrected_figures(document, standing)}
     sealed = opened.vault.seal(_json_bytes(kept), f"{layout.RESULTS}/{number:08d}.json")
     create_once(opened.folder / layout.result_file(number), sealed)
     content = _json_bytes(told)
@@ -132,7 +133,7 @@ def _charge(
 
 def _scored(
     opened: SealedSet, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
-) -> tuple[dict[str, Any], Evaluation]:
+) -> tuple[Document, Evaluation]:
     reference = opened.reference()
     submission = read_submission(order.marks, reference.cases)
     _refuse_other_cases(submission, reference)
@@ -152,14 +153,14 @@ def _refuse_other_cases(submission: Submission, reference: Reference) -> None:
         raise InputError(Problem(submission.name, what, "Is it for another set?"))
 
 
-def _told(document: dict[str, Any], opened: SealedSet, standing: Standing) -> dict[str, Any]:
+def _told(document: Document, opened: SealedSet, standing: Standing) -> dict[str, Any]:
     from nodulebench.report.audience import developers_document
 
     told = feedback(document, opened.policy.reuse, standing)
     if opened.policy.reuse.feedback == "figures":
-        told["evaluation"] = developers_document(document)
+        told["evaluation"] = developers_document(document).to_json()
     elif opened.policy.reuse.feedback == "cases":
-        told["evaluation"] = document
+        told["evaluation"] = document.to_json()
     return told
 
 

@@ -11,7 +11,7 @@ from nodulebench.imaging.png import png
 from nodulebench.imaging.volume import AIR_HU, Volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.report.sections.results.gallery import SIDE_MM, Patch
-from nodulebench.workflows.evaluate.result_folder import Evaluated
+from nodulebench.workflows.evaluate.recompute import Evaluated
 
 STEP_MM = 0.5
 WINDOW_HU = (-1000.0, 400.0)

@@ -5,34 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
-from nodulebench.model.tables import LABELS, Reference, Submission, without_images
+from nodulebench.model.tables import Reference, Submission, without_images
 from nodulebench.protocols import load_protocol
-from nodulebench.report.document import evaluation_document
-from nodulebench.report.html_page.html import render_html
-from nodulebench.storage.manifest import SIGNATURE, listed_files, write_manifest
-from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import (
-    EVALUATION,
-    INPUTS,
-    LABEL_FILE,
-    write_document,
-    write_inputs,
-)
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 
 if TYPE_CHECKING:
     from nodulebench.model.plan import TestPlan
-
-CURVE_FILE, FLIP_FILE = "curves.parquet", "flips.parquet"
-PLAN = "plan.json"
-"""The plan of the test beside its results, where there was one."""
 
 
 def evaluate_files(
@@ -144,65 +128,3 @@ def with_options(
     if seed is not None:
         protocol = protocol.model_copy(update={"seed": seed})
     return protocol
-
-
-def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
-    """Write evaluation.json, the tables and the report into a folder, all or nothing.
-
-    The manifest names every file with its digest; those of an older run in the same folder are
-    removed.
-    """
-    document = evaluation_document(evaluation)
-    tables = result_tables(evaluation)
-    older = listed_files(out)
-    with staged_folder(out, last=EVALUATION) as stage:
-        for name, table in tables.items():
-            table.write_parquet(stage / name, compression="lz4", statistics=False)
-        write_inputs(evaluation, stage / INPUTS)
-        write_document(document, stage / EVALUATION)
-        page = render_html(document, tables[CURVE_FILE], tables.get(FLIP_FILE))
-        (stage / "report.html").write_text(page, encoding="utf-8")
-        if evaluation.plan is not None:
-            from nodulebench.workflows.plan.freeze import write_plan
-
-            write_plan(evaluation.plan.plan, stage / PLAN)
-        listed = write_manifest(stage).files
-        names = sorted(path.name for path in stage.iterdir())
-    for name in (*(older - listed.keys()), SIGNATURE):  # those of an older run in the same place
-        (out / name).unlink(missing_ok=True)
-    return [out / name for name in names]
-
-
-def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
-    """The tables that an evaluation found, by their files: labels, curves, and flips if any."""
-    labels = [one.labels for one in evaluation.algorithms if one.labels.width]
-    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
-    return {
-        LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
-        CURVE_FILE: _curves(evaluation),
-        **({FLIP_FILE: pl.concat(flips)} if flips else {}),
-    }
-
-
-def _curves(evaluation: Evaluation) -> pl.DataFrame:
-    empty = pl.DataFrame(
-        schema={
-            "algorithm": pl.String,
-            "rule": pl.String,
-            "curve": pl.String,
-            "x": pl.Float64,
-            "y": pl.Float64,
-            "threshold": pl.Float64,
-        }
-    )
-    return pl.concat(
-        [
-            empty,
-            *(
-                curve.table(algorithm.name, result.rule)
-                for algorithm in evaluation.algorithms
-                for result in algorithm.rules.values()
-                for curve in result.curves
-            ),
-        ]
-    )

@@ -8,7 +8,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.match.sweep import sweep_parameter
 from nodulebench.model.protocol import RuleChoice
-from nodulebench.workflows.evaluate.result_folder import load_evaluated
+from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 
 def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.DataFrame:

@@ -1,22 +1,18 @@
-"""Folder of an evaluation <-> what its numbers are made of: tables, labels, labelled cohorts.
+"""The folder of a result: the names of its files, what they hold, writing and reading them.
 
-``evaluate --out DIR`` keeps the tables that it was given in ``DIR/inputs``, so that whoever has the
-folder can recompute every number without the original files.
+``evaluate --out DIR`` writes evaluation.json, the tables beside it, the tables it was given
+(``DIR/inputs``), the report, and a manifest; ``compare`` adds a comparison.
 """
 
 import json
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.match import targets
-from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
-from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.as_json import as_json
+from nodulebench.model.comparison import ComparisonDocument
+from nodulebench.model.document import SCHEMA, Document, evaluation_document, read_evaluation
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -27,21 +23,99 @@ from nodulebench.model.tables import (
     NODULE_SLICES,
     NODULES,
     RUNS,
-    Reference,
     Submission,
 )
-from nodulebench.model.written import checked
-from nodulebench.storage.digest import reference_digest, table_digest
+from nodulebench.report.html_page.html import render_html
 from nodulebench.storage.json_text import read_json
-from nodulebench.storage.manifest import MANIFEST, manifest_problems
-from nodulebench.storage.table_file import read_parquet, read_table
+from nodulebench.storage.manifest import SIGNATURE, listed_files, record_files, write_manifest
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import read_parquet
 
+EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
+LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
 INPUTS = "inputs"
-EVALUATION, LABEL_FILE = "evaluation.json", "labels.parquet"
-SCHEMA = "nodulebench/evaluation@1"
+"""The folder of the tables that were judged."""
+PLAN = "plan.json"
+"""The plan of the test beside its results, where there was one."""
+REPORT = "report.html"
 
 
-def write_inputs(evaluation: Evaluation, folder: Path) -> None:
+def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
+    """Write evaluation.json, the tables and the report into a folder, all or nothing.
+
+    The manifest names every file with its digest; those of an older run in the same folder are
+    removed.
+    """
+    document = evaluation_document(evaluation)
+    tables = result_tables(evaluation)
+    older = listed_files(out)
+    with staged_folder(out, last=EVALUATION) as stage:
+        for name, table in tables.items():
+            table.write_parquet(stage / name, compression="lz4", statistics=False)
+        _write_inputs(evaluation, stage / INPUTS)
+        _write_document(document, stage / EVALUATION)
+        page = render_html(document, tables[CURVE_FILE], tables.get(FLIP_FILE))
+        (stage / REPORT).write_text(page, encoding="utf-8")
+        if evaluation.plan is not None:
+            from nodulebench.workflows.plan.freeze import write_plan
+
+            write_plan(evaluation.plan.plan, stage / PLAN)
+        listed = write_manifest(stage).files
+        names = sorted(path.name for path in stage.iterdir())
+    for name in (*(older - listed.keys()), SIGNATURE):  # those of an older run in the same place
+        (out / name).unlink(missing_ok=True)
+    return [out / name for name in names]
+
+
+def add_comparison(folder: Path, document: Document, found: ComparisonDocument) -> list[Path]:
+    """Write a comparison beside its evaluation, whose document and report then have it too."""
+    document = document.with_comparison(found)
+    page = render_html(document, read_parquet(folder / CURVE_FILE), read_flips(folder))
+    with staged_folder(folder, last=EVALUATION) as stage:
+        _write_document(found, stage / COMPARISON)
+        _write_document(document, stage / EVALUATION)
+        (stage / REPORT).write_text(page, encoding="utf-8")
+        names = sorted(path.name for path in stage.iterdir())
+    record_files(folder, names)
+    return [folder / name for name in names]
+
+
+def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables that an evaluation found, by their files: labels, curves, and flips if any."""
+    labels = [one.labels for one in evaluation.algorithms if one.labels.width]
+    flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
+    return {
+        LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
+        CURVE_FILE: _curves(evaluation),
+        **({FLIP_FILE: pl.concat(flips)} if flips else {}),
+    }
+
+
+def _curves(evaluation: Evaluation) -> pl.DataFrame:
+    empty = pl.DataFrame(
+        schema={
+            "algorithm": pl.String,
+            "rule": pl.String,
+            "curve": pl.String,
+            "x": pl.Float64,
+            "y": pl.Float64,
+            "threshold": pl.Float64,
+        }
+    )
+    return pl.concat(
+        [
+            empty,
+            *(
+                curve.table(algorithm.name, result.rule)
+                for algorithm in evaluation.algorithms
+                for result in algorithm.rules.values()
+                for curve in result.curves
+            ),
+        ]
+    )
+
+
+def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
     """Keep the tables behind an evaluation; those of all algorithms stand in one file each."""
     reference = evaluation.test_set
     if reference is None:
@@ -63,9 +137,9 @@ def write_inputs(evaluation: Evaluation, folder: Path) -> None:
             )
 
 
-def write_document(document: dict[str, Any], path: Path) -> None:
-    """Write evaluation.json as strict JSON."""
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+def _write_document(document: Document | ComparisonDocument, path: Path) -> None:
+    """Write a document as strict JSON."""
+    text = json.dumps(as_json(document), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text, encoding="utf-8")
 
 
@@ -87,199 +161,24 @@ def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluated:
-    """An evaluation as it was written: its document, and what the numbers are made of."""
-
-    folder: Path
-    document: dict[str, Any]
-    """evaluation.json."""
-    protocol: TestProtocol
-    reference: Reference
-    submissions: dict[str, Submission]
-    """By the algorithm's name: the marks that were judged."""
-    labels: pl.DataFrame
-
-    @cached_property
-    def cohorts(self) -> dict[str, dict[str, LabelledCohort]]:
-        """The labelled cohort of each rule (first key) and algorithm (second key).
-
-        An algorithm to which a rule could not be applied is not there.
-        """
-        found: dict[str, dict[str, LabelledCohort]] = {one.name: {} for one in self.protocol.rules}
-        parts = self.labels.partition_by("rule", "algorithm", as_dict=True, include_key=False)
-        for rule, cohorts in found.items():
-            for one in self.document["algorithms"]:
-                name = one["name"]
-                if "undefined" in one["rules"].get(rule, {"undefined": "not judged"}):
-                    continue
-                table = parts.get((rule, name), self.labels.clear())
-                submission = self.submissions[name]
-                labels = labels_of(table, submission, self.reference, self.folder / LABEL_FILE)
-                is_target = targets(self.reference, submission, self.protocol)
-                cohorts[name] = labelled_cohort(self.reference, submission, labels, is_target)
-        return found
-
-    @property
-    def problems(self) -> list[Problem]:
-        """Where the tables and the protocol are not those that the evaluation was made with."""
-        found = {
-            "protocol": self.protocol.digest,
-            "reference": reference_digest(self.reference),
-            "cohort": table_digest(self.reference.cases),
-        }
-        changed = [
-            Problem(
-                str(self.folder / EVALUATION),
-                f"names the {name} {self.document['digests'].get(name)}, but it is {digest}.",
-                "It was changed after the evaluation: evaluate anew.",
-            )
-            for name, digest in found.items()
-            if self.document["digests"].get(name) != digest
-        ]
-        kept = (
-            str(self.folder / LABEL_FILE),
-            str(self.folder / INPUTS),
-            str(self.folder / MANIFEST),
-        )
-        return changed + [
-            problem for problem in manifest_problems(self.folder) if problem.where.startswith(kept)
-        ]
+def read_flips(folder: Path) -> pl.DataFrame | None:
+    """What changes from rule to rule, where there are several."""
+    path = folder / FLIP_FILE
+    return read_parquet(path) if path.is_file() else None
 
 
-def load_evaluated(folder: Path) -> Evaluated:
-    """Read back what ``evaluate --out`` wrote.
+def read_document(folder: Path) -> Document:
+    """The evaluation.json of a folder.
 
     Raises:
-        InputError: if files are missing or damaged. Whether they are the ones that the digests
-            name is for ``Evaluated.problems`` to say.
+        InputError: if there is none, or it is something else.
     """
-    from nodulebench.formats.marks.boxes import refuse_unlisted
-
-    document = read_document(folder / EVALUATION)
-    files = _Files(folder / INPUTS)
-    if not files.folder.is_dir():
-        raise InputError(
-            Problem(
-                str(files.folder),
-                "is not there, so the numbers cannot be recomputed.",
-                "Evaluate anew with --out; older versions did not keep the tables.",
-            )
-        )
-    reference = Reference(
-        name=document["reference"]["name"],
-        cases=files.read("cases", CASES),
-        nodules=files.read("nodules", NODULES),
-        slices=files.read_if_there("nodule_slices", NODULE_SLICES),
-        notices=tuple(document["notices"]),
-    )
-    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))
-    return Evaluated(
-        folder=folder,
-        document=document,
-        protocol=_protocol(document, folder / EVALUATION),
-        reference=reference,
-        submissions=_read_submissions(document, files),
-        labels=read_table(folder / LABEL_FILE, LABELS),
-    )
-
-
-def read_document(path: Path) -> dict[str, Any]:
-    """The evaluation.json of a folder, refused if it is something else."""
+    path = folder / EVALUATION
     remedy = "Give the folder that 'nodulebench evaluate --out' wrote."
     if not path.is_file():
         raise InputError(Problem(str(path), "is not there.", remedy))
-    document = read_json(path)
-    found = document.get("schema") if isinstance(document, dict) else None
-    if not isinstance(document, dict) or found != SCHEMA:
+    content = read_json(path)
+    found = content.get("schema") if isinstance(content, dict) else None
+    if found != SCHEMA:
         raise InputError(Problem(str(path), f"has the schema '{found}', not '{SCHEMA}'.", remedy))
-    from nodulebench.workflows.evaluate.evaluation_shape import check_shape
-
-    check_shape(document, str(path))
-    return document
-
-
-def labels_of(
-    table: pl.DataFrame, submission: Submission, reference: Reference, source: Path
-) -> Labels:
-    """Labels as arrays again, from the rows of labels.parquet of one algorithm and rule.
-
-    Raises:
-        InputError: for rows whose mark or nodule is in no table.
-    """
-    marks = submission.marks.select("case_id", "mark_id").with_row_index("mark")
-    nodules = reference.nodules.select("case_id", "nodule_id").with_row_index("nodule")
-    found = table.join(marks, on=["case_id", "mark_id"], how="left", maintain_order="left").join(
-        nodules, on=["case_id", "nodule_id"], how="left", maintain_order="left"
-    )
-    is_lost = (
-        found["mark"].is_null()
-        | (found["nodule_id"].is_not_null() & found["nodule"].is_null())
-        | ~found["label"].is_in(LABEL_NAMES)
-    )
-    if is_lost.any():
-        raise InputError(
-            Problem(
-                str(source),
-                f"calls mark '{row['mark_id']}' on nodule '{row['nodule_id']}' of case "
-                f"'{row['case_id']}' a '{row['label']}', which the tables in {INPUTS} do not know.",
-                "It was changed after the evaluation: evaluate anew.",
-            )
-            for row in found.filter(is_lost).iter_rows(named=True)
-        )
-    number = {name: index for index, name in enumerate(LABEL_NAMES)}
-    return Labels(
-        mark=found["mark"].cast(pl.Int64).to_numpy(),
-        nodule=found["nodule"].cast(pl.Int64).fill_null(NO_NODULE).to_numpy(),
-        label=found["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy(),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """The tables that an evaluation was made from."""
-
-    folder: Path
-
-    def read(self, name: str, schema: TableSchema) -> pl.DataFrame:
-        return read_table(self.folder / f"{name}.parquet", schema)
-
-    def read_if_there(self, name: str, schema: TableSchema) -> pl.DataFrame | None:
-        return self.read(name, schema) if (self.folder / f"{name}.parquet").exists() else None
-
-    def read_parts(self, name: str, schema: TableSchema) -> dict[str, pl.DataFrame]:
-        """The rows of each algorithm, as their schema wants them."""
-        path = self.folder / f"{name}.parquet"
-        if not path.exists():
-            return {}
-        parts = read_parquet(path).partition_by(
-            "algorithm", as_dict=True, include_key=False, maintain_order=True
-        )
-        return {
-            str(algorithm): schema.conform(part, f"{path.name} of '{algorithm}'")
-            for (algorithm,), part in parts.items()
-        }
-
-
-def _read_submissions(document: dict[str, Any], files: _Files) -> dict[str, Submission]:
-    marks = files.read_parts("marks", MARKS)
-    slices = files.read_parts("mark_slices", MARK_SLICES)
-    runs = files.read_parts("runs", RUNS)
-    submissions = {}
-    for one in document["algorithms"]:
-        name, facts = one["name"], dict(one["facts"])
-        types = facts.pop("intended_types", None)
-        submissions[name] = Submission(
-            name=name,
-            marks=marks.get(name, MARKS.empty()),
-            slices=slices.get(name),
-            runs=runs.get(name),
-            digest=one["digest"],
-            intended_types=None if types is None else tuple(types),
-            facts=facts,
-        )
-    return submissions
-
-
-def _protocol(document: dict[str, Any], source: Path) -> TestProtocol:
-    return checked(TestProtocol, document["protocol"], f"{source} protocol")
+    return read_evaluation(content, str(path))

@@ -9,18 +9,24 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.language import LanguageName
+from nodulebench.model.document import Document
 from nodulebench.report.audience import developers_document, only_algorithm
 from nodulebench.report.content import Audience, Beside
 from nodulebench.report.html_page.html import render_html
-from nodulebench.report.reading_document import baseline_rule
 from nodulebench.storage.csv_text import read_header, require_columns, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, read_manifest, record_files
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import read_parquet
-from nodulebench.workflows.evaluate.files import CURVE_FILE, FLIP_FILE
-from nodulebench.workflows.evaluate.result_folder import EVALUATION, load_evaluated, read_document
+from nodulebench.workflows.evaluate.recompute import load_evaluated
+from nodulebench.workflows.evaluate.result_folder import (
+    CURVE_FILE,
+    EVALUATION,
+    FLIP_FILE,
+    read_document,
+    read_flips,
+)
 
 SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")
@@ -85,11 +91,9 @@ def write_report(
         InputError: if the folder is not as the evaluation left it.
         UnknownNameError: if there is no such algorithm.
     """
-    document = read_document(folder / EVALUATION)
+    document = read_document(folder)
     _require_unchanged(folder)
-    curves, flips = read_parquet(folder / CURVE_FILE), None
-    if (folder / FLIP_FILE).is_file():
-        flips = read_parquet(folder / FLIP_FILE)
+    curves, flips = read_parquet(folder / CURVE_FILE), read_flips(folder)
     if choice.algorithm is not None:
         document = _only(document, choice.algorithm)
         is_own = pl.col("algorithm") == choice.algorithm
@@ -123,9 +127,7 @@ def write_report(
     return [target / name for name in names]
 
 
-def _write_tables(
-    folder: Path, document: dict[str, Any], beside: Beside, choice: ReportChoice
-) -> None:
+def _write_tables(folder: Path, document: Document, beside: Beside, choice: ReportChoice) -> None:
     """The tables as CSV, the same in every language."""
     from nodulebench.report.csv_tables import csv_tables
 
@@ -159,15 +161,15 @@ def _require_unchanged(folder: Path) -> None:
         )
 
 
-def _only(document: dict[str, Any], algorithm: str) -> dict[str, Any]:
-    names = [one["name"] for one in document["algorithms"]]
+def _only(document: Document, algorithm: str) -> Document:
+    names = [one.name for one in document.algorithms]
     if algorithm not in names:
         raise UnknownNameError(f"there is no algorithm '{algorithm}'. Known: {', '.join(names)}.")
     return only_algorithm(document, algorithm)
 
 
 def _beside(
-    folder: Path, document: dict[str, Any], choice: ReportChoice, flips: pl.DataFrame | None
+    folder: Path, document: Document, choice: ReportChoice, flips: pl.DataFrame | None
 ) -> Beside:
     return Beside(
         flips=flips,
@@ -201,25 +203,23 @@ def read_spread(path: Path) -> pl.DataFrame:
     return pl.read_csv(path, glob=False, schema_overrides={"value": pl.Float64})
 
 
-def _patches(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[Any]:
+def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator[Any]:
     from nodulebench.formats.images.case_images import image_reader
     from nodulebench.workflows.evaluate.cut_patches import cut_patches
 
     if choice.images is None or choice.audience != "lab":
         return
-    names = [one["name"] for one in document["algorithms"]]
-    found = cut_patches(
-        load_evaluated(folder), baseline_rule(document), image_reader(choice.images)
-    )
+    names = [one.name for one in document.algorithms]
+    found = cut_patches(load_evaluated(folder), document.baseline_rule, image_reader(choice.images))
     yield from (one for one in found if one.algorithm in names)
 
 
-def _sweeps(folder: Path, document: dict[str, Any], choice: ReportChoice) -> Iterator[pl.DataFrame]:
+def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[pl.DataFrame]:
     """Only for the lab: fine steps of a parameter would tell of single marks."""
     if choice.audience == "lab":
         from nodulebench.workflows.evaluate.parameter_sweep import sweep_folder
 
-        names = [one["name"] for one in document["algorithms"]]
+        names = [one.name for one in document.algorithms]
         yield from (sweep_folder(folder, one, names) for one in choice.sweeps)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 from nodulebench.errors import InputError, Problem, did_you_mean
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.model.as_json import as_json
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import RuleResult
 from nodulebench.model.tables import MARK_SLICES, MARKS, Reference, Submission
 from nodulebench.model.written import checked, parse_written
 from nodulebench.protocols import load_protocol
-from nodulebench.report.document import plain
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.workflows.evaluate.evaluate import evaluate
@@ -108,7 +108,7 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
 
 def plan_document(plan: TestPlan) -> dict[str, Any]:
     """A plan as it stands in its file."""
-    content: dict[str, Any] = plain(plan.model_dump(mode="json"))
+    content: dict[str, Any] = as_json(plan.model_dump(mode="json"))
     return {"schema": SCHEMA, "digest": plan.digest, **content}
 
 

@@ -9,7 +9,7 @@ from nodulebench.statistics.sample_size.pilot import size_from_pilot
 from nodulebench.statistics.sample_size.plan import Plan
 from nodulebench.workflows.compare.compare import better_of
 from nodulebench.workflows.evaluate.estimate import bind_settings, units_of
-from nodulebench.workflows.evaluate.result_folder import load_evaluated
+from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 GROWTH = (0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)
 """Sizes that are tried, relative to the pilot's, where none are given."""

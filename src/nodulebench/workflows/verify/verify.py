@@ -1,25 +1,31 @@
 """Folder of an evaluation -> what differs when every number is recomputed; digests; signature."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.model.as_json import as_json
+from nodulebench.model.comparison import ComparisonDocument
+from nodulebench.model.document import AlgorithmSummary, evaluation_document
 from nodulebench.model.tables import Reference, Submission
-from nodulebench.report.document import evaluation_document
-from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature
 from nodulebench.storage.table_file import null_unmeasured, read_parquet
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import PLAN, keep_to_candidates, result_tables
-from nodulebench.workflows.evaluate.result_folder import EVALUATION, Evaluated, load_evaluated
+from nodulebench.workflows.evaluate.files import keep_to_candidates
+from nodulebench.workflows.evaluate.recompute import Evaluated, load_evaluated
+from nodulebench.workflows.evaluate.result_folder import (
+    COMPARISON,
+    EVALUATION,
+    PLAN,
+    result_tables,
+)
 from nodulebench.workflows.plan.freeze import read_plan
 from nodulebench.workflows.plan.judge import evaluated_under
 from nodulebench.workflows.verify.differences import (
@@ -29,8 +35,6 @@ from nodulebench.workflows.verify.differences import (
     document_differences,
     table_differences,
 )
-
-COMPARISON = "comparison.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ def verify_folder(
         is_signed=(folder / SIGNATURE).exists(),
         signature=signature,
         problems=tuple(problems),
-        version="" if evaluated is None else evaluated.document["version"],
+        version="" if evaluated is None else evaluated.document.version,
         from_folder=from_folder,
         from_originals=from_originals,
     )
@@ -140,28 +144,21 @@ def _recompute_folder(evaluated: Evaluated) -> Recomputed:
     From others nothing is recomputed: the numbers would differ for a reason that is already known,
     and tables that were tampered with may hold anything.
     """
-    written, reference = evaluated.document["digests"], evaluated.reference
-    found = {
-        "protocol": evaluated.protocol.digest,
-        "reference": reference_digest(reference),
-        "cohort": table_digest(reference.cases),
-    }
     changed = tuple(
-        Difference(EVALUATION, f"digests.{name}", written.get(name), digest)
-        for name, digest in found.items()
-        if written.get(name) != digest
+        Difference(EVALUATION, f"digests.{name}", written, digest)
+        for name, (written, digest) in evaluated.changed_digests.items()
     )
     if changed:
         return Recomputed(differences=changed)
     comparisons = _recompute_comparisons(evaluated)
-    return recompute(evaluated, reference, _kept_submissions(evaluated), comparisons)
+    return recompute(evaluated, evaluated.reference, _kept_submissions(evaluated), comparisons)
 
 
 def recompute(
     evaluated: Evaluated,
     reference: Reference,
     submissions: list[Submission],
-    comparisons: list[dict[str, Any]] | None = None,
+    comparisons: tuple[ComparisonDocument, ...] | None = None,
 ) -> Recomputed:
     """Evaluate again under the written protocol, and compare everything with what is written.
 
@@ -171,38 +168,41 @@ def recompute(
         submissions: one per algorithm, in the written order.
         comparisons: the comparisons between algorithms, recomputed; None: they are not compared.
     """
-    document, protocol = evaluated.document, evaluated.protocol
-    evaluation = evaluate(reference, submissions, protocol)
-    if "plan" in document:
+    document = evaluated.document
+    evaluation = evaluate(reference, submissions, evaluated.protocol)
+    if document.plan is not None:
         evaluation = evaluated_under(read_plan(evaluated.folder / PLAN), evaluation)
-    again = evaluation_document(evaluation)
-    again["version"] = document["version"]
-    again["comparisons"] = document["comparisons"] if comparisons is None else comparisons
+    again = replace(
+        evaluation_document(evaluation),
+        version=document.version,
+        comparisons=document.comparisons if comparisons is None else comparisons,
+    )
+    written = read_json(evaluated.folder / EVALUATION)
     tables = result_tables(evaluation)
     return Recomputed(
-        values=count_values(document),
+        values=count_values(written),
         rows=sum(table.height for table in tables.values()),
         differences=(
-            *document_differences(document, again, EVALUATION),
+            *document_differences(written, again.to_json(), EVALUATION),
             *_table_differences(evaluated.folder, tables),
-            *_comparison_differences(evaluated.folder, again["comparisons"]),
+            *_comparison_differences(evaluated.folder, again.comparisons),
         ),
     )
 
 
-def _recompute_comparisons(evaluated: Evaluated) -> list[dict[str, Any]]:
+def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ...]:
     """The comparisons between algorithms, as their settings say, from the written labels."""
-    written = evaluated.document["comparisons"]
+    written = evaluated.document.comparisons
     if not written:
-        return []
+        return ()
     from nodulebench.workflows.compare.files import recompute_comparisons
 
     found = recompute_comparisons(evaluated)
-    return [{**one, "version": old.get("version")} for one, old in zip(found, written, strict=True)]
+    return tuple(replace(one, version=old.version) for one, old in zip(found, written, strict=True))
 
 
 def _comparison_differences(
-    folder: Path, comparisons: list[dict[str, Any]]
+    folder: Path, comparisons: tuple[ComparisonDocument, ...]
 ) -> Iterator[Difference]:
     """Where the latest comparison, which has a file of its own, is not as it should be there."""
     path = folder / COMPARISON
@@ -210,7 +210,7 @@ def _comparison_differences(
         return
     written = read_json(path)
     baseline = written.get("baseline") if isinstance(written, dict) else None
-    same = [one for one in comparisons if one["baseline"] == baseline]
+    same = [as_json(one) for one in comparisons if one.baseline == baseline]
     yield from document_differences(written, same[0] if same else NOTHING, COMPARISON)
 
 
@@ -223,8 +223,8 @@ def _table_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterato
 def _kept_submissions(evaluated: Evaluated) -> list[Submission]:
     """The submissions that lie in the folder; what was noticed on reading them is only written."""
     return [
-        replace(evaluated.submissions[one["name"]], notices=tuple(one["notices"]))
-        for one in evaluated.document["algorithms"]
+        replace(evaluated.submissions[one.name], notices=one.notices)
+        for one in evaluated.document.algorithms
     ]
 
 
@@ -240,12 +240,12 @@ def _read_originals(
         given = keep_to_candidates(given, originals.candidates, reference)
     return (
         replace(reference, name=evaluated.reference.name),
-        _in_written_order(given, evaluated.document["algorithms"]),
+        _in_written_order(given, evaluated.document.algorithms),
     )
 
 
 def _in_written_order(
-    given: list[Submission], algorithms: list[dict[str, Any]]
+    given: list[Submission], algorithms: Sequence[AlgorithmSummary]
 ) -> list[Submission]:
     """For each algorithm the submission of the same digest, or else of the same name.
 
@@ -256,13 +256,13 @@ def _in_written_order(
     problems: list[Problem] = []
     left = list(given)
     for one in algorithms:
-        same = [other for other in left if other.digest == one["digest"]]
-        same += [other for other in left if other.name == one["name"]]
+        same = [other for other in left if other.digest == one.digest]
+        same += [other for other in left if other.name == one.name]
         if same:
             left.remove(same[0])
-            found.append(replace(same[0], name=one["name"]))
+            found.append(replace(same[0], name=one.name))
         else:
-            where = f"algorithm '{one['name']}'"
+            where = f"algorithm '{one.name}'"
             problems.append(Problem(where, "is evaluated, but its marks were not given."))
     problems.extend(
         Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left

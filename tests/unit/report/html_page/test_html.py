@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,8 +12,8 @@ import polars as pl
 import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
+from nodulebench.model.document import evaluation_document, read_evaluation
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import Audience, render_html
 
 VOID = {"meta", "link", "br", "path", "rect"}
@@ -222,7 +223,7 @@ def test_rules_are_recommended_by_use_only_where_there_is_a_choice() -> None:
 def test_patients_are_told_only_where_they_are_not_the_cases() -> None:
     assert "<dt>Patients</dt><dd>38</dd>" in page(evaluation(ALPHA))
     document = evaluation_document(evaluation(ALPHA))
-    document["reference"]["patients"] = 40
+    document = replace(document, reference=replace(document.reference, patients=40))
     assert "<dt>Patients" not in render_html(document, curves_of(evaluation(ALPHA)))
 
 
@@ -237,7 +238,8 @@ def test_developers_copy_reveals_nothing_of_the_reference() -> None:
 
 def test_page_is_the_same_from_files_alone() -> None:
     one = evaluation()
-    document = json.loads(json.dumps(evaluation_document(one), allow_nan=False))
+    content = json.loads(json.dumps(evaluation_document(one).to_json(), allow_nan=False))
+    document = read_evaluation(content, "evaluation.json")
     assert render_html(document, curves_of(one), flips_of(one)) == page(one)
 
 

@@ -11,10 +11,10 @@ from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from builders.hidden_packages import hide_package
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
+from nodulebench.model.document import Document, evaluation_document
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.content import Beside
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.pdf import render_pdf
 from nodulebench.report.pdf.drawing import absolute_steps, look_of
@@ -27,10 +27,11 @@ pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installe
 pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads PDF files back, is not installed")
 
 
-def document() -> dict[str, Any]:
-    found = group_document(comparisons=[comparison(rule_effects=rule_effects())])
-    found["plan"] = plan(verdicts={"One": "failed"})
-    return found
+def document() -> Document:
+    return group_document(
+        comparisons=[comparison(rule_effects=rule_effects())],
+        plan=plan(verdicts={"One": "failed"}),
+    )
 
 
 ONE = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))

@@ -12,8 +12,8 @@ from builders.tables import case, false_mark, mark, nodule, protocol, reference,
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.workflows.evaluate.cut_patches import cut_patches, cut_views, png
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import write_evaluation
-from nodulebench.workflows.evaluate.result_folder import load_evaluated
+from nodulebench.workflows.evaluate.recompute import load_evaluated
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 
 SPACING = (0.8, 0.8, 1.5)
 

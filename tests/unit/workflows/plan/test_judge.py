@@ -3,9 +3,9 @@ from datetime import UTC, datetime
 import pytest
 
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
+from nodulebench.model.document import evaluation_document
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice
-from nodulebench.report.document import evaluation_document
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.plan.freeze import freeze_plan
 from nodulebench.workflows.plan.judge import evaluated_under, judge
@@ -130,10 +130,11 @@ def test_the_planned_test_has_a_verdict_and_the_plans_digest() -> None:
     plan = frozen(criterion(limit=0.6))
     found = evaluated_under(plan, evaluated(*CASES))
     assert found.digests["plan"] == plan.digest
-    document = evaluation_document(found)
-    assert document["plan"]["matches"] is True
-    assert document["plan"]["verdict"] == "passed"
-    assert document["plan"]["criteria"][0]["met"] is True
+    outcome = evaluation_document(found).plan
+    assert outcome is not None
+    assert outcome.matches is True
+    assert outcome.verdict == "passed"
+    assert outcome.criteria[0].met is True
 
 
 def test_every_algorithm_is_judged() -> None:
@@ -142,7 +143,7 @@ def test_every_algorithm_is_judged() -> None:
 
 
 def test_without_a_plan_the_document_says_nothing_of_one() -> None:
-    assert "plan" not in evaluation_document(evaluated(*CASES))
+    assert "plan" not in evaluation_document(evaluated(*CASES)).to_json()
 
 
 def test_another_list_of_cases_and_another_reference_are_told_and_have_no_verdict() -> None:

@@ -1,63 +1,63 @@
 """A comparison -> pictures of it: differences with their intervals, and ranks."""
 
-from typing import Any
-
 from nodulebench.language import Language
 from nodulebench.language.numbers import mark_of, percent, signed
+from nodulebench.model.comparison import ComparisonDocument, DifferenceSummary, RankingSummary
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 
-Found = dict[str, Any]
-"""A part of a document."""
 
-
-def difference_chart(found: Found, rule: str, figure: str, say: Language) -> Chart | None:
+def difference_chart(
+    found: ComparisonDocument, rule: str, figure: str, say: Language
+) -> Chart | None:
     """Differences from the baseline with their intervals, and the margin."""
     shown = differences_of(found, rule, figure)
     if not shown:
         return None
-    rows = [Row(one["algorithm"], (_difference_value(one),)) for one in shown]
-    limits = [(_margin_place(shown), say("compared.margin"))] if shown[0].get("margin") else []
+    rows = [Row(one.algorithm, (_difference_value(one),)) for one in shown]
+    place = _margin_place(shown[0])
+    limits = [] if place is None else [(place, say("compared.margin"))]
     ends = [end for row in rows for one in row.values for end in (one.low, one.high, one.value)]
     reach = [end for end in ends if end is not None] + [value for value, _ in limits] + [0.0]
     pad = max((max(reach) - min(reach)) / 12, 0.002)
     low, high = min(reach) - pad, max(reach) + pad
     title = say.figure(figure).title
     axis = Axis(say("axis.difference", figure=title), low, high, nice_ticks(low, high))
-    heading = say("compared.chart", figure=title, baseline=found["baseline"], rule=say.word(rule))
-    remarks = (say("compared.chart_remark", level=percent(found["level"])),)
+    heading = say("compared.chart", figure=title, baseline=found.baseline, rule=say.word(rule))
+    remarks = (say("compared.chart_remark", level=percent(found.level)),)
     return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)
 
 
-def _difference_value(one: Found) -> Value:
-    found, mark = one["difference"], mark_of(one["adjusted_p_value"]["holm"])
-    text = f"{signed(found['value'])} {mark}"
-    return Value(found["value"], found.get("low"), found.get("high"), text)
+def _difference_value(one: DifferenceSummary) -> Value:
+    found, mark = one.difference, mark_of(one.holm)
+    text = f"{signed(found.value)} {mark}"
+    return Value(found.value or 0.0, found.low, found.high, text)
 
 
-def _margin_place(shown: list[Found]) -> float:
+def _margin_place(one: DifferenceSummary) -> float | None:
     """Where a loss of the margin lies: below 0 where higher is better."""
-    margin = float(shown[0]["margin"]["margin"])
-    return margin if shown[0]["better"] == "lower" else -margin
+    if one.margin is None:
+        return None
+    return one.margin.margin if one.better == "lower" else -one.margin.margin
 
 
-def rank_chart(found: Found, rule: str, figure: str, say: Language) -> Chart | None:
+def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Language) -> Chart | None:
     """Ranks with their bootstrap intervals; tie groups by their number."""
     ranking = ranking_of(found, rule, figure)
-    if ranking is None or len(ranking["lines"]) < 3:
+    if ranking is None or len(ranking.lines) < 3:
         return None
-    lines = ranking["lines"]
+    lines = ranking.lines
     rows = [
         Row(
-            line["name"],
+            line.name,
             (
                 Value(
-                    line["rank"],
-                    line["best_rank"],
-                    line["worst_rank"],
-                    say("rank.group_short", group=line["group"]),
-                    kind=line["group"] - 1,
+                    line.rank,
+                    line.best_rank,
+                    line.worst_rank,
+                    say("rank.group_short", group=line.group),
+                    kind=line.group - 1,
                 ),
             ),
         )
@@ -68,26 +68,20 @@ def rank_chart(found: Found, rule: str, figure: str, say: Language) -> Chart | N
     ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))
     axis = Axis(say("axis.rank"), 0.6, count_ + 0.4, ticks)
     title = say("rank.chart", figure=say.figure(figure).title, rule=say.word(rule))
-    remarks = (say("rank.remark", level=percent(found["level"])),)
+    remarks = (say("rank.remark", level=percent(found.level)),)
     return Chart(title, row_chart(rows, axis, title), remarks=remarks)
 
 
-def figure_name(one: Found) -> str:
-    """A figure as the report names it: ``figure`` or ``figure/point``."""
-    return f"{one['figure']}/{one['point']}" if one["point"] else str(one["figure"])
-
-
-def differences_of(found: Found, rule: str, figure: str) -> list[Found]:
+def differences_of(found: ComparisonDocument, rule: str, figure: str) -> list[DifferenceSummary]:
     """The differences of a figure under a rule that are defined."""
     return [
         one
-        for one in found["differences"]
-        if (one["rule"], figure_name(one)) == (rule, figure)
-        and one["difference"]["value"] is not None
+        for one in found.differences
+        if (one.rule, one.name) == (rule, figure) and one.difference.value is not None
     ]
 
 
-def ranking_of(found: Found, rule: str, figure: str) -> Found | None:
+def ranking_of(found: ComparisonDocument, rule: str, figure: str) -> RankingSummary | None:
     """The ranking by a figure under a rule."""
-    fitting = (one for one in found["rankings"] if one["rule"] == rule)
-    return next((one for one in fitting if figure_name(one) == figure), None)
+    fitting = (one for one in found.rankings if one.rule == rule)
+    return next((one for one in fitting if one.name == figure), None)

@@ -14,15 +14,15 @@ from nodulebench.language.numbers import (
     signed,
     whole,
 )
+from nodulebench.model.comparison import ComparisonDocument, DifferenceSummary
+from nodulebench.model.document import Document
+from nodulebench.model.results import Estimate
 from nodulebench.report.blocks.blocks import Paragraphs, Side
 from nodulebench.report.blocks.cells import Cell, Notes, count, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table, closed_if_long
-from nodulebench.report.reading_document import Document, baseline_rule
 from nodulebench.report.sections.comparison.comparison_charts import (
-    Found,
     difference_chart,
     differences_of,
-    figure_name,
     rank_chart,
     ranking_of,
 )
@@ -39,35 +39,35 @@ MARGIN_ANSWERS = (
 def comparison_blocks(document: Document, say: Language) -> list[Any]:
     """Every comparison of the document, one after another."""
     blocks: list[Any] = []
-    for found in document["comparisons"]:
+    for found in document.comparisons:
         rule = _leading_rule(document, found)
         figure = leading_figure(found, rule)
         blocks.append(Paragraphs(_introduction(found, say) + told(document, found, say)))
         charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
         shown = [chart for chart in charts if chart is not None]
         blocks += [Side(shown)] if shown else []
-        leading = [one for one in found["differences"] if figure_name(one) == figure]
+        leading = [one for one in found.differences if one.name == figure]
         title = say("compared.leading", figure=say.figure(figure).title)
         blocks.append(closed_if_long(_difference_table(title, leading, found, say)))
-        title = say("compared.all", baseline=found["baseline"])
-        every = _difference_table(title, found["differences"], found, say)
+        title = say("compared.all", baseline=found.baseline)
+        every = _difference_table(title, found.differences, found, say)
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
         blocks.append(closed_if_long(_detection_table(found, say)))
         blocks += _ranking_tables(found, rule, figure, say)
     return blocks
 
 
-def told(document: Document, found: Found, say: Language) -> list[str]:
+def told(document: Document, found: ComparisonDocument, say: Language) -> list[str]:
     """What a comparison says in its leading figure, under the leading rule."""
     rule = _leading_rule(document, found)
     figure = leading_figure(found, rule)
     defined = differences_of(found, rule, figure)
     title = say.figure(figure).title
-    alpha = 1 - found["level"]
+    alpha = 1 - found.level
     if 0 < len(defined) <= 3:
         return [_one_difference(one, found, title, say) for one in defined]
-    higher = [one["algorithm"] for one in defined if _is_clear(one, alpha, 1)]
-    lower = [one["algorithm"] for one in defined if _is_clear(one, alpha, -1)]
+    higher = [one.algorithm for one in defined if _is_clear(one, alpha, 1)]
+    lower = [one.algorithm for one in defined if _is_clear(one, alpha, -1)]
     if not defined:
         return []
     return [
@@ -75,7 +75,7 @@ def told(document: Document, found: Found, say: Language) -> list[str]:
             "compared.told_many",
             all=len(defined),
             figure=title,
-            baseline=found["baseline"],
+            baseline=found.baseline,
             rule=say.word(rule),
             higher=say.listed(higher) or say.word("none"),
             lower=say.listed(lower) or say.word("none"),
@@ -84,94 +84,94 @@ def told(document: Document, found: Found, say: Language) -> list[str]:
     ]
 
 
-def _one_difference(one: Found, found: Found, title: str, say: Language) -> str:
+def _one_difference(
+    one: DifferenceSummary, found: ComparisonDocument, title: str, say: Language
+) -> str:
     sentence = say(
         "compared.told_one",
-        algorithm=one["algorithm"],
-        baseline=found["baseline"],
+        algorithm=one.algorithm,
+        baseline=found.baseline,
         figure=title,
-        rule=say.word(one["rule"]),
-        difference=_signed_interval(one["difference"]),
-        p=p_value(one["p_value"]),
-        adjusted=p_value(one["adjusted_p_value"]["holm"]),
+        rule=say.word(one.rule),
+        difference=_signed_interval(one.difference),
+        p=p_value(one.p_value),
+        adjusted=p_value(one.holm),
     )
     answer = margin_answer(one, say)
     return sentence + (
-        say("compared.told_margin", margin=f"{found['margin']:g}", answer=answer) if answer else ""
+        say("compared.told_margin", margin=f"{found.margin:g}", answer=answer) if answer else ""
     )
 
 
-def _is_clear(one: Found, alpha: float, sign: int) -> bool:
-    is_significant = bool(one["adjusted_p_value"]["holm"] <= alpha)
-    return is_significant and one["difference"]["value"] * sign > 0
+def _is_clear(one: DifferenceSummary, alpha: float, sign: int) -> bool:
+    is_significant = bool(one.holm <= alpha)
+    return is_significant and (one.difference.value or 0.0) * sign > 0
 
 
-def margin_answer(one: Found, say: Language) -> str:
+def margin_answer(one: DifferenceSummary, say: Language) -> str:
     """What a test against a margin shows; nothing where there was none."""
-    test = one.get("margin")
+    test = one.margin
     if not test:
         return ""
-    shown = next((name for key, name in MARGIN_ANSWERS if test[key]), "not_shown")
+    shown = next((name for key, name in MARGIN_ANSWERS if getattr(test, key)), "not_shown")
     return say(f"compared.{shown}")
 
 
-def leading_figure(found: Found, rule: str) -> str:
+def leading_figure(found: ComparisonDocument, rule: str) -> str:
     """The figure that a comparison is drawn for."""
     names = [
-        figure_name(one)
-        for one in found["differences"]
-        if one["rule"] == rule and one["difference"]["value"] is not None
+        one.name
+        for one in found.differences
+        if one.rule == rule and one.difference.value is not None
     ]
     return next((name for name in (*LEADING, *names) if name in names), LEADING[-1])
 
 
-def _leading_rule(document: Document, found: Found) -> str:
-    rules = [one["rule"] for one in found["differences"]]
-    base = baseline_rule(document)
+def _leading_rule(document: Document, found: ComparisonDocument) -> str:
+    rules = [one.rule for one in found.differences]
+    base = document.baseline_rule
     return base if base in rules or not rules else str(rules[0])
 
 
-def _introduction(found: Found, say: Language) -> list[str]:
+def _introduction(found: ComparisonDocument, say: Language) -> list[str]:
     told = say(
         "compared.how",
-        baseline=found["baseline"],
-        level=percent(found["level"]),
-        count=whole(found["bootstraps"]),
-        unit=say.word(found["unit"]),
+        baseline=found.baseline,
+        level=percent(found.level),
+        count=whole(found.bootstraps),
+        unit=say.word(found.unit),
     )
-    return [told, *(say.message(text) for text in found["notices"])]
+    return [told, *(say.message(text) for text in found.notices)]
 
 
 def _difference_table(
-    title: str, differences: Sequence[Found], found: Found, say: Language
+    title: str, differences: Sequence[DifferenceSummary], found: ComparisonDocument, say: Language
 ) -> Table:
     notes = Notes(say)
-    has_margin = any(one.get("margin") for one in differences)
-    has_permutation = any(one.get("permutation") for one in differences)
+    has_margin = any(one.margin for one in differences)
+    has_permutation = any(one.permutation for one in differences)
     rows = []
     for one in differences:
         lead = [
-            head(one["algorithm"]),
-            short(say.word(one["rule"])),
+            head(one.algorithm),
+            short(say.word(one.rule)),
             short(_figure_title(one, say)),
         ]
-        if one["difference"]["value"] is None:
-            rows.append(
-                [*lead, Cell("–"), Cell("–"), undefined(one["difference"]["reason"], notes)]
-            )
+        if one.difference.value is None:
+            rows.append([*lead, Cell("–"), Cell("–"), undefined(one.difference.reason, notes)])
             rows[-1] += [Cell("–")] * (2 + has_permutation + has_margin)
             continue
-        permutation = one.get("permutation")
+        permutation = one.permutation
         rows.append(
             [
                 *lead,
-                Cell(decimals(one["value"])),
-                Cell(decimals(one["baseline_value"])),
-                Cell(signed(one["difference"]["value"]), bounds=_bounds(one["difference"])),
-                Cell(p_value(one["p_value"])),
-                Cell(p_value(one["adjusted_p_value"]["holm"])),
+                Cell(decimals(one.value)),
+                Cell(decimals(one.baseline_value)),
+                Cell(signed(one.difference.value), bounds=_bounds(one.difference)),
+                Cell(p_value(one.p_value)),
+                Cell(p_value(one.holm)),
                 *(
-                    [Cell("–" if not permutation else p_value(permutation["p_value"]))]
+                    [Cell("–" if not permutation else p_value(permutation.p_value))]
                     if has_permutation
                     else []
                 ),
@@ -181,59 +181,55 @@ def _difference_table(
     heads = [
         *(words(say(key)) for key in ("head.algorithm", "head.rule", "figures.figure")),
         Cell(say("figures.value")),
-        Cell(found["baseline"]),
+        Cell(found.baseline),
         Cell(say("compared.difference")),
         Cell("P"),
         Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
         *([Cell(say("compared.p_permutation"))] if has_permutation else []),
-        *([words(say("compared.margin_of", margin=f"{found['margin']:g}"))] if has_margin else []),
+        *([words(say("compared.margin_of", margin=f"{found.margin:g}"))] if has_margin else []),
     ]
     return Table(title, heads, rows, notes.all())
 
 
-def _figure_title(one: Found, say: Language) -> str:
-    title = say.figure(one["figure"]).title
-    return (
-        say("figure.reading", title=title, point=rate(float(one["point"])))
-        if one["point"]
-        else title
-    )
+def _figure_title(one: DifferenceSummary, say: Language) -> str:
+    title = say.figure(one.figure).title
+    return say("figure.reading", title=title, point=rate(float(one.point))) if one.point else title
 
 
-def _bounds(difference: Found) -> str:
+def _bounds(difference: Estimate) -> str:
     """The interval of a difference, with signs."""
-    if difference.get("low") is None or difference.get("high") is None:
+    if difference.low is None or difference.high is None:
         return ""
-    return f"{signed(difference['low'])} … {signed(difference['high'])}"
+    return f"{signed(difference.low)} … {signed(difference.high)}"
 
 
-def _signed_interval(difference: Found) -> str:
+def _signed_interval(difference: Estimate) -> str:
     bounds = _bounds(difference)
-    return signed(difference["value"]) + (f" ({bounds})" if bounds else "")
+    return signed(difference.value) + (f" ({bounds})" if bounds else "")
 
 
-def _detection_table(found: Found, say: Language) -> Table | None:
+def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
     """Which nodules one algorithm finds and the other does not, with McNemar's tests."""
-    if not found["detection"]:
+    if not found.detection:
         return None
     notes, rows = Notes(say), []
-    for one in found["detection"]:
-        lead = [head(one["algorithm"]), short(say.word(one["rule"]))]
-        if "tests" not in one:
-            rows.append([*lead, undefined(one["difference"]["reason"], notes, columns=8)])
+    for one in found.detection:
+        lead = [head(one.algorithm), short(say.word(one.rule))]
+        if not one.tests:
+            rows.append([*lead, undefined(one.difference.reason, notes, columns=8)])
             continue
-        nodules, tests = one["nodules"], one["tests"]
+        nodules, tests = one.nodules, one.tests
         rows.append(
             [
                 *lead,
                 *(
-                    count(nodules[key])
+                    count(getattr(nodules, key))
                     for key in ("both", "algorithm_only", "baseline_only", "neither")
                 ),
-                Cell(signed(one["difference"]["value"]), bounds=_bounds(one["difference"])),
-                Cell(p_value(tests["obuchowski"]["p_value"])),
-                Cell(p_value(one["adjusted_p_value"]["holm"])),
-                Cell(p_value(tests["exact"]["p_value"])),
+                Cell(signed(one.difference.value), bounds=_bounds(one.difference)),
+                Cell(p_value(tests["obuchowski"].p_value)),
+                Cell(p_value(one.adjusted_p_value["holm"])),
+                Cell(p_value(tests["exact"].p_value)),
             ]
         )
     keys = ("both", "it_alone", "baseline_alone", "neither", "difference")
@@ -245,33 +241,33 @@ def _detection_table(found: Found, say: Language) -> Table | None:
         Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
         Cell(say("mcnemar.p_exact"), hint=say("mcnemar.p_exact_hint")),
     ]
-    title = say("mcnemar.caption", baseline=found["baseline"])
+    title = say("mcnemar.caption", baseline=found.baseline)
     return Table(title, heads, rows, notes.all())
 
 
-def _ranking_tables(found: Found, rule: str, figure: str, say: Language) -> list[Any]:
+def _ranking_tables(found: ComparisonDocument, rule: str, figure: str, say: Language) -> list[Any]:
     ranking = ranking_of(found, rule, figure)
-    if ranking is None or len(ranking["lines"]) < 3:
+    if ranking is None or len(ranking.lines) < 3:
         return []
     rows = [
         [
-            count(line["rank"]),
-            head(line["name"]),
-            Cell(decimals(line["value"])),
-            Cell(f"{line['best_rank']}–{line['worst_rank']}"),
-            Cell(decimals(100 * line["share_first"], 1) + PERCENT),
-            count(line["group"]),
+            count(line.rank),
+            head(line.name),
+            Cell(decimals(line.value)),
+            Cell(f"{line.best_rank}–{line.worst_rank}"),
+            Cell(decimals(100 * line.share_first, 1) + PERCENT),
+            count(line.group),
         ]
-        for line in ranking["lines"]
+        for line in ranking.lines
     ]
     heads = [
         Cell(say("rank.rank")),
         words(say("head.algorithm")),
         *(Cell(say(f"rank.{key}")) for key in ("value", "interval", "first", "group")),
     ]
-    tau = ranking["kendall_tau"]
+    tau = ranking.kendall_tau
     remark = say("rank.ties")
-    if tau["value"] is not None:
-        remark += say("rank.tau", tau=decimals(tau["value"]), bounds=interval(tau))
+    if tau.value is not None:
+        remark += say("rank.tau", tau=decimals(tau.value), bounds=interval(tau))
     title = say("rank.caption", figure=say.figure(figure).title, rule=say.word(rule))
     return [Table(title, heads, rows, remark=remark)]

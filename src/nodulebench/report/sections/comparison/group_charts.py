@@ -1,12 +1,14 @@
 """Document -> the figures of a group study: means ± SD, boxes, relative differences, misses."""
 
+from collections.abc import Mapping, Sequence
 from math import ceil, floor
-from typing import Any
 
 import numpy as np
 
 from nodulebench.language import Language
-from nodulebench.language.numbers import decimals, mark_of, percent_of, signed_percent
+from nodulebench.language.numbers import decimals, percent_of, signed_percent
+from nodulebench.model.comparison import PairOfRules
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks, whole_ticks
 from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot
@@ -14,7 +16,6 @@ from nodulebench.report.drawing.pictures.columns import Column, column_chart, hi
 from nodulebench.report.drawing.pictures.heat_map import heat_map
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 from nodulebench.report.drawing.styles import Dot, Fill
-from nodulebench.report.reading_document import Document, baseline_rule, rules_of
 from nodulebench.report.sections.comparison.groups import (
     crossed_counts,
     group_miss_rates,
@@ -32,14 +33,14 @@ PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 
 def group_figures(document: Document) -> list[str]:
     """The figures that are shown for a group of algorithms."""
-    return ["recall", "precision", f"f{document['protocol']['beta']:g}"]
+    return ["recall", "precision", f"f{document.protocol.beta:g}"]
 
 
 def mean_chart(document: Document, say: Language) -> Chart | None:
     """Columns of mean ± SD over the algorithms: figures by rule (NIFDC 2022, figure 3)."""
-    if len(document["algorithms"]) < FEWEST:
+    if len(document.algorithms) < FEWEST:
         return None
-    figures, rules = group_figures(document), rules_of(document)
+    figures, rules = group_figures(document), document.rules
     groups = [[group_values(document, rule, figure) for rule in rules] for figure in figures]
     found = [(figure, line) for figure, line in zip(figures, groups, strict=True) if any(line)]
     if not found:
@@ -60,7 +61,7 @@ def mean_chart(document: Document, say: Language) -> Chart | None:
     ]
     top = max(column.high for line in columns for column in line if column is not None)
     names = [say.figure(figure).title for figure, _ in found]
-    title = say("group.means", count=len(document["algorithms"]))
+    title = say("group.means", count=len(document.algorithms))
     end = min(1.0, ceil(top * 5 + 0.2) / 5)
     axis = Axis(say("axis.percent_sd"), 0.0, max(end, top + HEADROOM), _until(PERCENTS, end))
     return Chart(
@@ -71,28 +72,30 @@ def mean_chart(document: Document, say: Language) -> Chart | None:
     )
 
 
-def box_charts(document: Document, effects: dict[str, Any], say: Language) -> list[Chart]:
+def box_charts(
+    document: Document, effects: Mapping[str, Sequence[PairOfRules]], say: Language
+) -> list[Chart]:
     """Box plots of each figure by rule, with marks of significance (NIFDC 2022, figure 4).
 
     Args:
         document: what evaluation.json holds.
-        effects: by figure the pairs of rules with the P value of their test: first, second, p.
+        effects: by figure the pairs of rules with their tests.
         say: the language.
     """
     charts = []
     for figure in group_figures(document):
         found = {
             rule: group
-            for rule in rules_of(document)
+            for rule in document.rules
             if (group := group_values(document, rule, figure)) is not None
         }
         if len(found) < 2:
             continue
         rules = list(found)
         brackets = [
-            Bracket(rules.index(pair["first"]), rules.index(pair["second"]), mark_of(pair["p"]))
-            for pair in effects.get(figure, ())
-            if pair["first"] in rules and pair["second"] in rules and pair["p"] is not None
+            Bracket(rules.index(one.first), rules.index(one.second), one.unpaired_t.mark)
+            for one in effects.get(figure, ())
+            if one.first in rules and one.second in rules and one.unpaired_t is not None
         ]
         values = np.concatenate([group.values for group in found.values()])
         low = floor(values.min() * 10 - 0.2) / 10
@@ -122,14 +125,14 @@ def _reach(bracket: Bracket) -> int:
 
 def difference_chart(document: Document, say: Language) -> Chart | None:
     """Relative difference in hits to the baseline rule, every algorithm (NIFDC 2022, figure 5)."""
-    base = baseline_rule(document)
-    rules = rules_of(document)
+    base = document.baseline_rule
+    rules = document.rules
     rows = []
-    for algorithm in document["algorithms"]:
+    for algorithm in document.algorithms:
         found = {
-            item["rule"]: item["relative_difference"]
-            for item in algorithm["rule_differences"]
-            if item["base_rule"] == base and item["relative_difference"] is not None
+            item.rule: item.relative_difference
+            for item in algorithm.rule_differences
+            if item.base_rule == base and item.relative_difference is not None
         }
         if found:
             values = tuple(
@@ -137,7 +140,7 @@ def difference_chart(document: Document, say: Language) -> Chart | None:
                 for rule in rules
                 if rule in found
             )
-            rows.append(Row(algorithm["name"], values))
+            rows.append(Row(algorithm.name, values))
     if len(rows) < 2:
         return None
     ends = [one.value for row in rows for one in row.values]
@@ -155,9 +158,9 @@ def difference_chart(document: Document, say: Language) -> Chart | None:
 
 def miss_rate_chart(document: Document, division: str, say: Language) -> Chart | None:
     """Mean miss rate ± SD over the algorithms by stratum (NIFDC 2022, figure 6)."""
-    rule = baseline_rule(document)
+    rule = document.baseline_rule
     groups = group_miss_rates(document, rule, division)
-    if len(groups) < 2 or len(document["algorithms"]) < FEWEST:
+    if len(groups) < 2 or len(document.algorithms) < FEWEST:
         return None
     rows = [
         Row(
@@ -183,7 +186,7 @@ def miss_rate_chart(document: Document, division: str, say: Language) -> Chart |
 
 def hardest_chart(document: Document, say: Language) -> Chart | None:
     """How many algorithms miss which type most often, by size (NIFDC 2022, figure 7)."""
-    rule = baseline_rule(document)
+    rule = document.baseline_rule
     crossed = crossed_counts(document, rule)
     if len(crossed) < 2:
         return None
@@ -216,18 +219,18 @@ def hardest_chart(document: Document, say: Language) -> Chart | None:
 
 def diameter_chart(document: Document, say: Language) -> Chart | None:
     """Histogram of the nodules' diameters, with what larger ones let expect of small ones."""
-    found = document["reference"].get("diameters")
-    if not found or sum(found["counts"]) < 2:
+    found = document.reference.diameters
+    if not found or sum(found.counts) < 2:
         return None
-    counts, expected, width = found["counts"], found["expected"], found["width_mm"]
-    start = found["from_mm"]
+    counts, expected, width = found.counts, found.expected, found.width_mm
+    start = found.from_mm
     end = start + width * len(counts)
     x_axis = Axis(say("axis.diameter_mm"), start, end, nice_ticks(start, end))
     top = 1.08 * max(*counts, min(max(expected, default=0.0), 1.4 * max(counts)))
     y_axis = Axis(say("axis.nodules"), 0.0, top, whole_ticks(top))
     remarks = [say("diameters.bins", width=f"{width:g}")]
     if expected:
-        remarks.append(say("diameters.expected", peak=f"{found['peak_mm']:g}"))
+        remarks.append(say("diameters.expected", peak=f"{found.peak_mm:g}"))
     return Chart(
         say("diameters.title"),
         histogram(counts, expected, x_axis, y_axis, say("diameters.title")),

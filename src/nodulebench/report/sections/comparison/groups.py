@@ -3,12 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
 
-from nodulebench.report.reading_document import Document, find_figure
+from nodulebench.model.document import CrossedCount, Document, RuleSummary
 
 CROSSED = "misses_by_type_and_size"
 """The extra of a result that counts nodules and misses by type and size."""
+NOT_JUDGED = RuleSummary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,10 @@ class Group:
 def group_values(document: Document, rule: str, figure: str) -> Group | None:
     """A figure of all algorithms under one rule; None where fewer than two have it."""
     found = {
-        algorithm["name"]: shown["value"]
-        for algorithm in document["algorithms"]
-        if (result := algorithm["rules"].get(rule)) is not None
-        and (shown := find_figure(result.get("figures", {}), figure)) is not None
-        and shown.get("value") is not None
+        algorithm.name: value
+        for algorithm in document.algorithms
+        if (result := algorithm.rules.get(rule)) is not None
+        and (value := result.value(figure)) is not None
     }
     return Group(tuple(found), tuple(found.values())) if len(found) > 1 else None
 
@@ -47,11 +46,11 @@ def group_miss_rates(document: Document, rule: str, division: str) -> dict[str, 
     Strata with too few nodules are left out.
     """
     found: dict[str, dict[str, float]] = {}
-    for algorithm in document["algorithms"]:
-        strata = algorithm["rules"].get(rule, {}).get("strata", {}).get(division, {})
+    for algorithm in document.algorithms:
+        strata = algorithm.rules.get(rule, NOT_JUDGED).strata.get(division, {})
         for stratum, one in strata.items():
-            if not one["too_few"] and one["miss_rate"]["value"] is not None:
-                found.setdefault(stratum, {})[algorithm["name"]] = one["miss_rate"]["value"]
+            if not one.is_too_few and one.miss_rate.value is not None:
+                found.setdefault(stratum, {})[algorithm.name] = one.miss_rate.value
     return {
         stratum: Group(tuple(rates), tuple(rates.values()))
         for stratum, rates in found.items()
@@ -59,12 +58,12 @@ def group_miss_rates(document: Document, rule: str, division: str) -> dict[str, 
     }
 
 
-def crossed_counts(document: Document, rule: str) -> dict[str, list[dict[str, Any]]]:
+def crossed_counts(document: Document, rule: str) -> dict[str, list[CrossedCount]]:
     """By algorithm: nodules and misses by type and size, where the evaluation has them."""
     return {
-        algorithm["name"]: rows
-        for algorithm in document["algorithms"]
-        if (rows := algorithm["rules"].get(rule, {}).get("extras", {}).get(CROSSED))
+        algorithm.name: rows
+        for algorithm in document.algorithms
+        if (rows := algorithm.rules.get(rule, NOT_JUDGED).extras.get("misses_by_type_and_size"))
     }
 
 
@@ -96,7 +95,7 @@ def tied_types(document: Document, rule: str) -> dict[str, list[str]]:
     return tied
 
 
-def _hardest(rows: list[dict[str, Any]]) -> tuple[str, bool] | None:
+def _hardest(rows: list[CrossedCount]) -> tuple[str, bool] | None:
     """The type with the highest miss rate, and whether another type has the same rate."""
     having = [row for row in rows if row["nodules"] and row["missed"]]
     if not having:

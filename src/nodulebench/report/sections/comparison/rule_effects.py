@@ -4,25 +4,18 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, p_value, percent_of, signed
+from nodulebench.model.comparison import EffectSummary, Significance
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.blocks import Side
 from nodulebench.report.blocks.cells import Cell, head, short, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document
 from nodulebench.report.sections.comparison.group_charts import box_charts, group_figures
-
-Effect = dict[str, Any]
 
 
 def rule_effect_blocks(document: Document, say: Language) -> list[Any]:
     """Box plots of the figures by rule; with their tests where algorithms were compared."""
     effects = _effects(document)
-    pairs = {
-        name: [
-            {"first": pair["first"], "second": pair["second"], "p": _p_of(pair["unpaired_t"])}
-            for pair in effect.get("pairs", ())
-        ]
-        for name, effect in effects.items()
-    }
+    pairs = {name: effect.pairs for name, effect in effects.items()}
     charts = box_charts(document, pairs, say)
     if not charts:
         return []
@@ -31,42 +24,42 @@ def rule_effect_blocks(document: Document, say: Language) -> list[Any]:
     return [Side(charts, remark=remark), *(table for table in tables if table is not None)]
 
 
-def _effects(document: Document) -> dict[str, Effect]:
+def _effects(document: Document) -> dict[str, EffectSummary]:
     """The analysis of each figure that is drawn, by its name, from the latest comparison."""
-    for found in reversed(document["comparisons"]):
-        if found["rule_effects"] is not None:
+    for found in reversed(document.comparisons):
+        if found.rule_effects is not None:
             return {
-                one["figure"]: one
-                for one in found["rule_effects"]["figures"]
-                if one["figure"] in group_figures(document) and not one["point"]
+                one.figure: one
+                for one in found.rule_effects.figures
+                if one.figure in group_figures(document) and not one.point
             }
     return {}
 
 
-def _p_of(test: dict[str, Any] | None) -> float | None:
-    return None if test is None else float(test["p_value"])
+def _p_of(test: Significance | None) -> float | None:
+    return None if test is None else test.p_value
 
 
 def _p_cell(value: float | None) -> Cell:
     return Cell(UNDEFINED if value is None else p_value(value))
 
 
-def _tests_table(effects: dict[str, Effect], say: Language) -> Table | None:
+def _tests_table(effects: dict[str, EffectSummary], say: Language) -> Table | None:
     """Mean ± SD under each rule and the tests over all rules."""
-    defined = {name: one for name, one in effects.items() if "groups" in one}
+    defined = {name: one for name, one in effects.items() if one.groups}
     if not defined:
         return None
-    rules = list(next(iter(defined.values()))["groups"])
+    rules = list(next(iter(defined.values())).groups)
     rows = [
         [
             head(say.figure(name).title),
             *(
-                Cell(percent_of(group["mean"], group["sd"]))
-                for group in (one["groups"][rule] for rule in rules)
+                Cell(percent_of(group.mean, group.sd))
+                for group in (one.groups[rule] for rule in rules)
             ),
-            _p_cell(_p_of(one["one_way"])),
-            _p_cell(_p_of((one["repeated"] or {}).get("corrected"))),
-            _p_cell(_p_of(one["friedman"])),
+            _p_cell(_p_of(one.one_way)),
+            _p_cell(_p_of(one.repeated.corrected if one.repeated else None)),
+            _p_cell(_p_of(one.friedman)),
         ]
         for name, one in defined.items()
     ]
@@ -81,21 +74,21 @@ def _tests_table(effects: dict[str, Effect], say: Language) -> Table | None:
     return Table(say("effect.caption"), heads, rows, remark=say("effect.remark"))
 
 
-def _pairs_table(effects: dict[str, Effect], say: Language) -> Table | None:
+def _pairs_table(effects: dict[str, EffectSummary], say: Language) -> Table | None:
     """Every pair of rules: the test as published, and the paired tests."""
     rows = [
         [
             head(say.figure(name).title),
-            short(f"{say.word(pair['first'])} – {say.word(pair['second'])}"),
-            Cell(signed(100 * pair["mean_difference"], 2)),
-            _p_cell(_p_of(pair["unpaired_t"])),
-            _p_cell(_p_of(pair["paired_t"])),
-            _p_cell(pair["paired_t_holm"]),
-            _p_cell(_p_of(pair["wilcoxon"])),
-            _p_cell(pair["wilcoxon_holm"]),
+            short(f"{say.word(pair.first)} – {say.word(pair.second)}"),
+            Cell(signed(100 * pair.mean_difference, 2)),
+            _p_cell(_p_of(pair.unpaired_t)),
+            _p_cell(_p_of(pair.paired_t)),
+            _p_cell(pair.paired_t_holm),
+            _p_cell(_p_of(pair.wilcoxon)),
+            _p_cell(pair.wilcoxon_holm),
         ]
         for name, one in effects.items()
-        for pair in one.get("pairs", ())
+        for pair in one.pairs
     ]
     if not rows:
         return None

@@ -6,10 +6,10 @@ import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, signed_percent, significant, whole
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.cells import Cell, Notes, code, count, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.svg import signed_bar
-from nodulebench.report.reading_document import Document, baseline_rule
 
 FLIPS_SHOWN = 20
 LEAST_BAR_END = 0.1
@@ -18,33 +18,33 @@ LEAST_BAR_END = 0.1
 
 def difference_table(document: Document, say: Language) -> Table | None:
     """How many hits a rule gives relative to another, the baseline rule first."""
-    notes, base = Notes(say), baseline_rule(document)
-    is_single = len(document["algorithms"]) == 1
+    notes, base = Notes(say), document.baseline_rule
+    is_single = len(document.algorithms) == 1
     found = [
-        (algorithm["name"], difference)
-        for algorithm in document["algorithms"]
-        for difference in algorithm["rule_differences"]
+        (algorithm.name, difference)
+        for algorithm in document.algorithms
+        for difference in algorithm.rule_differences
     ]
     if not found:
         return None
-    found.sort(key=lambda item: item[1]["base_rule"] != base)
-    relatives = [abs(item["relative_difference"] or 0.0) for _, item in found]
+    found.sort(key=lambda item: item[1].base_rule != base)
+    relatives = [abs(item.relative_difference or 0.0) for _, item in found]
     largest = max(*relatives, LEAST_BAR_END)
     rows = []
     for algorithm, item in found:
-        relative = item["relative_difference"]
+        relative = item.relative_difference
         rows.append(
             [
                 *([] if is_single else [head(algorithm)]),
-                short(f"{say.word(item['base_rule'])} → {say.word(item['rule'])}"),
-                Cell(f"{whole(item['base_hit'])} → {whole(item['hit'])}"),
-                count(item["gained"]),
-                count(item["lost"]),
-                undefined(item["reason"], notes)
+                short(f"{say.word(item.base_rule)} → {say.word(item.rule)}"),
+                Cell(f"{whole(item.base_hit)} → {whole(item.hit)}"),
+                count(item.gained),
+                count(item.lost),
+                undefined(item.reason, notes)
                 if relative is None
                 else Cell(signed_percent(relative), picture=signed_bar(relative, largest)),
-                Cell(f"{whole(item['base_false_positive'])} → {whole(item['false_positive'])}"),
-                count(item["marks_changed"]),
+                Cell(f"{whole(item.base_false_positive)} → {whole(item.false_positive)}"),
+                count(item.marks_changed),
             ]
         )
     heads = [
@@ -62,7 +62,7 @@ def difference_table(document: Document, say: Language) -> Table | None:
 
 def uses_table(document: Document, say: Language) -> Table | None:
     """Which rule suits which intended use, where the report has several."""
-    named = [rule["name"] for rule in document["protocol"]["rules"]]
+    named = [rule.name for rule in document.protocol.rules]
     rows = [[head(say.word(rule)), words(use)] for rule, use in say.uses if rule in named]
     if len(rows) < 2:
         return None

@@ -2,7 +2,8 @@
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, interval, whole
-from nodulebench.report.reading_document import Document, find_figure, key_names, pairs
+from nodulebench.model.document import Document
+from nodulebench.report.reading_document import key_names
 from nodulebench.report.sections.head.narrative import leading_result
 
 FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
@@ -10,24 +11,24 @@ FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 
 def title(document: Document, say: Language) -> str:
     """The algorithm's name, or how many there are."""
-    names = [one["name"] for one in document["algorithms"]]
+    names = [one.name for one in document.algorithms]
     return str(names[0]) if len(names) == 1 else say("page.algorithms", count=len(names))
 
 
 def facts(document: Document, say: Language) -> list[tuple[str, str]]:
     """What was tested, on what and how, for the top of the page."""
-    reference = document["reference"]
-    patients = reference.get("patients")
-    counts = [result["counts"] for _, _, result in pairs(document) if "counts" in result]
+    reference = document.reference
+    patients = reference.patients
+    counts = [result.counts for _, _, result in document.results if not result.undefined]
     nodules = [one["nodules"] for one in counts] or [0]
-    rules = [say.word(rule["name"]) for rule in document["protocol"]["rules"]]
+    rules = [say.word(rule.name) for rule in document.protocol.rules]
     found = [
-        ("test_set", str(reference.get("name", ""))),
-        ("cases", _counted(reference.get("cases"))),
-        ("patients", _counted(patients if patients != reference.get("cases") else None)),
+        ("test_set", reference.name),
+        ("cases", _counted(reference.cases)),
+        ("patients", _counted(patients if patients != reference.cases else None)),
         ("nodules", _span(min(nodules), max(nodules), say)),
         ("rule" if len(rules) == 1 else "rules", say.listed(rules)),
-        ("protocol", document["protocol"]["name"]),
+        ("protocol", document.protocol.name),
     ]  # fmt: skip
     return [(say(f"fact.{name}"), fact) for name, fact in found if fact]
 
@@ -42,9 +43,9 @@ def _counted(value: int | None) -> str:
 
 def headline(document: Document, say: Language) -> list[tuple[str, str, str, str]]:
     """Title, value, interval and meaning of the key figures, for one algorithm under one rule."""
-    if len(list(pairs(document))) != 1:
+    if len(list(document.results)) != 1:
         return []
-    found = leading_result(document, document["algorithms"][0])
+    found = leading_result(document, document.algorithms[0])
     if found is None:
         return []
     names = key_names(document)
@@ -52,10 +53,10 @@ def headline(document: Document, say: Language) -> list[tuple[str, str, str, str
     return [
         (
             say.figure(name).title,
-            decimals(figure["value"]),
+            decimals(figure.value),
             interval(figure),
             say.figure(name).meaning + (remark if name in FIGURES_OF_ALL_MARKS else ""),
         )
         for name in names
-        if (figure := find_figure(found[1]["figures"], name)) and figure["value"] is not None
+        if (figure := found[1].figure(name)) and figure.value is not None
     ]

@@ -6,9 +6,9 @@ What several results share is said once.
 from collections.abc import Iterator
 
 from nodulebench.language import Language
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.cells import head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document, pairs, rules_of
 
 About = tuple[str, str]
 """Whom a message concerns, and the message."""
@@ -16,16 +16,16 @@ About = tuple[str, str]
 
 def notices(document: Document, say: Language) -> list[About]:
     """Everything a reader must know before the numbers."""
-    found = [(say.word("reference"), text) for text in document["notices"]]
-    for algorithm in document["algorithms"]:
-        found += [(algorithm["name"], text) for text in algorithm["notices"]]
+    found = [(say.word("reference"), text) for text in document.notices]
+    for algorithm in document.algorithms:
+        found += [(algorithm.name, text) for text in algorithm.notices]
     told = [(about, say.message(text)) for about, text in found]
-    for algorithm, rule, result in pairs(document):
-        about = _about(algorithm["name"], rule, say)
-        if "undefined" in result:
-            reason = say.message(result["undefined"])
+    for algorithm, rule, result in document.results:
+        about = _about(algorithm.name, rule, say)
+        if result.undefined:
+            reason = say.message(result.undefined)
             told.append((about, say("notice.not_applied", reason=reason)))
-        told += [(about, say.message(text)) for text in result.get("notices", ())]
+        told += [(about, say.message(text)) for text in result.notices]
     return _said_once(told, document, say)
 
 
@@ -39,9 +39,9 @@ def remarks_table(document: Document, say: Language) -> Table | None:
 
 
 def _remarks(document: Document, say: Language) -> Iterator[About]:
-    for algorithm, rule, result in pairs(document):
-        for text in result.get("remarks", ()):
-            yield _about(algorithm["name"], rule, say), say.message(text)
+    for algorithm, rule, result in document.results:
+        for text in result.remarks:
+            yield _about(algorithm.name, rule, say), say.message(text)
 
 
 def _about(name: str, rule: str, say: Language) -> str:
@@ -52,10 +52,10 @@ def _said_once(told: list[About], document: Document, say: Language) -> list[Abo
     concerned: dict[str, list[str]] = {}
     for about, text in told:
         concerned.setdefault(text, []).append(about)
-    names = [one["name"] for one in document["algorithms"]]
+    names = [one.name for one in document.algorithms]
     everyone = {
         _about(say("notice.all"), rule, say): {_about(name, rule, say) for name in names}
-        for rule in rules_of(document)
+        for rule in document.rules
     } | {say("notice.all"): set(names)}
     return [
         (_together(abouts, everyone if len(names) > 1 else {}), text)

@@ -1,14 +1,15 @@
 """Document -> the verdict against the criteria of a plan that was frozen before the test."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, interval, significant
+from nodulebench.model.document import CriterionSummary, Document
 from nodulebench.pages.templates import Block
 from nodulebench.report.blocks.cells import Cell, Notes, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document
 
 SIGNS = {">=": "≥", "<=": "≤"}
 
@@ -27,56 +28,56 @@ class Verdict(Block):
 
 def verdict(document: Document, say: Language) -> Verdict | None:
     """The verdict of a test under a plan; None for a test without one."""
-    plan = document.get("plan")
+    plan = document.plan
     if plan is None:
         return None
-    criteria = plan["criteria"]
-    met = sum(one["met"] is True for one in criteria)
+    criteria = plan.criteria
+    met = sum(one.met is True for one in criteria)
     sentences = [
         say("verdict.counted", met=met, all=len(criteria)),
         say(
             "verdict.plan",
-            name=plan["name"],
-            author=say("verdict.by", author=plan["author"]) if plan["author"] else "",
-            when=plan["frozen_at"],
-            digest=plan["digest"],
+            name=plan.name,
+            author=say("verdict.by", author=plan.author) if plan.author else "",
+            when=plan.frozen_at,
+            digest=plan.digest,
         ),
     ]
-    if not plan["matches"]:
+    if not plan.matches:
         sentences.append(say("verdict.other_test"))
-        sentences += [say.message(text) for text in plan["differences"]]
-    if len(plan["verdicts"]) > 1:
+        sentences += [say.message(text) for text in plan.differences]
+    if len(plan.verdicts) > 1:
         sentences += [
             say("verdict.of_outcome", outcome=say(f"verdict.{outcome}.adjective"), names=names)
             for outcome in ("passed", "failed", "undecided")
-            if (names := say.listed(k for k, one in plan["verdicts"].items() if one == outcome))
+            if (names := say.listed(k for k, one in plan.verdicts.items() if one == outcome))
         ]
     return Verdict(
-        plan["verdict"],
-        say(f"verdict.{plan['verdict']}"),
+        plan.verdict,
+        say(f"verdict.{plan.verdict}"),
         tuple(sentences),
         _criteria_table(criteria, say),
     )
 
 
-def _criteria_table(criteria: list[dict[str, Any]], say: Language) -> Table:
+def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Table:
     notes = Notes(say)
-    is_single = len({one["algorithm"] for one in criteria}) == 1
+    is_single = len({one.algorithm for one in criteria}) == 1
     rows = []
     for one in criteria:
         value = (
-            undefined(one["reason"], notes)
-            if one["value"] is None
-            else Cell(decimals(one["value"]), bounds=interval(one))
+            undefined(one.reason, notes)
+            if one.value is None
+            else Cell(decimals(one.value), bounds=interval(one))
         )
-        met = {True: "yes", False: "no"}.get(one["met"])
+        met = {True: "yes", False: "no", None: None}[one.met]
         answer = short(say("verdict.open") if met is None else say(f"verdict.met_{met}"))
         rows.append(
             [
-                *([] if is_single else [head(one["algorithm"])]),
+                *([] if is_single else [head(one.algorithm)]),
                 head(_criterion(one, say)) if is_single else words(_criterion(one, say)),
-                short(say.word(one["rule"])),
-                Cell(f"{SIGNS[one['comparison']]} {significant(one['limit'])}"),
+                short(say.word(one.rule)),
+                Cell(f"{SIGNS[one.comparison]} {significant(one.limit)}"),
                 value,
                 answer,
             ]
@@ -94,15 +95,15 @@ def _criteria_table(criteria: list[dict[str, Any]], say: Language) -> Table:
     return Table(say("verdict.criteria"), heads, rows, notes.all())
 
 
-def _criterion(one: dict[str, Any], say: Language) -> str:
+def _criterion(one: CriterionSummary, say: Language) -> str:
     """A criterion's figure in words: which bound of which figure in which stratum."""
-    named = say.figure(one["figure"].replace("@", "/")).title
-    if one["stratum"]:
-        division, _, stratum = one["stratum"].partition("=")
+    named = say.figure(one.figure.replace("@", "/")).title
+    if one.stratum:
+        division, _, stratum = one.stratum.partition("=")
         named = say(
             "verdict.in_stratum",
             figure=named,
             division=say.stratum(division),
             stratum=say.word(stratum),
         )
-    return say(f"verdict.bound_{one['bound']}", figure=named)
+    return say(f"verdict.bound_{one.bound}", figure=named)

@@ -8,9 +8,9 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, whole
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document, pairs
 from nodulebench.report.sections.methods.methods import interval_words
 
 Answer = Callable[[Document, Language], str]
@@ -83,85 +83,85 @@ def checklist_table(document: Document, say: Language) -> Table:
 
 
 def _title(document: Document, say: Language) -> str:
-    return say("answer.title", names=say.listed(one["name"] for one in document["algorithms"]))
+    return say("answer.title", names=say.listed(one.name for one in document.algorithms))
 
 
 def _objective(document: Document, say: Language) -> str:
-    if "plan" in document:
-        return say("answer.objective_plan", name=document["plan"]["name"])
+    if document.plan is not None:
+        return say("answer.objective_plan", name=document.plan.name)
     return say("answer.objective")
 
 
 def _data_source(document: Document, say: Language) -> str:
-    reference = document["reference"]
-    return say("answer.data_source", name=reference["name"], cases=whole(reference["cases"]))
+    reference = document.reference
+    return say("answer.data_source", name=reference.name, cases=whole(reference.cases))
 
 
 def _index_test(document: Document, say: Language) -> str:
-    return say("answer.index_test", names=say.listed(one["name"] for one in document["algorithms"]))
+    return say("answer.index_test", names=say.listed(one.name for one in document.algorithms))
 
 
 def _index_version(document: Document, say: Language) -> str:
     stated = [
-        f"{one['name']} {one['facts']['version']}"
-        for one in document["algorithms"]
-        if "version" in one["facts"]
+        f"{one.name} {one.facts['version']}"
+        for one in document.algorithms
+        if "version" in one.facts
     ]
-    has_digests = all(one["digest"] for one in document["algorithms"])
+    has_digests = all(one.digest for one in document.algorithms)
     told = say("answer.index_version", names=say.listed(stated)) if stated else ""
     return f"{told} {say('answer.index_digest')}".strip() if has_digests else told
 
 
 def _threshold(document: Document, say: Language) -> str:
-    threshold = document["protocol"]["score_threshold"]
+    threshold = document.protocol.score_threshold
     if threshold is None:
         return say("answer.threshold_none")
     return say("answer.threshold", threshold=f"{threshold:g}")
 
 
 def _reference_standard(document: Document, say: Language) -> str:
-    rule = document["protocol"]["reference_rule"]
+    rule = document.protocol.reference_rule
     return say("answer.reference_standard", rule=say.word(rule)) if rule else ""
 
 
 def _uncertainty(document: Document, say: Language) -> str:
-    return interval_words(document["protocol"]["interval"], say)
+    return interval_words(document.protocol.interval, say)
 
 
 def _indeterminate(document: Document, say: Language) -> str:
-    ignored = document["reference"].get("ignored_findings")
+    ignored = document.reference.ignored_findings
     return say("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
 
 
 def _subgroups(document: Document, say: Language) -> str:
-    strata = document["protocol"]["strata"]
+    strata = document.protocol.strata
     return say("answer.subgroups", strata=say.listed(map(say.stratum, strata))) if strata else ""
 
 
 def _prespecified(document: Document, say: Language) -> str:
-    if "plan" not in document:
+    plan = document.plan
+    if plan is None:
         return say("answer.no_plan")
-    plan = document["plan"]
-    key = "answer.plan" if plan["matches"] else "answer.plan_differs"
-    return say(key, name=plan["name"], when=plan["frozen_at"])
+    key = "answer.plan" if plan.matches else "answer.plan_differs"
+    return say(key, name=plan.name, when=plan.frozen_at)
 
 
 def _flow(document: Document, say: Language) -> str:
-    return say("answer.flow", cases=whole(document["reference"]["cases"]))
+    return say("answer.flow", cases=whole(document.reference.cases))
 
 
 def _characteristics(document: Document, say: Language) -> str:
-    has_sizes = bool(document["reference"].get("diameters"))
+    has_sizes = bool(document.reference.diameters)
     return say("answer.characteristics") if has_sizes else ""
 
 
 def _fairness(document: Document, say: Language) -> str:
-    wanted = [one for one in document["protocol"]["strata"] if one in ("sex", "age", "site")]
+    wanted = [one for one in document.protocol.strata if one in ("sex", "age", "site")]
     return say("answer.fairness", strata=say.listed(map(say.stratum, wanted))) if wanted else ""
 
 
 def _errors(document: Document, say: Language) -> str:
-    has_cases = any(one.get("extras", {}).get("worst_cases") for _, _, one in pairs(document))
+    has_cases = any(one.extras.get("worst_cases") for _, _, one in document.results)
     return say("answer.errors" if has_cases else "answer.errors_strata")
 
 

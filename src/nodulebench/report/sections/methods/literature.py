@@ -1,13 +1,12 @@
 """Published detectors -> a table that our results stand beside (LUNA16, table 4)."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals
+from nodulebench.model.document import Document, RuleSummary
 from nodulebench.report.blocks.cells import Cell, count, head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document, find_figure
 
 RATES = ("1", "4")
 """Rates of false positives at which our results are told."""
@@ -52,12 +51,13 @@ PUBLISHED = (
 
 def literature_table(document: Document, say: Language) -> Table | None:
     """Our algorithms first, then the published ones; only for tests on LUNA16's terms."""
-    if document["protocol"]["name"] != "luna16":
+    if document.protocol.name != "luna16":
         return None
     rows = [
         row
-        for algorithm in document["algorithms"]
-        if (row := _ours(algorithm, algorithm["rules"].get("luna16", {}), say)) is not None
+        for algorithm in document.algorithms
+        if (result := algorithm.rules.get("luna16")) is not None
+        and (row := _ours(algorithm.name, result, say)) is not None
     ]
     if not rows:
         return None
@@ -71,19 +71,18 @@ def literature_table(document: Document, say: Language) -> Table | None:
     return Table(say("literature.caption"), heads, rows, remark=say("literature.remark"))
 
 
-def _ours(algorithm: dict[str, Any], result: dict[str, Any], say: Language) -> list[Cell] | None:
+def _ours(name: str, result: RuleSummary, say: Language) -> list[Cell] | None:
     readings = {
-        rate: found["value"]
+        rate: value
         for rate in reversed(RATES)
-        if (found := find_figure(result.get("figures", {}), f"sensitivity_at_fp_rate/{rate}"))
-        and found["value"] is not None
+        if (value := result.value(f"sensitivity_at_fp_rate/{rate}")) is not None
     }
     if not readings:
         return None
-    counts = result["counts"]
+    counts = result.counts
     told = "; ".join(f"{decimals(100 * value, 1)} / {rate}" for rate, value in readings.items())
     return [
-        head(say("literature.this", name=algorithm["name"])),
+        head(say("literature.this", name=name)),
         Cell(UNDEFINED),
         count(counts["cases"]),
         count(counts["nodules"]),

@@ -1,10 +1,10 @@
 """Document -> how marks were matched with nodules: sketches of the rules, and a flow chart."""
 
 from nodulebench.language import Language
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.pictures.flow_chart import Step, flow_chart
 from nodulebench.report.drawing.pictures.schemes import scheme
-from nodulebench.report.reading_document import Document
 
 ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
 """The rules that match one mark with one nodule, nodule by nodule."""
@@ -13,8 +13,8 @@ ONE_TO_ONE = ("center_hit", "center_distance", "area_overlap")
 def rule_sketches(document: Document, say: Language) -> list[Chart]:
     """A sketch of every rule that the protocol applies."""
     charts = []
-    for rule in document["protocol"]["rules"]:
-        name = rule["name"]
+    for rule in document.protocol.rules:
+        name = rule.name
         told = say(f"sketch.{name}" if name in ONE_TO_ONE else "sketch.luna16")
         drawn = scheme(name, told)
         if drawn is not None:
@@ -24,7 +24,7 @@ def rule_sketches(document: Document, say: Language) -> list[Chart]:
 
 def matching_chart(document: Document, say: Language) -> Chart | None:
     """The way of one nodule through matching (NIFDC 2022, figure 2); None for other rules."""
-    named = [rule["name"] for rule in document["protocol"]["rules"]]
+    named = [rule.name for rule in document.protocol.rules]
     shown = [rule for rule in named if rule in ONE_TO_ONE]
     if not shown:
         return None

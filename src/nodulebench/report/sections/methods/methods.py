@@ -1,28 +1,28 @@
 """Document -> how the test was done: everything that another lab needs to get the same numbers."""
 
+from math import isinf
 from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import percent, rate, significant, whole
+from nodulebench.model.document import Document, ReferenceSummary
+from nodulebench.model.protocol import IntervalChoice, SizeLimit, TestProtocol
 from nodulebench.report.blocks.cells import Cell, code, head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document, pairs
 
 
 def rules_table(document: Document, say: Language) -> Table:
     """The rules in words, with the parameters that differ from the published ones."""
     rows = [
         [
-            head(say.word(rule["name"])),
-            words(say.rule(rule["name"])),
+            head(say.word(rule.name)),
+            words(say.rule(rule.name)),
             words(
-                say.listed(
-                    f"{say.word(name)} = {value}" for name, value in rule["parameters"].items()
-                )
+                say.listed(f"{say.word(name)} = {value}" for name, value in rule.parameters.items())
                 or say("rules.as_published")
             ),
         ]
-        for rule in document["protocol"]["rules"]
+        for rule in document.protocol.rules
     ]
     heads = [words(say(key)) for key in ("head.rule", "rules.hit", "rules.parameters")]
     return Table(say("rules.caption"), heads, rows)
@@ -30,27 +30,27 @@ def rules_table(document: Document, say: Language) -> Table:
 
 def protocol_table(document: Document, say: Language) -> Table:
     """The protocol's effective values."""
-    protocol, reference = document["protocol"], document["reference"]
-    points = say.listed(rate(point) for point in protocol["operating_points"])
-    threshold = protocol["score_threshold"]
-    bins = ", ".join(f"{cut:g}" for cut in protocol["size_bins_mm"])
+    protocol, reference = document.protocol, document.reference
+    points = say.listed(rate(point) for point in protocol.operating_points)
+    threshold = protocol.score_threshold
+    bins = ", ".join(f"{cut:g}" for cut in protocol.size_bins_mm)
     facts = [
-        ("name", protocol["name"] + (f": {protocol['title']}" if protocol["title"] else "")),
-        ("source", protocol["citation"]),
+        ("name", protocol.name + (f": {protocol.title}" if protocol.title else "")),
+        ("source", protocol.citation),
         ("test_set", _reference(reference, say)),
-        ("reference_rule", say.word(protocol["reference_rule"])),
+        ("reference_rule", say.word(protocol.reference_rule)),
         ("intended_use", _scope(protocol, say)),
-        ("size_limit", _size_limit(protocol["size_limit"], say)),
-        ("assignment", say.word(protocol["assignment"])),
-        ("duplicates", say.word(protocol["duplicates"])),
+        ("size_limit", _size_limit(protocol.size_limit, say)),
+        ("assignment", say.word(protocol.assignment)),
+        ("duplicates", say.word(protocol.duplicates)),
         ("marks_judged", _cap(protocol, say)),
         ("score_threshold", say.word("none") if threshold is None else significant(threshold)),
         ("operating_points", say("protocol.points", points=points)),
-        ("reading", say(f"interpolation.{protocol['interpolation']}")),
+        ("reading", say(f"interpolation.{protocol.interpolation}")),
         ("size_bins", say("protocol.half_open", bins=bins)),
-        ("smallest_stratum", say("protocol.nodules", count=protocol["minimum_stratum"])),
-        ("intervals", interval_words(protocol["interval"], say)),
-        ("seed", str(protocol["seed"])),
+        ("smallest_stratum", say("protocol.nodules", count=protocol.minimum_stratum)),
+        ("intervals", interval_words(protocol.interval, say)),
+        ("seed", str(protocol.seed)),
     ]  # fmt: skip
     rows = [[head(say(f"protocol.{name}")), words(fact)] for name, fact in facts if fact]
     return Table(say("protocol.caption"), [], rows)
@@ -58,23 +58,21 @@ def protocol_table(document: Document, say: Language) -> Table:
 
 def identity_table(document: Document, say: Language) -> Table:
     """Version and digests that tie the numbers to their inputs."""
-    rows = [[head("NoduleBench"), code(document["version"])]]
-    rows += [
-        [head(say.heading(name)), code(digest)] for name, digest in document["digests"].items()
-    ]
+    rows = [[head("NoduleBench"), code(document.version)]]
+    rows += [[head(say.heading(name)), code(digest)] for name, digest in document.digests.items()]
     rows += [
         [
-            head(say("identity.submission", name=one["name"])),
-            code(one["digest"] or say("identity.no_file")),
+            head(say("identity.submission", name=one.name)),
+            code(one.digest or say("identity.no_file")),
         ]
-        for one in document["algorithms"]
+        for one in document.algorithms
     ]
     return Table(say("identity.caption"), [], rows)
 
 
 def terms_table(document: Document, say: Language) -> Table | None:
     """The figures of this report that have a term in IEEE 2802."""
-    names = dict.fromkeys(name for _, _, one in pairs(document) for name in one.get("figures", {}))
+    names = dict.fromkeys(name for _, _, one in document.results for name in one.figures)
     rows = [
         [head(found.title), words(found.term), words(found.meaning)]
         for name in names
@@ -89,61 +87,65 @@ def terms_table(document: Document, say: Language) -> Table | None:
 def facts_table(document: Document, say: Language) -> Table | None:
     """What is known of the algorithms beyond their marks."""
     rows: list[list[Cell]] = [
-        [head(algorithm["name"]), words(say.word(name)), words(_listed(fact, say))]
-        for algorithm in document["algorithms"]
-        for name, fact in algorithm["facts"].items()
+        [head(algorithm.name), words(say.word(name)), words(_listed(fact, say))]
+        for algorithm in document.algorithms
+        for name, fact in algorithm.facts.items()
     ]
     if not rows:
         return None
     return Table(say("facts.caption"), [], rows)
 
 
-def interval_words(choice: dict[str, Any], say: Language) -> str:
+def interval_words(choice: IntervalChoice, say: Language) -> str:
     """How intervals were made."""
-    method, unit = say(f"interval.{choice['method']}"), say.word(choice["unit"])
-    told = say("interval.over", level=percent(choice["level"]), method=method, unit=unit)
-    if choice["method"] != "jackknife":
-        if not choice["bootstraps"]:
+    method, unit = say(f"interval.{choice.method}"), say.word(choice.unit)
+    told = say("interval.over", level=percent(choice.level), method=method, unit=unit)
+    if choice.method != "jackknife":
+        if not choice.bootstraps:
             return say("interval.none")
-        told += say("interval.replicates", count=whole(choice["bootstraps"]))
-    others = say.listed(say.word(one) for one in choice["others"])
+        told += say("interval.replicates", count=whole(choice.bootstraps))
+    others = say.listed(say.word(one) for one in choice.others)
     return told + (say("interval.further", others=others) if others else "")
 
 
 def _listed(fact: Any, say: Language) -> str:
-    return say.listed(say.word(str(item)) for item in fact) if isinstance(fact, list) else str(fact)
+    return (
+        say.listed(say.word(str(item)) for item in fact)
+        if isinstance(fact, list | tuple)
+        else str(fact)
+    )
 
 
-def _reference(reference: dict[str, Any], say: Language) -> str:
+def _reference(reference: ReferenceSummary, say: Language) -> str:
     counted = say.listed(
         f"{whole(value)} {say.word(name)}"
-        for name, value in reference.items()
-        if isinstance(value, int)
+        for name in ("cases", "patients", "findings", "ignored_findings")
+        if (value := getattr(reference, name)) is not None
     )
-    return f"{reference.get('name', '')}: {counted}"
+    return f"{reference.name}: {counted}"
 
 
-def _scope(protocol: dict[str, Any], say: Language) -> str:
-    types, narrows = protocol["scope"]["types"], protocol["scope"]["uses_declaration"]
+def _scope(protocol: TestProtocol, say: Language) -> str:
+    types, narrows = protocol.scope.types, protocol.scope.uses_declaration
     told = say("scope.types", types=_listed(types, say)) if types else say("scope.every_type")
     if narrows:
         told += say("scope.narrowed")
     return told + say("scope.others_ignored") if types or narrows else told
 
 
-def _size_limit(limit: dict[str, Any] | None, say: Language) -> str:
+def _size_limit(limit: SizeLimit | None, say: Language) -> str:
     if limit is None:
         return ""
-    tolerance = "∞" if limit["tolerance_mm"] == "inf" else f"{limit['tolerance_mm']:g}"
+    tolerance = "∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}"
     return say(
         "protocol.limit",
-        minimum=f"{limit['minimum_mm']:g}",
+        minimum=f"{limit.minimum_mm:g}",
         tolerance=tolerance,
-        reading=say.word(limit["reading"]),
+        reading=say.word(limit.reading),
     )
 
 
-def _cap(protocol: dict[str, Any], say: Language) -> str:
-    if protocol["mark_cap"] is None:
+def _cap(protocol: TestProtocol, say: Language) -> str:
+    if protocol.mark_cap is None:
         return say("cap.all")
-    return say("cap.best", count=protocol["mark_cap"], ties=say(f"ties.{protocol['ties']}"))
+    return say("cap.best", count=protocol.mark_cap, ties=say(f"ties.{protocol.ties}"))

@@ -1,36 +1,36 @@
 """Document -> measurement uncertainty and traceability, as ISO/IEC 17025 asks of a laboratory."""
 
-from typing import Any
-
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, percent, whole
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.cells import Cell, code, head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.reading_document import Document, find_figure, key_names, pairs
+from nodulebench.report.reading_document import key_names
 from nodulebench.report.sections.methods.methods import interval_words
 
 
 def uncertainty_table(document: Document, say: Language) -> Table | None:
     """Half-widths of the intervals of the leading figures: the expanded uncertainty of sampling."""
     rows = []
-    for algorithm, rule, result in pairs(document):
+    for algorithm, rule, result in document.results:
         for name in key_names(document):
-            figure = find_figure(result.get("figures", {}), name)
-            if figure is None or figure.get("low") is None or figure.get("high") is None:
+            figure = result.figure(name)
+            if figure is None or None in (figure.value, figure.low, figure.high):
                 continue
+            value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
             rows.append(
                 [
-                    head(algorithm["name"]),
+                    head(algorithm.name),
                     words(say.word(rule)),
                     words(say.figure(name).title),
-                    Cell(decimals(figure["value"])),
-                    Cell(f"± {decimals((figure['high'] - figure['low']) / 2)}"),
-                    Cell(f"−{_below(figure)} / +{_above(figure)}"),
+                    Cell(decimals(value)),
+                    Cell(f"± {decimals((high - low) / 2)}"),
+                    Cell(f"−{_side(value - low)} / +{_side(high - value)}"),
                 ]
             )
     if not rows:
         return None
-    level = percent(document["protocol"]["interval"]["level"])
+    level = percent(document.protocol.interval.level)
     keys = ("head.algorithm", "head.rule", "figures.figure")
     heads = [
         *(words(say(key)) for key in keys),
@@ -40,27 +40,23 @@ def uncertainty_table(document: Document, say: Language) -> Table | None:
     return Table(say("uncertainty.caption"), heads, rows, remark=remark)
 
 
-def _below(figure: dict[str, Any]) -> str:
-    return decimals(max(0.0, figure["value"] - figure["low"]))
-
-
-def _above(figure: dict[str, Any]) -> str:
-    return decimals(max(0.0, figure["high"] - figure["value"]))
+def _side(width: float) -> str:
+    return decimals(max(0.0, width))
 
 
 def sources_table(document: Document, say: Language) -> Table:
     """Where uncertainty comes from, and whether the intervals hold it."""
-    protocol = document["protocol"]
-    choice = protocol["interval"]
-    reference_rule = say.word(protocol["reference_rule"]) or UNDEFINED
-    replicates = whole(choice["bootstraps"])
+    protocol = document.protocol
+    choice = protocol.interval
+    reference_rule = say.word(protocol.reference_rule) or UNDEFINED
+    replicates = whole(choice.bootstraps)
     known = {
         "sampling": say("source.sampling_told", how=interval_words(choice, say)),
         "rule": _rule_spread(document, say),
         "order": _order_spread(document, say),
         "reference": say("source.reference_told", rule=reference_rule),
         "size": say("source.size_swept" if _has_sweep(document) else "source.size_told"),
-        "replicates": say("source.replicates_told", count=replicates, seed=protocol["seed"]),
+        "replicates": say("source.replicates_told", count=replicates, seed=protocol.seed),
         "algorithm": say("source.algorithm_told"),
         "computing": say("source.computing_told"),
     }
@@ -76,11 +72,11 @@ def sources_table(document: Document, say: Language) -> Table:
 def _rule_spread(document: Document, say: Language) -> str:
     """How far recall moves with the rule, over all algorithms."""
     spreads = []
-    for algorithm in document["algorithms"]:
+    for algorithm in document.algorithms:
         recall = [
-            result["figures"]["recall"]["value"]
-            for result in algorithm["rules"].values()
-            if result.get("figures", {}).get("recall", {}).get("value") is not None
+            value
+            for result in algorithm.rules.values()
+            if (value := result.value("recall")) is not None
         ]
         if len(recall) > 1:
             spreads.append(max(recall) - min(recall))
@@ -93,28 +89,28 @@ def _order_spread(document: Document, say: Language) -> str:
     """How many hits depend on the order of assignment, over all results."""
     found = [
         max(order.values()) - min(order.values())
-        for _, _, result in pairs(document)
-        if (order := result.get("extras", {}).get("order_sensitivity"))
+        for _, _, result in document.results
+        if (order := result.extras.get("order_sensitivity"))
     ]
     return say("source.order_told", largest=whole(max(found))) if found else ""
 
 
 def _has_sweep(document: Document) -> bool:
-    return any(result.get("extras", {}).get("size_tolerance") for _, _, result in pairs(document))
+    return any(result.extras.get("size_tolerance") for _, _, result in document.results)
 
 
 def traceability_table(document: Document, say: Language) -> Table:
     """What each number goes back to, step by step, with the digest of each step."""
-    digests = document["digests"]
+    digests = document.digests
     withheld = say("trace.withheld")
     steps = [
         ("report", "evaluation.json"),
-        ("figures", f"NoduleBench {document['version']}"),
+        ("figures", f"NoduleBench {document.version}"),
         ("protocol", digests["protocol"]),
-        ("labels", document.get("files", {}).get("labels.parquet", "labels.parquet")),
+        ("labels", "labels.parquet"),
         *(
-            (("marks", one["name"]), one["digest"] or say("identity.no_file"))
-            for one in document["algorithms"]
+            (("marks", one.name), one.digest or say("identity.no_file"))
+            for one in document.algorithms
         ),
         ("reference", digests.get("reference", withheld)),
         ("cohort", digests.get("cohort", withheld)),

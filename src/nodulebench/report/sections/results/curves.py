@@ -1,6 +1,6 @@
 """Document and curves table -> charts: FROC with its operating points, and every other curve."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, floor, log2
@@ -10,11 +10,11 @@ import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, percent, rate
+from nodulebench.model.document import Document
 from nodulebench.report.blocks.charts import MOST_BANDS, Chart, Series, readable_chart
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.styles import Style
 from nodulebench.report.drawing.svg import WIDTH, Line
-from nodulebench.report.reading_document import Document, rules_of
 
 LEAST_LABEL_GAP = 46
 FIFTHS = tuple((n / 5, f"{n / 5:.1f}") for n in range(6))
@@ -35,7 +35,7 @@ def by_curve(curves: pl.DataFrame) -> Curves:
 
 def froc_charts(document: Document, curves: Curves, say: Language) -> list[Chart]:
     """The FROC: one chart of all rules for one algorithm, otherwise one chart for each rule."""
-    x_axis = rate_axis(document["protocol"]["operating_points"], say)
+    x_axis = rate_axis(document.protocol.operating_points, say)
     y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
     charts = []
     for title, members in _groups(document, say):
@@ -87,12 +87,12 @@ def tolerance_chart(
     ]
     if not series:
         return []
-    x_axis = rate_axis(document["protocol"]["operating_points"], say)
+    x_axis = rate_axis(document.protocol.operating_points, say)
     y_axis = Axis(say("axis.sensitivity"), 0.0, 1.0, FIFTHS)
     return [readable_chart(say("curve.by_tolerance"), x_axis, y_axis, series, (), say)]
 
 
-def rate_axis(operating_points: list[float], say: Language) -> Axis:
+def rate_axis(operating_points: Sequence[float], say: Language) -> Axis:
     """Rates of false positives on a log2 axis, 1/8 to 8 and as far as the operating points go."""
     low = min(-3, floor(log2(min(operating_points, default=1))))
     high = max(3, ceil(log2(max(operating_points, default=1))))
@@ -112,8 +112,8 @@ Member = tuple[str, tuple[str, str]]
 
 def _groups(document: Document, say: Language) -> list[tuple[str, list[Member]]]:
     """The charts to draw: title, and for each series its name, algorithm and rule."""
-    algorithms = [one["name"] for one in document["algorithms"]]
-    rules = rules_of(document)
+    algorithms = [one.name for one in document.algorithms]
+    rules = document.rules
     if len(algorithms) == 1:
         return [(algorithms[0], [(say.word(rule), (algorithms[0], rule)) for rule in rules])]
     return [(say.word(rule), [(name, (name, rule)) for name in algorithms]) for rule in rules]
@@ -150,12 +150,12 @@ def _operating_points(
     document: Document, algorithm: str, rule: str
 ) -> tuple[tuple[float, float, str], ...]:
     """The readings that stand in the document: rate, sensitivity, no label."""
-    results = next(one for one in document["algorithms"] if one["name"] == algorithm)["rules"]
-    readings = results[rule]["figures"].get("sensitivity_at_fp_rate", {})
+    results = next(one for one in document.algorithms if one.name == algorithm).rules
+    readings = results[rule].readings("sensitivity_at_fp_rate")
     return tuple(
-        (float(key), reading["value"], "")
+        (float(key), reading.value, "")
         for key, reading in readings.items()
-        if reading["value"] is not None
+        if reading.value is not None
     )
 
 
@@ -171,7 +171,7 @@ def _with_labels(
 
 def _band_remarks(document: Document, series: list[Series], say: Language) -> Iterator[str]:
     if any(one.line.band is not None for one in series):
-        yield say("curve.band", level=percent(document["protocol"]["interval"]["level"]))
+        yield say("curve.band", level=percent(document.protocol.interval.level))
 
 
 def _left_out(

@@ -7,24 +7,23 @@ import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, whole
+from nodulebench.model.document import Document, RuleSummary
 from nodulebench.report.blocks.cells import Cell, code, count, head, words
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.axes import Axis, whole_ticks
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 from nodulebench.report.drawing.styles import Fill
-from nodulebench.report.reading_document import Document
 
-WORST_CASES = "worst_cases"
 MOST_APART = 4
 """With more algorithms the chart of causes shows all of them together."""
 CAUSES = ("vessel", "scar", "spine", "mediastinum", "motion", "noise")
 """Causes that readers tag false positives with (LUNA16)."""
 
 
-def worst_case_tables(result: dict[str, Any], say: Language) -> list[Table]:
+def worst_case_tables(result: RuleSummary, say: Language) -> list[Table]:
     """The cases with most misses and with most false positives, of one result."""
-    found = result.get("extras", {}).get(WORST_CASES, {})
+    found: dict[str, Any] = dict(result.extras.get("worst_cases", {}))
     heads = [
         words(say("head.case")),
         Cell(say("strata.nodules")),
@@ -56,7 +55,7 @@ def cause_blocks(causes: pl.DataFrame, document: Document, say: Language) -> lis
         document: what evaluation.json holds.
         say: the language.
     """
-    known = [one["name"] for one in document["algorithms"]]
+    known = [one.name for one in document.algorithms]
     counted = Counter(
         (str(name), str(cause))
         for name, cause in causes.select("algorithm", "cause").iter_rows()

@@ -1,24 +1,22 @@
 """Results by stratum -> tables of misses, with bars, and "too few" where a rate would mislead."""
 
-from typing import Any
-
 from nodulebench.language import Language
+from nodulebench.model.document import AlgorithmSummary
+from nodulebench.model.results import Stratum
 from nodulebench.report.blocks.cells import Cell, Notes, count, estimate, head, words
 from nodulebench.report.blocks.tables import Table
 
 BAR_ENDS = (0.1, 0.2, 0.5, 1.0)
 
 
-def strata_tables(algorithm: dict[str, Any], minimum: int, say: Language) -> list[Table]:
+def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> list[Table]:
     """Misses by stratum: rules side by side for nodules, one table a rule for whole cases."""
-    results = {rule: one for rule, one in algorithm["rules"].items() if one.get("strata")}
+    results = {rule: one for rule, one in algorithm.rules.items() if one.strata}
     tables = []
-    for name in dict.fromkeys(name for one in results.values() for name in one["strata"]):
-        having = {
-            rule: one["strata"][name] for rule, one in results.items() if name in one["strata"]
-        }
+    for name in dict.fromkeys(name for one in results.values() for name in one.strata):
+        having = {rule: one.strata[name] for rule, one in results.items() if name in one.strata}
         first = next(iter(having.values()))
-        if any("cases" in stratum for stratum in first.values()):
+        if any(stratum.cases is not None for stratum in first.values()):
             tables += [
                 _case_strata(name, rule, strata, Notes(say), minimum)
                 for rule, strata in having.items()
@@ -29,16 +27,16 @@ def strata_tables(algorithm: dict[str, Any], minimum: int, say: Language) -> lis
 
 
 def _nodule_strata(
-    name: str, by_rule: dict[str, dict[str, Any]], notes: Notes, minimum: int
+    name: str, by_rule: dict[str, dict[str, Stratum]], notes: Notes, minimum: int
 ) -> Table:
     say = notes.say
     scale = _bar_scale([one for strata in by_rule.values() for one in strata.values()])
     rows = []
     for stratum, first in next(iter(by_rule.values())).items():
-        cells = [head(say.word(stratum)), count(first["nodules"])]
+        cells = [head(say.word(stratum)), count(first.nodules)]
         for strata in by_rule.values():
             one = strata[stratum]
-            cells += [count(one["missed"]), _miss_rate(one, notes, minimum, scale)]
+            cells += [count(one.missed), _miss_rate(one, notes, minimum, scale)]
         rows.append(cells)
     heads = [words(""), Cell(say("strata.nodules"))]
     heads += [
@@ -51,22 +49,24 @@ def _nodule_strata(
     return Table(say.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
 
 
-def _case_strata(name: str, rule: str, strata: dict[str, Any], notes: Notes, minimum: int) -> Table:
+def _case_strata(
+    name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
+) -> Table:
     say, scale = notes.say, _bar_scale(list(strata.values()))
-    figures = list(dict.fromkeys(key for one in strata.values() for key in one.get("figures", {})))
+    figures = list(dict.fromkeys(key for one in strata.values() for key in one.figures))
     rows = []
     for stratum, one in strata.items():
         shown = (
             [_too_few(notes, minimum) for _ in figures]
-            if one["too_few"]
-            else [estimate(one["figures"].get(key), notes) for key in figures]
+            if one.is_too_few
+            else [estimate(one.figures.get(key), notes) for key in figures]
         )
         rows.append(
             [
                 head(say.word(stratum)),
-                count(one.get("cases")),
-                count(one["nodules"]),
-                count(one["missed"]),
+                count(one.cases),
+                count(one.nodules),
+                count(one.missed),
                 _miss_rate(one, notes, minimum, scale),
                 *shown,
             ]
@@ -80,18 +80,18 @@ def _case_strata(name: str, rule: str, strata: dict[str, Any], notes: Notes, min
     return Table(title, heads, rows, notes.all(), remark=say("strata.bars", end=f"{scale:g}"))
 
 
-def _bar_scale(strata: list[dict[str, Any]]) -> float:
+def _bar_scale(strata: list[Stratum]) -> float:
     """Where bars end: the smallest round number that holds every rate and its interval."""
-    shown = [one["miss_rate"] for one in strata if not one["too_few"]]
-    largest = max((one.get("high") or one["value"] or 0.0 for one in shown), default=0.0)
+    shown = [one.miss_rate for one in strata if not one.is_too_few]
+    largest = max((one.high or one.value or 0.0 for one in shown), default=0.0)
     return next((end for end in BAR_ENDS if largest <= end), BAR_ENDS[-1])
 
 
-def _miss_rate(stratum: dict[str, Any], notes: Notes, minimum: int, scale: float) -> Cell:
+def _miss_rate(stratum: Stratum, notes: Notes, minimum: int, scale: float) -> Cell:
     """The miss rate with a bar; no rate where the stratum has too few nodules for one."""
-    if stratum["too_few"] and stratum["nodules"]:
+    if stratum.is_too_few and stratum.nodules:
         return _too_few(notes, minimum)
-    return estimate(stratum["miss_rate"], notes, bar_scale=scale)
+    return estimate(stratum.miss_rate, notes, bar_scale=scale)
 
 
 def _too_few(notes: Notes, minimum: int) -> Cell:

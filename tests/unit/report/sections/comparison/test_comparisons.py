@@ -5,7 +5,14 @@ import re
 import pytest
 
 from builders.evaluation import curves_of, evaluation
-from builders.report import comparison, difference, group_document, margin_test, rule_effects
+from builders.report import (
+    compared,
+    comparison,
+    difference,
+    group_document,
+    margin_test,
+    rule_effects,
+)
 from nodulebench.language import language
 from nodulebench.language.numbers import mark_of, p_value, signed
 from nodulebench.report.blocks.tables import Table
@@ -94,7 +101,7 @@ def test_leaderboard_shows_rank_intervals_and_groups() -> None:
 
 
 def test_two_algorithms_are_told_one_by_one() -> None:
-    assert told(group_document(), comparison(), SAY) == [
+    assert told(group_document(), compared(), SAY) == [
         "Against One, Two changes CPM by −0.045 (−0.065 … −0.025) under center hit (P 0.0004, "
         "adjusted 0.0008). With a margin of 0.05: non-inferiority not shown.",
         "Against One, Three changes CPM by −0.012 (−0.032 … +0.008) under center hit (P 0.3000, "
@@ -103,7 +110,7 @@ def test_two_algorithms_are_told_one_by_one() -> None:
 
 
 def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
-    found = comparison(
+    found = compared(
         differences=[
             difference("A", 0.05, 0.001),
             difference("B", -0.05, 0.001),
@@ -128,11 +135,12 @@ def test_many_algorithms_are_told_by_who_differs_clearly() -> None:
     ],
 )
 def test_margin_is_answered_by_the_strongest_that_holds(test, answer: str) -> None:
-    assert margin_answer({"margin": test}, SAY) == answer
+    one = compared(differences=[difference("Two", 0.1, 0.5, margin=test)]).differences[0]
+    assert margin_answer(one, SAY) == answer
 
 
 def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() -> None:
-    chart = difference_chart(comparison(), "center_hit", "cpm", SAY)
+    chart = difference_chart(compared(), "center_hit", "cpm", SAY)
     assert chart is not None
     assert chart.title == "Difference in CPM from One, center hit"
     assert ">−0.045 **<" in chart.picture
@@ -147,7 +155,7 @@ def test_difference_chart_draws_intervals_and_the_margin_on_the_losing_side() ->
 def test_margin_lies_above_zero_where_lower_is_better() -> None:
     worse = difference("Two", 0.5, 0.2, figure="fp_per_case", margin=margin_test())
     chart = difference_chart(
-        comparison(differences=[worse | {"better": "lower"}]), "center_hit", "fp_per_case", SAY
+        compared(differences=[worse | {"better": "lower"}]), "center_hit", "fp_per_case", SAY
     )
     assert chart is not None
     limit, base = (
@@ -158,16 +166,16 @@ def test_margin_lies_above_zero_where_lower_is_better() -> None:
 
 
 def test_rank_chart_needs_three_algorithms() -> None:
-    chart = rank_chart(comparison(), "center_hit", "cpm", SAY)
+    chart = rank_chart(compared(), "center_hit", "cpm", SAY)
     assert chart is not None
     assert chart.picture.count(">group 1<") == 2
-    few = comparison()
-    few["rankings"][0]["lines"] = few["rankings"][0]["lines"][:2]
-    assert rank_chart(few, "center_hit", "cpm", SAY) is None
+    few = comparison()["rankings"]
+    few[0]["lines"] = few[0]["lines"][:2]
+    assert rank_chart(compared(rankings=few), "center_hit", "cpm", SAY) is None
 
 
 def test_leading_figure_is_recall_where_there_is_no_cpm() -> None:
-    found = comparison(differences=[difference("Two", 0.1, 0.5, figure="recall")])
+    found = compared(differences=[difference("Two", 0.1, 0.5, figure="recall")])
     assert leading_figure(found, "center_hit") == "recall"
 
 

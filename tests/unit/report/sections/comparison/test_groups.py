@@ -1,11 +1,13 @@
 """A group of algorithms: means and deviations by hand, and the type missed most often."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from builders.report import group_document
+from builders.report import group_content, group_document, typed
 from nodulebench.language import language
+from nodulebench.model.comparison import PairOfRules, Significance
 from nodulebench.report.sections.comparison.group_charts import (
     box_charts,
     diameter_chart,
@@ -61,13 +63,13 @@ def test_shared_highest_rates_are_flagged_and_the_first_listed_counts() -> None:
 
 
 def test_of_equal_rates_the_larger_number_of_misses_wins() -> None:
-    document = group_document()
-    extras = document["algorithms"][0]["rules"]["center_hit"]["extras"]
+    content = group_content()
+    extras = content["algorithms"][0]["rules"]["center_hit"]["extras"]
     extras["misses_by_type_and_size"] = [
         {"type": "solid", "size": "<4 mm", "nodules": 4, "missed": 2},
         {"type": "pleural", "size": "<4 mm", "nodules": 10, "missed": 5},
     ]
-    assert hardest_types(document, "center_hit")["<4 mm"]["pleural"] == 1
+    assert hardest_types(typed(content), "center_hit")["<4 mm"]["pleural"] == 1
 
 
 def test_mean_chart_writes_the_means_in_percent() -> None:
@@ -113,8 +115,10 @@ def test_boxes_are_drawn_for_every_figure_of_the_group() -> None:
     ("p_value", "mark"), [(0.01, "**"), (0.011, "*"), (0.05, "*"), (0.06, "ns")]
 )
 def test_box_plots_mark_significance(p_value: float, mark: str) -> None:
-    pairs = {"recall": [{"first": "center_hit", "second": "area_overlap", "p": p_value}]}
-    recall, *_ = box_charts(group_document(), pairs, SAY)
+    pair = PairOfRules(
+        "center_hit", "area_overlap", 0.1, Significance("t", 2.0, p_value), None, None, None, None
+    )
+    recall, *_ = box_charts(group_document(), {"recall": [pair]}, SAY)
     assert f">{mark}</text>" in recall.picture
 
 
@@ -123,9 +127,9 @@ def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
     assert chart is not None
     assert chart.remarks[0] == "Bins of 1 mm."
     assert "fits the nodules above 4 mm" in chart.remarks[1]
-    document = group_document()
-    document["reference"]["diameters"]["expected"] = []
-    plain = diameter_chart(document, SAY)
+    content = group_content()
+    content["reference"]["diameters"]["expected"] = []
+    plain = diameter_chart(typed(content), SAY)
     assert plain is not None
     assert len(plain.remarks) == 1
 
@@ -142,7 +146,7 @@ def test_group_is_told_with_means_and_the_type_missed_most_by_size() -> None:
 
 def test_single_algorithm_has_no_group_figures() -> None:
     document = group_document()
-    document["algorithms"] = document["algorithms"][:1]
+    document = replace(document, algorithms=document.algorithms[:1])
     assert mean_chart(document, SAY) is None
     assert difference_chart(document, SAY) is None
     assert miss_rate_chart(document, "type", SAY) is None

@@ -1,14 +1,16 @@
 """Sentences: what the numbers say, and no more."""
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from builders.evaluation import algorithm_result, difference, evaluation
+from builders.report import typed
 from nodulebench.language import language
+from nodulebench.model.document import evaluation_document
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import AlgorithmResult, RuleResult
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.sections.head.narrative import paragraphs
 
 ALPHA = algorithm_result("Alpha", (90, 66))
@@ -82,11 +84,8 @@ def test_algorithm_that_depends_most_on_the_rule_is_named() -> None:
 
 
 def test_no_base_hits_leave_the_relative_difference_out() -> None:
-    document = evaluation_document(evaluation(ALPHA))
-    document["algorithms"][0]["rule_differences"] = [
-        difference("center_hit", "area_overlap", 0, 66)
-    ]
-    assert "measured against" not in "\n".join(paragraphs(document, language()))
+    none = replace(ALPHA, rule_differences=[difference("center_hit", "area_overlap", 0, 66)])
+    assert "measured against" not in told(none)
 
 
 def test_hardest_and_easiest_strata_are_named_without_those_too_small() -> None:
@@ -120,8 +119,10 @@ def test_meaning_of_an_interval_names_level_and_unit() -> None:
 
 
 def test_missing_intervals_are_said_to_be_missing() -> None:
-    document = evaluation_document(evaluation(ALPHA))
-    for result in document["algorithms"][0]["rules"].values():
+    content = evaluation_document(evaluation(ALPHA)).to_json()
+    for result in content["algorithms"][0]["rules"].values():
         for figure in result.get("figures", {}).values():
             figure.pop("low", None)
-    assert paragraphs(document, language())[-1].startswith("The numbers stand without intervals")
+    assert paragraphs(typed(content), language())[-1].startswith(
+        "The numbers stand without intervals"
+    )

@@ -3,9 +3,9 @@
 from typing import Any
 
 from builders.evaluation import algorithm_result, curves_of, evaluation
-from builders.report import criterion, plan
+from builders.report import criterion, plan, typed
 from nodulebench.language import language
-from nodulebench.report.document import evaluation_document
+from nodulebench.model.document import Document, evaluation_document
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.head.verdict import verdict
 
@@ -13,8 +13,8 @@ SAY = language()
 ONE = evaluation(algorithm_result("Alpha", (90, 66)))
 
 
-def document(**changes: Any) -> dict[str, Any]:
-    return evaluation_document(ONE) | {"plan": plan(**changes)}
+def document(**changes: Any) -> Document:
+    return typed(evaluation_document(ONE).to_json() | {"plan": plan(**changes)})
 
 
 def rows(**changes: Any) -> list[list[str]]:

@@ -1,12 +1,13 @@
 """Uncertainty, traceability and checklist: what a laboratory has to state, and what it cannot."""
 
+from dataclasses import replace
 from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
-from builders.report import group_document, plan
+from builders.report import group_document, plan, typed
 from nodulebench.language import language
+from nodulebench.model.document import Document, evaluation_document
 from nodulebench.report.content import report_content
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.sections.methods.checklist import ANSWERS, ITEMS, checklist_table
 from nodulebench.report.sections.methods.methods import terms_table
 from nodulebench.report.sections.methods.uncertainty import (
@@ -18,8 +19,13 @@ from nodulebench.report.sections.methods.uncertainty import (
 SAY = language()
 
 
-def document(**changes: Any) -> dict[str, Any]:
-    return evaluation_document(evaluation(algorithm_result("Alpha", (90, 66)))) | changes
+def content(**changes: Any) -> dict[str, Any]:
+    shown = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
+    return shown.to_json() | changes
+
+
+def document(**changes: Any) -> Document:
+    return typed(content(**changes))
 
 
 def rows(table) -> dict[str, list[str]]:
@@ -35,14 +41,14 @@ def test_expanded_uncertainty_is_half_the_interval() -> None:
 
 
 def test_without_intervals_there_is_no_uncertainty_table() -> None:
-    plain = document()
+    plain = content()
     for result in plain["algorithms"][0]["rules"].values():
         for figure in result.get("figures", {}).values():
             figure.pop("low", None)
             for reading in figure.values():
                 if isinstance(reading, dict):
                     reading.pop("low", None)
-    assert uncertainty_table(plain, SAY) is None
+    assert uncertainty_table(typed(plain), SAY) is None
 
 
 def test_sources_say_what_the_intervals_hold() -> None:
@@ -56,10 +62,10 @@ def test_sources_say_what_the_intervals_hold() -> None:
 
 def test_order_of_assignment_is_a_source_where_it_was_measured() -> None:
     assert "Order of assignment" not in rows(sources_table(document(), SAY))
-    shown = document()
+    shown = content()
     extras = shown["algorithms"][0]["rules"]["center_hit"]["extras"]
     extras["order_sensitivity"] = {"in_order": 90, "reversed_order": 87, "optimal": 91}
-    assert "up to 4" in rows(sources_table(shown, SAY))["Order of assignment"][0]
+    assert "up to 4" in rows(sources_table(typed(shown), SAY))["Order of assignment"][0]
 
 
 def test_numbers_are_traced_to_their_inputs() -> None:
@@ -71,8 +77,7 @@ def test_numbers_are_traced_to_their_inputs() -> None:
 
 
 def test_plan_is_part_of_the_trace() -> None:
-    shown = document()
-    shown["digests"]["plan"] = "sha256:03"
+    shown = document(digests=content()["digests"] | {"plan": "sha256:03"})
     assert rows(traceability_table(shown, SAY))["as the test plan fixed before"] == ["sha256:03"]
 
 
@@ -117,13 +122,14 @@ def test_fairness_is_answered_only_by_groups_of_people() -> None:
     shown = group_document()
     topic = "Performance across groups of people"
     assert rows(checklist_table(shown, SAY))[topic][2] == "not known here; to be stated"
-    shown["protocol"]["strata"] = ["type", "sex"]
+    protocol = shown.protocol.model_copy(update={"strata": ("type", "sex")})
+    shown = replace(shown, protocol=protocol)
     assert rows(checklist_table(shown, SAY))[topic][2].startswith("By Sex")
 
 
 def test_statement_and_checklist_end_the_report() -> None:
-    content = report_content(document(), curves=empty_curves())
-    assert [section.name for section in content.sections][-3:] == [
+    found = report_content(document(), curves=empty_curves())
+    assert [section.name for section in found.sections][-3:] == [
         "methods",
         "uncertainty",
         "checklist",

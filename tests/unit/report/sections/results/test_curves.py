@@ -2,7 +2,6 @@
 
 import re
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +9,9 @@ import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.language import language
+from nodulebench.model.document import Document, evaluation_document
 from nodulebench.model.results import Evaluation
 from nodulebench.report.blocks.charts import PRECISION, Chart, first_digits
-from nodulebench.report.document import evaluation_document
 from nodulebench.report.drawing.axes import nice_ticks
 from nodulebench.report.sections.results.curves import (
     Curves,
@@ -28,7 +27,7 @@ SAY = language()
 ALPHA = algorithm_result("Alpha", (90, 66))
 
 
-def drawn(one: Evaluation) -> tuple[dict[str, Any], Curves]:
+def drawn(one: Evaluation) -> tuple[Document, Curves]:
     return evaluation_document(one), by_curve(curves_of(one))
 
 
@@ -76,9 +75,8 @@ def test_operating_points_are_marked_where_the_document_has_them() -> None:
     document, curves = drawn(evaluation(ALPHA))
     (chart,) = froc_charts(document, curves, SAY)
     assert chart.picture.count('class="point ') == 14
-    sensitivity = document["algorithms"][0]["rules"]["center_hit"]["figures"][
-        "sensitivity_at_fp_rate"
-    ]["1"]["value"]
+    sensitivity = document.algorithms[0].rules["center_hit"].value("sensitivity_at_fp_rate/1")
+    assert sensitivity is not None
     down = 400 * (1 - sensitivity)
     assert f'data-at="320.00 {down:.2f}"' in chart.picture
 
@@ -173,9 +171,9 @@ def test_score_that_is_none_stays_none() -> None:
 
 def test_sweep_gives_sensitivity_and_false_positives_against_tolerance() -> None:
     document, _ = drawn(evaluation(ALPHA))
-    result = document["algorithms"][0]["rules"]["center_hit"]
-    (rows,) = find_sweeps(result["extras"]["size_tolerance"])
-    sensitivity, falses = sweep_charts(rows, result["counts"], SAY)
+    result = document.algorithms[0].rules["center_hit"]
+    (rows,) = find_sweeps(result.extras["size_tolerance"])
+    sensitivity, falses = sweep_charts(rows, result.counts, SAY)
     assert sensitivity.title == "Sensitivity"
     assert falses.title == "False positives per case"
     assert ">∞</text>" in sensitivity.picture

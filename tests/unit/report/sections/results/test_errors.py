@@ -1,10 +1,13 @@
 """Error analysis: worst cases, causes of false positives, pictures of nodules."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from builders.evaluation import curves_of, evaluation
 from builders.report import group_document
 from nodulebench.language import language
+from nodulebench.model.document import RuleSummary, WorstCases
 from nodulebench.report.content import Beside
 from nodulebench.report.html_page.html import render_html
 from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables
@@ -29,7 +32,7 @@ def patch(kind: str, name: str, **facts) -> Patch:
 
 
 def test_worst_cases_stand_with_their_counts() -> None:
-    result = group_document()["algorithms"][0]["rules"]["center_hit"]
+    result = group_document().algorithms[0].rules["center_hit"]
     missed, falses = worst_case_tables(result, SAY)
     assert missed.caption == "Cases with most nodules missed"
     assert texts(missed) == [["case-013", "6", "5", "2"], ["case-007", "4", "4", "0"]]
@@ -37,7 +40,8 @@ def test_worst_cases_stand_with_their_counts() -> None:
 
 
 def test_result_without_errors_has_no_worst_cases() -> None:
-    assert worst_case_tables({"extras": {"worst_cases": {"missed": []}}}, SAY) == []
+    none: WorstCases = {"missed": [], "false_positive": []}
+    assert worst_case_tables(RuleSummary(extras={"worst_cases": none}), SAY) == []
 
 
 def test_causes_are_counted_by_algorithm_with_their_share() -> None:
@@ -56,8 +60,8 @@ def test_causes_of_unknown_algorithms_are_left_out() -> None:
 
 def test_causes_of_many_algorithms_are_drawn_together() -> None:
     document = group_document()
-    first = document["algorithms"][0]
-    document["algorithms"] = [first | {"name": f"A{number}"} for number in range(5)]
+    many = tuple(replace(document.algorithms[0], name=f"A{number}") for number in range(5))
+    document = replace(document, algorithms=many)
     causes = pl.DataFrame({"algorithm": [f"A{n}" for n in range(5)], "cause": ["vessel"] * 5})
     chart, table = cause_blocks(causes, document, SAY)
     assert chart.legend == ()

@@ -12,12 +12,12 @@ from builders.tables import case, false_mark, mark, nodule, protocol, reference,
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.document import evaluation_document
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.tables import Reference, Submission
-from nodulebench.report.document import evaluation_document
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import write_evaluation
-from nodulebench.workflows.evaluate.result_folder import load_evaluated
+from nodulebench.workflows.evaluate.recompute import load_evaluated
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 
 RULES = ("center_hit", "center_distance", "area_overlap")
 
@@ -80,7 +80,7 @@ def test_evaluating_the_kept_tables_gives_the_same_document(folder: Path) -> Non
     again = evaluation_document(
         evaluate(kept.reference, list(kept.submissions.values()), kept.protocol)
     )
-    assert json.loads(json.dumps(again)) == kept.document
+    assert json.loads(json.dumps(again.to_json())) == kept.document.to_json()
 
 
 def test_an_untouched_folder_has_no_problems(folder: Path) -> None:

@@ -1,0 +1,230 @@
+"""Folder of an evaluation -> what its numbers are made of: tables, labels, labelled cohorts.
+
+``evaluate --out DIR`` keeps the tables that it was given in ``DIR/inputs``, so that whoever has the
+folder can recompute every number without the original files.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.match import targets
+from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.document import Document
+from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.schema import TableSchema
+from nodulebench.model.tables import (
+    CASES,
+    LABELS,
+    MARK_SLICES,
+    MARKS,
+    NODULE_SLICES,
+    NODULES,
+    RUNS,
+    Reference,
+    Submission,
+)
+from nodulebench.storage.digest import reference_digest, table_digest
+from nodulebench.storage.manifest import MANIFEST, manifest_problems
+from nodulebench.storage.table_file import read_parquet, read_table
+from nodulebench.workflows.evaluate.result_folder import (
+    EVALUATION,
+    INPUTS,
+    LABEL_FILE,
+    read_document,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """An evaluation as it was written: its document, and what the numbers are made of."""
+
+    folder: Path
+    document: Document
+    """evaluation.json."""
+    reference: Reference
+    submissions: dict[str, Submission]
+    """By the algorithm's name: the marks that were judged."""
+    labels: pl.DataFrame
+
+    @property
+    def protocol(self) -> TestProtocol:
+        """The protocol that was applied."""
+        return self.document.protocol
+
+    @cached_property
+    def cohorts(self) -> dict[str, dict[str, LabelledCohort]]:
+        """The labelled cohort of each rule (first key) and algorithm (second key).
+
+        An algorithm to which a rule could not be applied is not there.
+        """
+        found: dict[str, dict[str, LabelledCohort]] = {one.name: {} for one in self.protocol.rules}
+        parts = self.labels.partition_by("rule", "algorithm", as_dict=True, include_key=False)
+        for rule, cohorts in found.items():
+            for one in self.document.algorithms:
+                name = one.name
+                if rule not in one.rules or one.rules[rule].undefined:
+                    continue
+                table = parts.get((rule, name), self.labels.clear())
+                submission = self.submissions[name]
+                labels = labels_of(table, submission, self.reference, self.folder / LABEL_FILE)
+                is_target = targets(self.reference, submission, self.protocol)
+                cohorts[name] = labelled_cohort(self.reference, submission, labels, is_target)
+        return found
+
+    @property
+    def changed_digests(self) -> dict[str, tuple[str | None, str]]:
+        """What is not what the evaluation was made with: the digest written, and the one found."""
+        found = {
+            "protocol": self.protocol.digest,
+            "reference": reference_digest(self.reference),
+            "cohort": table_digest(self.reference.cases),
+        }
+        written = self.document.digests
+        return {
+            name: (written.get(name), digest)
+            for name, digest in found.items()
+            if written.get(name) != digest
+        }
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Where the tables and the protocol are not those that the evaluation was made with."""
+        changed = [
+            Problem(
+                str(self.folder / EVALUATION),
+                f"names the {name} {written}, but it is {digest}.",
+                "It was changed after the evaluation: evaluate anew.",
+            )
+            for name, (written, digest) in self.changed_digests.items()
+        ]
+        kept = (
+            str(self.folder / LABEL_FILE),
+            str(self.folder / INPUTS),
+            str(self.folder / MANIFEST),
+        )
+        return changed + [
+            problem for problem in manifest_problems(self.folder) if problem.where.startswith(kept)
+        ]
+
+
+def load_evaluated(folder: Path) -> Evaluated:
+    """Read back what ``evaluate --out`` wrote.
+
+    Raises:
+        InputError: if files are missing or damaged. Whether they are the ones that the digests
+            name is for ``Evaluated.problems`` to say.
+    """
+    from nodulebench.formats.marks.boxes import refuse_unlisted
+
+    document = read_document(folder)
+    files = _Files(folder / INPUTS)
+    if not files.folder.is_dir():
+        raise InputError(
+            Problem(
+                str(files.folder),
+                "is not there, so the numbers cannot be recomputed.",
+                "Evaluate anew with --out; older versions did not keep the tables.",
+            )
+        )
+    reference = Reference(
+        name=document.reference.name,
+        cases=files.read("cases", CASES),
+        nodules=files.read("nodules", NODULES),
+        slices=files.read_if_there("nodule_slices", NODULE_SLICES),
+        notices=document.notices,
+    )
+    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))
+    return Evaluated(
+        folder=folder,
+        document=document,
+        reference=reference,
+        submissions=_read_submissions(document, files),
+        labels=read_table(folder / LABEL_FILE, LABELS),
+    )
+
+
+def labels_of(
+    table: pl.DataFrame, submission: Submission, reference: Reference, source: Path
+) -> Labels:
+    """Labels as arrays again, from the rows of labels.parquet of one algorithm and rule.
+
+    Raises:
+        InputError: for rows whose mark or nodule is in no table.
+    """
+    marks = submission.marks.select("case_id", "mark_id").with_row_index("mark")
+    nodules = reference.nodules.select("case_id", "nodule_id").with_row_index("nodule")
+    found = table.join(marks, on=["case_id", "mark_id"], how="left", maintain_order="left").join(
+        nodules, on=["case_id", "nodule_id"], how="left", maintain_order="left"
+    )
+    is_lost = (
+        found["mark"].is_null()
+        | (found["nodule_id"].is_not_null() & found["nodule"].is_null())
+        | ~found["label"].is_in(LABEL_NAMES)
+    )
+    if is_lost.any():
+        raise InputError(
+            Problem(
+                str(source),
+                f"calls mark '{row['mark_id']}' on nodule '{row['nodule_id']}' of case "
+                f"'{row['case_id']}' a '{row['label']}', which the tables in {INPUTS} do not know.",
+                "It was changed after the evaluation: evaluate anew.",
+            )
+            for row in found.filter(is_lost).iter_rows(named=True)
+        )
+    number = {name: index for index, name in enumerate(LABEL_NAMES)}
+    return Labels(
+        mark=found["mark"].cast(pl.Int64).to_numpy(),
+        nodule=found["nodule"].cast(pl.Int64).fill_null(NO_NODULE).to_numpy(),
+        label=found["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The tables that an evaluation was made from."""
+
+    folder: Path
+
+    def read(self, name: str, schema: TableSchema) -> pl.DataFrame:
+        return read_table(self.folder / f"{name}.parquet", schema)
+
+    def read_if_there(self, name: str, schema: TableSchema) -> pl.DataFrame | None:
+        return self.read(name, schema) if (self.folder / f"{name}.parquet").exists() else None
+
+    def read_parts(self, name: str, schema: TableSchema) -> dict[str, pl.DataFrame]:
+        """The rows of each algorithm, as their schema wants them."""
+        path = self.folder / f"{name}.parquet"
+        if not path.exists():
+            return {}
+        parts = read_parquet(path).partition_by(
+            "algorithm", as_dict=True, include_key=False, maintain_order=True
+        )
+        return {
+            str(algorithm): schema.conform(part, f"{path.name} of '{algorithm}'")
+            for (algorithm,), part in parts.items()
+        }
+
+
+def _read_submissions(document: Document, files: _Files) -> dict[str, Submission]:
+    marks = files.read_parts("marks", MARKS)
+    slices = files.read_parts("mark_slices", MARK_SLICES)
+    runs = files.read_parts("runs", RUNS)
+    submissions = {}
+    for one in document.algorithms:
+        name, facts = one.name, dict(one.facts)
+        types = facts.pop("intended_types", None)
+        submissions[name] = Submission(
+            name=name,
+            marks=marks.get(name, MARKS.empty()),
+            slices=slices.get(name),
+            runs=runs.get(name),
+            digest=one.digest,
+            intended_types=None if types is None else tuple(types),
+            facts=facts,
+        )
+    return submissions
