@@ -289,3 +289,28 @@ def test_the_evaluate_path_imports_nothing_heavy(luna16: Path) -> None:
         check=True,
     ).stdout
     assert "HEAVY []" in out
+
+
+def test_a_program_that_ends_runs_its_exit_handlers() -> None:
+    program = (
+        "import atexit, sys, weakref\n"
+        "class Thing: pass\n"
+        "thing = Thing(); weakref.finalize(thing, print, 'finalised')\n"
+        "atexit.register(print, 'handled')\n"
+        "sys.argv = ['nodulebench', '--version']\n"
+        "from nodulebench.cli import run\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert {"finalised", "handled"} <= set(done.stdout.splitlines())
+
+
+def test_the_engine_may_be_named_but_no_other_than_there_is(capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["evaluate", "none.csv", "--reference", "none", "--engine", "dask"])
+    assert left.value.code == 2
+    assert "'dask' is not 'local'" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        main(["evaluate", "none.csv", "--reference", "none", "--engine", "local"])
+    assert left.value.code == 1

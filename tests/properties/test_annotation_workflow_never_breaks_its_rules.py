@@ -350,7 +350,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
 
     @invariant()
     def the_log_is_whole(self) -> None:
-        check_chain(self.store.read(), "log")
+        check_chain(self.store.read())
 
 
 class AllReadersType(AnyoneTriesAnything):

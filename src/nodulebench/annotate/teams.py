@@ -1,5 +1,6 @@
 """Readers and leaders -> teams drawn at random; a batch -> the leader of another team."""
 
+import secrets
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -49,8 +50,10 @@ def random_teams(
     )
 
 
-def random_reviewer(teams: Sequence[Team], team_id: str, *, seed: int = 0) -> str:
-    """The leader of another team who shall review a team's batch, drawn at random.
+def random_reviewer(teams: Sequence[Team], team_id: str) -> str:
+    """The leader of another team who shall review a team's batch, drawn by chance.
+
+    Nobody can choose or foresee who it is; the log of the batch keeps it.
 
     Raises:
         InputError: if no other team has a leader outside this team.
@@ -69,4 +72,4 @@ def random_reviewer(teams: Sequence[Team], team_id: str, *, seed: int = 0) -> st
                 "Form a second team with a leader of its own.",
             )
         )
-    return others[int(np.random.default_rng(seed).integers(len(others)))]
+    return secrets.choice(others)

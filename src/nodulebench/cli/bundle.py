@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.progress import ProgressLine
+
 FILE = click.Path(path_type=Path)
 
 
@@ -30,14 +32,16 @@ def command(
     """
     from nodulebench.workflows.custody.bundle import write_bundle
 
-    made = write_bundle(
-        reference,
-        out,
-        images=images,
-        is_copied=not list_images,
-        cases=cases,
-        answers=datasheet,
-    )
+    with ProgressLine() as line:
+        made = write_bundle(
+            reference,
+            out,
+            images=images,
+            is_copied=not list_images,
+            cases=cases,
+            answers=datasheet,
+            progress=line.tell,
+        )
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     print_gaps(made.gaps)
     if made.without_images:

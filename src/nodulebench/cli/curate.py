@@ -1,9 +1,10 @@
 """nodulebench curate: a folder of DICOM -> cases, and why other series are none."""
 
-import sys
 from pathlib import Path
 
 import click
+
+from nodulebench.cli.progress import ProgressLine
 
 FILE = click.Path(path_type=Path)
 
@@ -32,7 +33,7 @@ def command(
     """
     from nodulebench.workflows.curate.files import curate_files, summary
 
-    with _ProgressLine() as line:
+    with ProgressLine() as line:
         curation, written = curate_files(
             dicom_dir, out, design, against, processes=processes, progress=line.tell
         )
@@ -46,29 +47,3 @@ def command(
         )
     for path in written:
         click.echo(f"wrote {path}")
-
-
-class _ProgressLine:
-    """A bar on a terminal; in a log a line for every tenth."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._last = ("", -1)
-
-    def __enter__(self) -> "_ProgressLine":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_terminal:
-            click.echo("\r\033[K", nl=False, err=True)
-
-    def tell(self, what: str, done: int, of: int) -> None:
-        """Show how far the work is."""
-        tenth = done * 10 // of if of else 10
-        if self._is_terminal:
-            filled = done * 30 // of if of else 30
-            bar = "█" * filled + "░" * (30 - filled)
-            click.echo(f"\r\033[K{what} {bar} {done}/{of}", nl=False, err=True)
-        elif (what, tenth) != self._last:
-            click.echo(f"{what}: {done} of {of}", err=True)
-        self._last = (what, tenth)

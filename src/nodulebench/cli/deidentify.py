@@ -1,12 +1,12 @@
 """nodulebench deidentify: CT slices without identities, checked, and a sealed key table."""
 
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 
 import click
 
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, vault_options
 
 FILE = click.Path(path_type=Path)
@@ -52,16 +52,17 @@ def command(
     if out is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
-    made = deidentify_folder(
-        folder,
-        out,
-        key_table,
-        secret,
-        prefix=prefix,
-        has_pixel_check=pixel_check,
-        jobs=jobs,
-        progress=_progress,
-    )
+    with ProgressLine() as line:
+        made = deidentify_folder(
+            folder,
+            out,
+            key_table,
+            secret,
+            prefix=prefix,
+            has_pixel_check=pixel_check,
+            jobs=jobs,
+            progress=line.tell,
+        )
     for one in made.refused:
         click.echo(f"left out: {one.source}: {one.refused}", err=True)
     for reason, count in Counter(one.refused.partition(" (")[0] for one in made.refused).items():
@@ -73,8 +74,3 @@ def command(
     click.echo(f"took        {made.seconds:.1f} s: {rate}")
     click.echo(f"key table   {key_table}: keep it, and what opens it, apart from the slices")
     return 1 if made.refused else 0
-
-
-def _progress(done: int, total: int) -> None:
-    if sys.stderr.isatty() and (done % 10 == 0 or done == total):
-        click.echo(f"\r{done} of {total}", nl=done == total, err=True)

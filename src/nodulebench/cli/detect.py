@@ -1,13 +1,10 @@
 """nodulebench detect: the candidate detectors of LUNA16 on a CT scan or a whole test set."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from nodulebench.workflows.detect.detect import Detection
+from nodulebench.cli.progress import ProgressLine
 
 
 @click.command("detect")
@@ -49,9 +46,9 @@ def command(
     else:
         if case_id:
             raise click.UsageError("--case-id names one case; a test set has its own names.")
-        with _Progress() as progress:
+        with ProgressLine() as shown:
             detections = detect.detect_set(
-                names, case, processes=processes, most_marks=most, progress=progress.tell
+                names, case, processes=processes, most_marks=most, progress=shown.tell
             )
     detect.write_detections(names, detections, out)
     failed = [one for one in detections if one.problem]
@@ -62,29 +59,3 @@ def command(
         for line in one.problem.splitlines():
             click.echo(f"error: {one.case_id}: {line}", err=True)
     return 1 if failed else 0
-
-
-class _Progress:
-    """A bar on a terminal, a line per case in a log."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._done = 0
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_terminal and self._done:
-            click.echo(err=True)
-
-    def tell(self, one: "Detection", total: int) -> None:
-        """One more case is done."""
-        self._done += 1
-        outcome = one.state if one.problem else f"{one.marks.height} marks in {one.seconds:.1f} s"
-        if not self._is_terminal:
-            click.echo(f"{self._done}/{total} {one.case_id}: {outcome}", err=True)
-            return
-        filled = 30 * self._done // total
-        bar = "#" * filled + "-" * (30 - filled)
-        click.echo(f"\r[{bar}] {self._done}/{total} {one.case_id[-24:]:<24}", err=True, nl=False)

@@ -24,7 +24,7 @@ FILE = click.Path(path_type=Path)
 @vault_options
 @click.option("--as", "person", help="On a sealed set: who you are in its policy.")
 @click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
-@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", hidden=True)
+@click.option("--engine", type=click.Choice(["local"]), hidden=True, expose_value=False)
 def command(
     marks: tuple[Path, ...],
     reference: Path,
@@ -40,7 +40,6 @@ def command(
     passphrase_file: Path | None,
     person: str | None,
     developer: str | None,
-    engine: str,  # noqa: ARG001 - one engine so far; scripts may name it
 ) -> None:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 

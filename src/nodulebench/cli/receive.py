@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.progress import ProgressLine
+
 FILE = click.Path(path_type=Path)
 
 
@@ -74,8 +76,8 @@ def fetch(
     if is_list or out is None:
         return
     for one in found:
-        with click.progressbar(
-            fetch_series(client, one, out), length=one.instances, label=one.series_uid[-20:]
-        ) as paths:
-            count = sum(1 for _ in paths)
+        count = 0
+        with ProgressLine() as line:
+            for count, _ in enumerate(fetch_series(client, one, out), start=1):
+                line.tell(one.series_uid[-20:], count, one.instances or count)
         click.echo(f"wrote {out / one.series_uid}: {count} objects")

@@ -1,11 +1,11 @@
 """nodulebench seal: sign a test set, encrypt its reference, and begin the log of its use."""
 
-import sys
 from pathlib import Path
 
 import click
 
 from nodulebench.cli.bundle import print_gaps
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, signing_passphrase, vault_options
 
 FILE = click.Path(path_type=Path)
@@ -55,10 +55,9 @@ def command(
 
     secret = required_secret(vault_key, passphrase_file, is_new=True)
     key_passphrase = signing_passphrase(key, key_passphrase_file)
-    made = seal_bundle(
-        SealOrder(bundle, out, key, secret, policy, person, datasheet, key_passphrase),
-        progress=_progress,
-    )
+    order = SealOrder(bundle, out, key, secret, policy, person, datasheet, key_passphrase)
+    with ProgressLine() as line:
+        made = seal_bundle(order, progress=line.tell)
     if made.was_there:
         click.echo(f"{out}: {made.name} was already sealed there; nothing to do")
         return
@@ -67,8 +66,3 @@ def command(
         click.echo(f"taken over  {made.taken_over} file(s) of an interrupted run")
     print_gaps(made.gaps)
     click.echo(f"wrote {out}")
-
-
-def _progress(line: str) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r\033[K{line[:79]}", nl=False, err=True)

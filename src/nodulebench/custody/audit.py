@@ -9,7 +9,6 @@ that is found by an anchor: the same statement, kept by somebody else.
 import hmac
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -19,6 +18,7 @@ from nodulebench.custody.roles import Role
 from nodulebench.errors import Problem
 from nodulebench.model.written import Written
 from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.event_log import RESTORE, Link, Stored, chain_problems
 
 Step = Literal["sealed", "look", "evaluated", "failed", "refused", "exported", "inspected"]
 STEPS: dict[Step, str] = {
@@ -95,15 +95,6 @@ class Anchor(Written):
         return _canonical(self.model_dump(mode="json"))
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """The bytes of one event, and where they lie."""
-
-    where: str
-    number: int
-    content: bytes
-
-
 def next_event(
     events: Sequence[Event],
     *,
@@ -152,23 +143,20 @@ def read_events(
         bundle: digest of the manifest that the log belongs to.
         authenticate: makes the code of an event; None: codes are not checked.
     """
-    events: list[Event] = []
-    problems: list[Problem] = []
-    previous, expected, before = bundle, 1, "the manifest"
-    for one in stored:
-        if one.number != expected:
-            missing = f"{expected}" if one.number == expected + 1 else f"{expected} and more"
-            problems.append(Problem(one.where, f"follows a gap: event {missing} is not there."))
-        event = _parsed(Event, one.content)
-        what = _wrong_with(event, one.number, authenticate)
-        if not what and event is not None and one.number == expected and event.previous != previous:
-            what = f"does not follow from {before}: one of the two was changed."
-        if what:
-            problems.append(Problem(one.where, what, "Restore the log from a copy."))
-        if event is not None:
-            events.append(event)
-        previous, expected, before = bytes_digest(one.content), one.number + 1, one.where
-    return events, problems
+    parsed = [(one, _parsed(Event, one.content)) for one in stored]
+    links = [
+        Link(
+            one.where,
+            one.number,
+            one.number if event is None else event.number,
+            "" if event is None else event.previous,
+            bytes_digest(one.content),
+            _wrong_with(event, authenticate),
+        )
+        for one, event in parsed
+    ]
+    found = [event for _, event in parsed if event is not None]
+    return found, chain_problems(links, bundle, "the manifest")
 
 
 def head_problems(
@@ -208,21 +196,19 @@ def _cut_off(events: int, digest: str, stored: Sequence[Stored], where: str) -> 
     last = max((one.number for one in stored), default=0)
     if last < events:
         what = f"says that the log has {events} events, but it ends with {last}: it was cut off."
-        return [Problem(where, what, "Restore the log from a copy.")]
+        return [Problem(where, what, RESTORE)]
     held = next((one for one in stored if one.number == events), None)
     if held is None:
         return [Problem(where, f"names event {events}, which is not there.")]
     if bytes_digest(held.content) != digest:
         what = f"says that event {events} reads otherwise than {held.where}: one was changed."
-        return [Problem(where, what, "Restore the log from a copy.")]
+        return [Problem(where, what, RESTORE)]
     return []
 
 
-def _wrong_with(event: Event | None, number: int, authenticate: Authenticate | None) -> str:
+def _wrong_with(event: Event | None, authenticate: Authenticate | None) -> str:
     if event is None:
         return "was changed: it is not as NoduleBench writes it."
-    if event.number != number:
-        return f"was changed: it says that it is event {event.number}."
     if authenticate is not None and not hmac.compare_digest(
         event.code, authenticate(event.unsigned_bytes)
     ):

@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 from secrets import token_hex
 
-LEFTOVER = re.compile(r"\.[0-9a-f]{16}\.part")
+from nodulebench.storage.lock import locked
+
+NAMING_WAITS_S = 10.0
+LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|naming\.lock)")
 """A file that a killed process was about to name; it was never part of anything."""
 
 
@@ -15,13 +18,30 @@ def create_once(path: Path, content: bytes) -> bool:
     stage = path.parent / f".{token_hex(8)}.part"
     try:
         write_through(stage, content)
-        os.link(stage, path)
+        _name_once(stage, path)
     except FileExistsError:
         return False
     finally:
         stage.unlink(missing_ok=True)
     settle(path.parent)
     return True
+
+
+def _name_once(stage: Path, path: Path) -> None:
+    """Give a file its name, unless the name is taken.
+
+    Raises:
+        FileExistsError: if it is.
+    """
+    try:
+        os.link(stage, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without links: one process at a time looks and renames
+        with locked(path.with_name(".naming.lock"), path, waits_s=NAMING_WAITS_S):
+            if path.exists():
+                raise FileExistsError(path) from None
+            stage.rename(path)
 
 
 def replace_whole(path: Path, content: bytes) -> None:

@@ -1,34 +1,36 @@
-"""A folder -> the claim of one process to write in it."""
+"""A lock file -> the claim of one process to write."""
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nodulebench.errors import InputError, Problem
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time work in a folder; the system ends the claim of a killed one.
+def locked(file: Path, what: Path, *, waits_s: float = 0) -> Iterator[None]:
+    """Let one process at a time work on something; the system ends the claim of a killed one.
+
+    Args:
+        file: the lock file, in a folder that is there; it is gone afterwards.
+        what: the file or folder that is worked on, for the message.
+        waits_s: how long to wait for another process.
 
     Raises:
         InputError: if another process has the claim.
     """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(file)
     try:
-        import fcntl
-    except ImportError:  # where there is none, nothing keeps two runs apart
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
+        lock.acquire(timeout=waits_s)
+    except Timeout as error:
         raise InputError(
-            Problem(str(folder), "is being written by another process.", "Wait for it to end.")
+            Problem(str(what), "is being written by another process.", "Wait for it to end.")
         ) from error
     try:
         yield
     finally:
-        os.close(descriptor)
+        with suppress(OSError):  # Windows keeps open files, and removes this one at the release
+            file.unlink()  # while it is held: who waits for it sees that it is gone
+        lock.release()

@@ -1,11 +1,14 @@
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
 from builders.annotation import two_teams
 from nodulebench.annotate.people import Person, Roster, Team, check_roster, is_eligible
+from nodulebench.annotate.process.actions import OpenBatch
 from nodulebench.annotate.teams import random_reviewer, random_teams
 from nodulebench.errors import InputError
+from nodulebench.workflows.annotate.desk import open_batch
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,25 @@ def test_readers_that_do_not_divide_are_refused() -> None:
 
 def test_the_reviewer_never_belongs_to_the_team() -> None:
     teams = two_teams().teams
-    assert {random_reviewer(teams, "one", seed=seed) for seed in range(20)} == {"lead2"}
+    assert {random_reviewer(teams, "one") for _ in range(20)} == {"lead2"}
     own = (teams[0], teams[1].model_copy(update={"leader_id": "r1"}))
     with pytest.raises(InputError, match="no other team has a leader who could review it"):
         random_reviewer(own, "one")
+
+
+def test_who_names_the_batch_does_not_choose_the_reviewer() -> None:
+    asked: list[str] = []
+
+    def does(_actor: str, order: OpenBatch) -> None:
+        asked.append(order.reviewer_id or "")
+
+    three = (*two_teams().teams, Team(team_id="three", reader_ids=("x", "y", "z"), leader_id="l3"))
+    desk = SimpleNamespace(
+        does=does,
+        workflow=SimpleNamespace(
+            rules=SimpleNamespace(has_review=True), roster=SimpleNamespace(teams=three)
+        ),
+    )
+    for _ in range(60):  # one name, yet either of two leaders; by chance it fails once in 10^17
+        open_batch(desk, "office", "batch-1", "one", ["a"])
+    assert set(asked) == {"lead2", "l3"}

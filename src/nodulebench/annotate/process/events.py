@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import AwareDatetime
 
 from nodulebench.annotate.people import Name
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.written import Written
+from nodulebench.storage.event_log import Link, chain_problems
 
 
 class Event(Written):
@@ -69,23 +70,30 @@ def next_event(
     )
 
 
-def check_chain(events: Sequence[Event], source: str) -> None:
+def check_chain(events: Sequence[Event], places: Sequence[tuple[str, int]] = ()) -> None:
     """Refuse a log in which an event is missing, moved or changed.
 
+    Args:
+        events: the log, first to last.
+        places: where each event lies, and its number there; none: one after the other.
+
     Raises:
-        InputError: naming the first event that does not follow from those before.
+        InputError: naming the events that do not follow from those before.
     """
-    previous = ""
-    for number, event in enumerate(events, start=1):
-        what = ""
-        if event.number != number:
-            what = f"has the number {event.number}."
-        elif event.payload_digest != json_digest(event.payload):
-            what = "was changed: its payload has another digest."
-        elif event.previous != previous:
-            what = "does not follow from the event before it."
-        if what:
-            raise InputError(
-                Problem(f"{source} event {number}", what, "Restore the log from a copy.")
-            )
-        previous = event.digest
+    where = places or [(f"event {number}", number) for number in range(1, len(events) + 1)]
+    links = [
+        Link(
+            name,
+            number,
+            event.number,
+            event.previous,
+            event.digest,
+            ""
+            if event.payload_digest == json_digest(event.payload)
+            else "was changed: its payload has another digest.",
+        )
+        for event, (name, number) in zip(events, where, strict=True)
+    ]
+    problems = chain_problems(links, "", "the beginning")
+    if problems:
+        raise InputError(problems)

@@ -1,10 +1,8 @@
 """Where events are kept: a small interface, in memory or as files."""
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from secrets import token_hex
 from typing import Protocol
 
 from pydantic import ValidationError
@@ -13,7 +11,7 @@ from nodulebench.annotate.process.actions import Action
 from nodulebench.annotate.process.events import Event, check_chain
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError, Problem
-from nodulebench.storage.json_text import read_json
+from nodulebench.storage.event_log import RESTORE, append_event, stored_events
 
 
 class EventStore(Protocol):
@@ -58,27 +56,20 @@ class FileStore:
     def read(self) -> list[Event]:
         """All events, first to last, as an unbroken chain."""
         events = []
-        for path in sorted(self.folder.glob("[0-9]*.json")):
+        stored = stored_events(self.folder)
+        for one in stored:
             try:
-                events.append(Event.model_validate(read_json(path)))
+                events.append(Event.model_validate_json(one.content))
             except ValidationError as error:
-                raise InputError(
-                    Problem(str(path), "is not an event.", "Restore the log from a copy.")
-                ) from error
-        check_chain(events, str(self.folder))
+                raise InputError(Problem(one.where, "is not an event.", RESTORE)) from error
+        check_chain(events, [(one.where, one.number) for one in stored])
         return events
 
     def append(self, event: Event) -> None:
         """Keep one more event: its file appears whole, and only if its number is free."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        stage = self.folder / f".{token_hex(8)}.json"
-        try:
-            stage.write_text(event.model_dump_json(indent=1) + "\n", encoding="utf-8")
-            os.link(stage, self.folder / f"{event.number:08d}.json")
-        except FileExistsError as error:
-            raise InputError(_late(event)) from error
-        finally:
-            stage.unlink(missing_ok=True)
+        content = f"{event.model_dump_json(indent=1)}\n".encode()
+        if not append_event(self.folder, event.number, content):
+            raise InputError(_late(event))
 
 
 def act(

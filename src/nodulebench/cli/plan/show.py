@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 BAR_WIDTH = 40
 
 
-def print_plan(plan: "Plan", wanted: float | None = None) -> None:
+def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
     """Print a plan.
 
     Args:

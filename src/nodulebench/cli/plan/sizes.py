@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.plan.show import print_plan
+from nodulebench.cli.plan.show import print_sample_size
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -57,7 +57,7 @@ def sensitivity(**given: Any) -> None:
     """Nodules and patients for a sensitivity that is known to so much."""
     from nodulebench.workflows.plan.sizes import size_for_sensitivity
 
-    print_plan(size_for_sensitivity(**given), given["half_width"])
+    print_sample_size(size_for_sensitivity(**given), given["half_width"])
 
 
 @click.command("acceptance")
@@ -71,7 +71,7 @@ def acceptance(**given: Any) -> None:
     """Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses."""
     from nodulebench.workflows.plan.sizes import size_for_acceptance
 
-    print_plan(size_for_acceptance(**given), given["power"])
+    print_sample_size(size_for_acceptance(**given), given["power"])
 
 
 @click.command("paired")
@@ -96,7 +96,7 @@ def paired(**given: Any) -> None:
     """Nodules that tell two algorithms apart, or show that one is not inferior."""
     from nodulebench.workflows.plan.sizes import size_for_paired_detection
 
-    print_plan(size_for_paired_detection(**given), given["power"])
+    print_sample_size(size_for_paired_detection(**given), given["power"])
 
 
 @click.command("false-positives")
@@ -142,7 +142,7 @@ def false_positives(
         plan = size_for_false_positives(
             rate=rate, half_width=width, dispersion=dispersion, level=level
         )
-        print_plan(plan, width)
+        print_sample_size(plan, width)
         return
     plan = size_for_false_positive_limit(
         unacceptable=_required("--unacceptable", unacceptable),
@@ -151,7 +151,7 @@ def false_positives(
         alpha=alpha,
         power=power,
     )
-    print_plan(plan, power)
+    print_sample_size(plan, power)
 
 
 @click.command("auc")
@@ -199,7 +199,7 @@ def auc(
         raise click.UsageError("give either --auc and --half-width, or --baseline and --expected")
     if auc is not None:
         width = _required("--half-width", half_width)
-        print_plan(size_for_auc(auc=auc, half_width=width, level=level, **shared), width)
+        print_sample_size(size_for_auc(auc=auc, half_width=width, level=level, **shared), width)
         return
     plan = size_for_auc_difference(
         baseline=_required("--baseline", baseline),
@@ -209,7 +209,7 @@ def auc(
         power=power,
         **shared,
     )
-    print_plan(plan, power)
+    print_sample_size(plan, power)
 
 
 @click.command("froc")
@@ -242,7 +242,7 @@ def froc(folder: Path, power: float, **given: Any) -> None:
     """
     from nodulebench.workflows.plan.from_pilot import plan_from_pilot
 
-    print_plan(plan_from_pilot(folder, power=power, **given), power)
+    print_sample_size(plan_from_pilot(folder, power=power, **given), power)
 
 
 @click.command("readers")
@@ -280,7 +280,7 @@ def readers(
         alpha=alpha,
         power=power,
     )
-    print_plan(plan, power)
+    print_sample_size(plan, power)
 
 
 def _required(option: str, value: float | None) -> float:

@@ -29,10 +29,10 @@ def print_evaluation(evaluation: Evaluation) -> None:
             for line in _result_lines(result):
                 click.echo(f"  {line}")
     if evaluation.plan is not None:
-        print_plan(evaluation.plan)
+        print_verdict(evaluation.plan)
 
 
-def print_plan(outcome: "PlanOutcome") -> None:
+def print_verdict(outcome: "PlanOutcome") -> None:
     """Print the verdict under a plan and how each criterion stands."""
     click.echo()
     click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)

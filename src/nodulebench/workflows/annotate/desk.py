@@ -193,10 +193,9 @@ def open_batch(
     *,
     reviewer_id: str | None = None,
 ) -> Event:
-    """Give cases to a team; where nobody is named, the reviewer is drawn by the batch's name."""
+    """Give cases to a team; where nobody is named, the reviewer is drawn by chance."""
     if reviewer_id is None and desk.workflow.rules.has_review:
-        seed = sum(batch_id.encode())
-        reviewer_id = random_reviewer(desk.workflow.roster.teams, team_id, seed=seed)
+        reviewer_id = random_reviewer(desk.workflow.roster.teams, team_id)
     fields = {
         "batch_id": batch_id,
         "team_id": team_id,

@@ -1,6 +1,6 @@
 """A folder of DICOM -> cases admitted and excluded: read, group, examine, find duplicates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.walk import files_below
 from nodulebench.workflows.curate.journal import JOURNAL, Journal, open_journal, series_key
@@ -26,9 +27,6 @@ PRELOAD = (
     "pydicom.pixels",
     "scipy.ndimage",
 )
-
-Progress = Callable[[str, int, int], object]
-"""``progress(what, done, of)``."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def curate(
     limits: Limits | None = None,
     known: Sequence[KnownSet] = (),
     processes: int = 2,
-    progress: Progress = lambda *_: None,
+    progress: Progress = untold,
 ) -> Curation:
     """Examine all series below a folder.
 

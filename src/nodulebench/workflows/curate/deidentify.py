@@ -14,6 +14,7 @@ from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.durable import replace_whole
 from nodulebench.storage.json_text import read_json
@@ -72,7 +73,7 @@ def deidentify_folder(
     prefix: str = "P",
     has_pixel_check: bool = True,
     jobs: int = 1,
-    progress: Callable[[int, int], object] = lambda *_: None,
+    progress: Progress = untold,
 ) -> DeidentifyReport:
     """De-identify every CT slice below a folder.
 
@@ -87,7 +88,7 @@ def deidentify_folder(
         prefix: begins every pseudonym, for instance the site's letters.
         has_pixel_check: whether text is searched for in the pictures.
         jobs: processes.
-        progress: told how many files are done, of how many.
+        progress: told how far it is.
 
     Raises:
         InputError: if the folders cannot be used, or the secret is another.
@@ -111,7 +112,7 @@ def deidentify_folder(
         if isinstance(outcome, Lost):
             outcome = Outcome(str(paths[number]), refused=f"cannot be read ({outcome.why})")
         found[number] = outcome
-        progress(len(found), len(paths))
+        progress("files", len(found), len(paths))
     outcomes = [found[number] for number in range(len(paths))]
     outcomes += [Outcome(one, refused="cannot be looked into") for one in closed]
     _write_table(key_table, header, vault, _merged(rows, outcomes))

@@ -12,12 +12,13 @@ from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
+from nodulebench.model.progress import Progress
 from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
-from nodulebench.workflows.curate.curate import Curation, Progress, curate
+from nodulebench.workflows.curate.curate import Curation, curate
 from nodulebench.workflows.curate.page import curation_page, flow_svg
 
 SCHEMA = "nodulebench/curation@1"

@@ -12,7 +12,7 @@ from nodulebench import __version__
 from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.formats.dicom.series import Series
-from nodulebench.storage.lock import alone
+from nodulebench.storage.lock import locked
 
 JOURNAL = "journal.jsonl"
 
@@ -53,7 +53,7 @@ def open_journal(folder: Path) -> Iterator[Journal]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL
-    with alone(folder):
+    with locked(folder / ".lock", folder):
         known, whole = _read(path)
         with path.open("a", encoding="utf-8") as file:
             file.truncate(whole)

@@ -11,12 +11,13 @@ from nodulebench.custody.budget import Use, uses
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.event_log import stored_events
 from nodulebench.storage.file_names import in_a_line as in_a_line
 from nodulebench.storage.manifest import MANIFEST
 from nodulebench.storage.signature import sign_bytes
 from nodulebench.storage.staging import staged_file
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.sealed_set import read_note, refuse_inside, stored_events
+from nodulebench.workflows.custody.sealed_set import read_note, refuse_inside
 from nodulebench.workflows.custody.verify_sealed import check_log, signature_of_anchor
 
 
@@ -59,7 +60,9 @@ def write_anchor(
     events, problems = check_log(folder, None)
     bundle = file_digest(folder / MANIFEST)
     if path.exists():
-        problems += anchor_problems(path.read_bytes(), bundle, stored_events(folder), str(path))
+        problems += anchor_problems(
+            path.read_bytes(), bundle, stored_events(folder / layout.AUDIT), str(path)
+        )
     if problems:
         raise InputError(problems)
     anchor = anchor_of(events, bundle, datetime.now(UTC))

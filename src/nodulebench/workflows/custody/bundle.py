@@ -1,7 +1,6 @@
 """Reference + images -> a bundle that is a BagIt bag, with a datasheet."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference
 from nodulebench.formats.bundle import write_reference
+from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.bag import PAYLOAD, tag_files
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.digest import file_digest
@@ -44,7 +44,7 @@ def write_bundle(
     is_copied: bool = True,
     cases: Path | None = None,
     answers: Path | None = None,
-    progress: Callable[[str], object] = str,
+    progress: Progress = untold,
 ) -> BundleReport:
     """Write a test set as a bag into a new folder, whole or not at all.
 
@@ -55,7 +55,7 @@ def write_bundle(
         is_copied: whether the images are copied, or listed with their digests only.
         cases: the table of cases, where the reference has none of its own.
         answers: what people say of the set, TOML.
-        progress: told one line per image file.
+        progress: told how many images are done.
 
     Raises:
         InputError: if something cannot be read, or images belong to no case.
@@ -144,23 +144,19 @@ def _owners(images: Path, case_ids: pl.Series) -> dict[str, str]:
     return found
 
 
-def _copy_images(
-    images: Path, owners: dict[str, str], target: Path, progress: Callable[[str], object]
-) -> None:
+def _copy_images(images: Path, owners: dict[str, str], target: Path, progress: Progress) -> None:
     import shutil
 
-    for name in owners:
+    for number, name in enumerate(owners, start=1):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(images / name, target / name)
-        progress(name)
+        progress("images", number, len(owners))
 
 
-def _image_list(
-    images: Path, owners: dict[str, str], progress: Callable[[str], object]
-) -> pl.DataFrame:
+def _image_list(images: Path, owners: dict[str, str], progress: Progress) -> pl.DataFrame:
     rows = []
-    for name, owner in owners.items():
+    for number, (name, owner) in enumerate(owners.items(), start=1):
         path = images / name
         rows.append((owner, name, path.stat().st_size, file_digest(path)))
-        progress(name)
+        progress("images", number, len(owners))
     return pl.DataFrame(rows, schema=["case_id", "path", "bytes", "digest"], orient="row")

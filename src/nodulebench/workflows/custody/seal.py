@@ -5,7 +5,6 @@ killed leaves that folder; the next run with the same secret takes over what is 
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,14 +19,16 @@ from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.formats import bundle as bundle_format
 from nodulebench.match.rules import RULES
 from nodulebench.metrics import FIGURES
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import Reference
 from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.digest import bytes_digest, file_digest
-from nodulebench.storage.durable import create_once, replace_whole, settle, write_through
+from nodulebench.storage.durable import replace_whole, settle, write_through
+from nodulebench.storage.event_log import append_event
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import read_json
-from nodulebench.storage.lock import alone
+from nodulebench.storage.lock import locked
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
 from nodulebench.storage.signature import sign_manifest
 from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
@@ -77,7 +78,7 @@ class SealReport:
     """Whether the same set had been sealed there before, and nothing was done."""
 
 
-def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> SealReport:
+def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
     """Seal a test set. The bundle itself is not changed.
 
     Raises:
@@ -96,21 +97,25 @@ def seal_bundle(order: SealOrder, progress: Callable[[str], object] = str) -> Se
             Problem(str(order.out), "lies in the bundle, which stays as it is.", "Choose another.")
         )
     names = _names_in(source)
-    if is_sealed(order.out):
-        return _already(order, reference, source, names)
-    if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
-        raise InputError(
-            Problem(str(order.out), "is already there.", "Choose a new place for the sealed set.")
-        )
-    stage = order.out.resolve().with_name(f".{order.out.resolve().name}.sealing")
-    stage.mkdir(parents=True, exist_ok=True)
-    with alone(stage):
+    place = order.out.resolve()
+    stage = place.with_name(f".{place.name}.sealing")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with locked(stage.with_suffix(".lock"), stage):
+        if is_sealed(order.out):
+            return _already(order, reference, source, names)
+        if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
+            raise InputError(
+                Problem(
+                    str(order.out), "is already there.", "Choose a new place for the sealed set."
+                )
+            )
+        stage.mkdir(exist_ok=True)
         vault = _vault_of(stage, order.secret)
         placed = place_files(source, names, stage, vault, progress)
         gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
         _finish(order, role, stage, vault, placed)
-        stage.replace(order.out.resolve())
-        settle(order.out.resolve().parent)
+        stage.replace(place)
+        settle(place.parent)
     return SealReport(
         reference.name,
         files=len(placed.digests),
@@ -210,7 +215,7 @@ def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Plac
         facts={"files": len(placed.digests)},
         authenticate=log_authenticator(vault),
     )
-    create_once(stage / layout.event_file(1), event.to_bytes())
+    append_event(stage / layout.AUDIT, 1, event.to_bytes())
     write_head(stage, [event], vault)
     for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
         settle(folder)

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -10,6 +9,7 @@ from typing import BinaryIO
 
 from nodulebench.custody import layout
 from nodulebench.errors import InputError
+from nodulebench.model.progress import Progress
 from nodulebench.storage.bag import PAYLOAD
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.vault import SEGMENT_BYTES, Vault
@@ -36,7 +36,7 @@ def place_files(
     names: list[str],
     stage: Path,
     vault: Vault,
-    progress: Callable[[str], object],
+    progress: Progress,
 ) -> Placed:
     """Copy images and seal everything else into a stage; what is already whole there stays."""
     placed = Placed()
@@ -51,7 +51,7 @@ def place_files(
             digest = _place(source / name, target, place, vault)
         placed.source_digests[name] = digest
         placed.add(stage, place.target, file_digest(target) if place.is_secret else digest)
-        progress(f"{number} of {len(names)}: {name}")
+        progress("sealing", number, len(names))
     return placed
 
 

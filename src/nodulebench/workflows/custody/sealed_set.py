@@ -1,21 +1,21 @@
 """A sealed test set, opened by somebody for something: its secrets in memory, its log kept."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from nodulebench.custody import audit, layout
-from nodulebench.custody.audit import Event, Fact, Step, Stored
+from nodulebench.custody.audit import Event, Fact, Step
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.custody.roles import Action, Role
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.bundle import reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import bytes_digest, file_digest
-from nodulebench.storage.durable import LEFTOVER, create_once, replace_whole
+from nodulebench.storage.durable import LEFTOVER, replace_whole
+from nodulebench.storage.event_log import append_event, events_in_turn
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
 from nodulebench.storage.signature import check_signature
@@ -60,7 +60,7 @@ class SealedSet:
         head = self.folder / layout.HEAD
         # the head before the log: a log that grew since is longer than its head, never shorter
         content = head.read_bytes() if head.is_file() else None
-        stored = list(_events_in_turn(self.folder))
+        stored = list(events_in_turn(self.folder / layout.AUDIT))
         check = log_authenticator(self.vault)
         events, problems = audit.read_events(stored, self.bundle, check)
         problems += audit.head_problems(content, stored, str(head), check)
@@ -97,7 +97,7 @@ class SealedSet:
                 facts=facts if isinstance(facts, dict) else facts(events),
                 authenticate=log_authenticator(self.vault),
             )
-            if create_once(self.folder / layout.event_file(event.number), event.to_bytes()):
+            if append_event(self.folder / layout.AUDIT, event.number, event.to_bytes()):
                 events = [*events, event]
                 write_head(self.folder, events, self.vault)
                 while (self.folder / layout.event_file(len(events) + 1)).exists():
@@ -180,27 +180,6 @@ def refuse_inside(path: Path, folder: Path) -> None:
         raise InputError(
             Problem(str(path), "lies in the sealed set itself.", "Keep it somewhere else.")
         )
-
-
-def stored_events(folder: Path) -> list[Stored]:
-    """The bytes of a log's events, by number."""
-    found = sorted((folder / layout.AUDIT).glob("[0-9]*.json"))
-    numbered = [path for path in found if path.stem.isdigit()]
-    return [Stored(str(path), int(path.stem), path.read_bytes()) for path in numbered]
-
-
-def _events_in_turn(folder: Path) -> Iterator[Stored]:
-    """The bytes of a log's events until one is missing.
-
-    Unlike a listing of the folder this never passes over an event that is just being written.
-    """
-    for number in count(1):
-        path = folder / layout.event_file(number)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return
-        yield Stored(str(path), number, content)
 
 
 def write_head(folder: Path, events: list[Event], vault: Vault) -> None:

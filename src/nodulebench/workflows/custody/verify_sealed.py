@@ -8,12 +8,13 @@ from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event
 from nodulebench.errors import InputError, Problem
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.event_log import stored_events
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature, is_signature_of
 from nodulebench.storage.vault import Secret, Vault, open_vault
 from nodulebench.workflows.custody.bundle import image_problems
-from nodulebench.workflows.custody.sealed_set import is_leftover, log_authenticator, stored_events
+from nodulebench.workflows.custody.sealed_set import is_leftover, log_authenticator
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def check_log(folder: Path, secret: Secret | None) -> tuple[list[Event], list[Pr
     vault, problems = _opened(folder, secret)
     head = folder / layout.HEAD
     content = head.read_bytes() if head.is_file() else None  # before the log, which may grow
-    stored = stored_events(folder)
+    stored = stored_events(folder / layout.AUDIT)
     check = None if vault is None else log_authenticator(vault)
     events, found = audit.read_events(stored, _bundle_digest(folder), check)
     found += audit.head_problems(content, stored, str(head), check)
@@ -112,7 +113,7 @@ def _bundle_digest(folder: Path) -> str:
 def _anchor_problems(
     folder: Path, anchors: Sequence[Path], public_key: Path | None
 ) -> Iterator[Problem]:
-    bundle, stored = _bundle_digest(folder), stored_events(folder)
+    bundle, stored = _bundle_digest(folder), stored_events(folder / layout.AUDIT)
     for anchor in anchors:
         yield from audit.anchor_problems(anchor.read_bytes(), bundle, stored, str(anchor))
         yield from _anchor_signature_problems(anchor, public_key)
@@ -149,7 +150,10 @@ def _result_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]
 def _stray_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]:
     """Files beside the log and the results that nobody wrote."""
     looks = [event.number for event in events if event.step == "look"]
-    kept = {layout.HEAD, *(layout.event_file(one.number) for one in stored_events(folder))}
+    kept = {
+        layout.HEAD,
+        *(layout.event_file(one.number) for one in stored_events(folder / layout.AUDIT)),
+    }
     kept |= {layout.result_file(number) for number in looks}
     for part in (layout.AUDIT, layout.RESULTS):
         for path in sorted((folder / part).rglob("*")):

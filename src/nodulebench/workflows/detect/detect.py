@@ -1,7 +1,7 @@
 """Detectors by name and a CT case, or a test set with images -> a submission: marks and runs."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
 from nodulebench.formats.images.case_images import image_reader, read_case_image
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.volume import Volume
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.table_file import read_cases
@@ -100,7 +101,7 @@ def detect_set(
     *,
     processes: int = 2,
     most_marks: int | None = None,
-    progress: Callable[[Detection, int], object] = lambda _one, _of: None,
+    progress: Progress = untold,
 ) -> list[Detection]:
     """Read every case of a test set; a case that fails is told and the others go on.
 
@@ -109,7 +110,7 @@ def detect_set(
         folder: a bundle, or any folder with ``images/``.
         processes: cases read at once.
         most_marks: per case.
-        progress: told each case when it is done, and how many there are.
+        progress: told each case and how it went, when it is done.
     """
     tasks = [
         DetectionTask(names, image, case_id, most_marks) for case_id, image in _set_cases(folder)
@@ -127,7 +128,9 @@ def detect_set(
             state = "timed_out" if result.cause == "timed_out" else "failed"
             result = Detection(tasks[number].case_id, problem=result.why, state=state)
         done[number] = result
-        progress(result, len(tasks))
+        count = result.marks.height
+        told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
+        progress(f"{result.case_id}: {told}", sum(one is not None for one in done), len(tasks))
     return [one for one in done if one is not None]
 
 

@@ -83,7 +83,7 @@ def test_the_same_table_gives_the_same_pseudonyms_later(incoming: Path) -> None:
 
 
 def test_an_interrupted_run_is_completed_with_the_same_pseudonyms(incoming: Path) -> None:
-    def stop(done: int, _: int) -> None:
+    def stop(_what: str, done: int, _of: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 

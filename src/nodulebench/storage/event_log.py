@@ -1,0 +1,96 @@
+"""A folder <-> a log of numbered events, one file each, in a chain that shows every change.
+
+A file appears whole, and only if its number is free, so two writers cannot take one number. Each
+event holds the digest of the one before it. What events say, and how their digest is made, is the
+business of those who write them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from nodulebench.errors import Problem
+from nodulebench.storage.durable import create_once
+
+RESTORE = "Restore the log from a copy."
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The bytes of one event, and where they lie."""
+
+    where: str
+    number: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One event as the chain sees it."""
+
+    where: str
+    place: int
+    """Its number by the place where it lies."""
+    number: int
+    """Its number as it says itself."""
+    previous: str
+    """Digest of the event before, as it says."""
+    digest: str
+    wrong: str = ""
+    """What is wrong with it already by itself."""
+
+
+def event_file(folder: Path, number: int) -> Path:
+    """Where an event lies."""
+    return folder / f"{number:08d}.json"
+
+
+def append_event(folder: Path, number: int, content: bytes) -> bool:
+    """Keep one more event; whether it was kept, or somebody else took its number."""
+    return create_once(event_file(folder, number), content)
+
+
+def stored_events(folder: Path) -> list[Stored]:
+    """The bytes of all events, by number."""
+    found = sorted(path for path in folder.glob("[0-9]*.json") if path.stem.isdigit())
+    return [Stored(str(path), int(path.stem), path.read_bytes()) for path in found]
+
+
+def events_in_turn(folder: Path) -> Iterator[Stored]:
+    """The bytes of the events until one is missing.
+
+    Unlike a listing of the folder this never passes over an event that is just being written.
+    """
+    for number in count(1):
+        path = event_file(folder, number)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return
+        yield Stored(str(path), number, content)
+
+
+def chain_problems(links: Iterable[Link], start: str, before: str) -> list[Problem]:
+    """What is missing, moved or changed in a log.
+
+    Args:
+        links: the events, first to last.
+        start: what the first event holds as the digest of the one before.
+        before: what that is, in words.
+    """
+    problems = []
+    previous, expected = start, 1
+    for link in links:
+        if link.place != expected:
+            missing = f"{expected}" if link.place == expected + 1 else f"{expected} and more"
+            problems.append(Problem(link.where, f"follows a gap: event {missing} is not there."))
+        what = link.wrong
+        if not what and link.number != link.place:
+            what = f"was changed: it says that it is event {link.number}."
+        if not what and link.place == expected and link.previous != previous:
+            what = f"does not follow from {before}: one of the two was changed."
+        if what:
+            problems.append(Problem(link.where, what, RESTORE))
+        previous, expected, before = link.digest, link.place + 1, link.where
+    return problems

@@ -1,0 +1,45 @@
+"""A file appears whole and once, also on disks that know no links."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from nodulebench.storage.durable import create_once
+
+
+@pytest.fixture(params=["links", "no links"])
+def disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if request.param == "no links":
+        monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("disk")
+def test_the_first_content_stays(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "1.json"
+    assert create_once(path, b"first")
+    assert not create_once(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert [one.name for one in path.parent.iterdir()] == ["1.json"]
+
+
+@pytest.mark.usefixtures("disk")
+def test_of_many_writers_one_wins(tmp_path: Path) -> None:
+    won: list[int] = []
+
+    def write(number: int) -> None:
+        if create_once(tmp_path / "1.json", str(number).encode()):
+            won.append(number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(won) == 1
+    assert (tmp_path / "1.json").read_text() == str(won[0])
+    assert [one.name for one in tmp_path.iterdir()] == ["1.json"]
