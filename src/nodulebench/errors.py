@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 MOST_PROBLEMS_SHOWN = 20
 
@@ -50,4 +51,16 @@ class UnknownNameError(NoduleBenchError):
 
 
 class UndefinedError(NoduleBenchError):
-    """A figure that these data leave undefined; its message is the reason shown beside null."""
+    """A figure that these data leave undefined, with the code and the values of the reason.
+
+    ``reason_of`` in ``model/notice.py`` makes the notice of it that stands beside null.
+    """
+
+    def __init__(self, code: str, **values: Any) -> None:
+        super().__init__(code)
+        self.code = code
+        self.values = values
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} {value}" for name, value in self.values.items())
+        return f"{self.code} ({told})" if told else self.code

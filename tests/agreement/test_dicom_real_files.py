@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from builders.dicom import CHECKED, complaints, needs
+from builders.words import sentences
 from conftest import TEST_DATA
 from nodulebench.formats import FORMATS, read_cases, read_submission
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
@@ -93,7 +94,7 @@ def test_boxes_on_neighbouring_slices_are_one_mark(nlst: Path) -> None:
     assert found.name == "Anonymous^Reader"
     assert found.marks.height == 1
     assert found.marks["z_mm"].to_list() == [1181.0]
-    assert "8 boxes were linked into 1 findings" in found.notices[0]
+    assert "8 boxes were linked into 1 findings" in sentences(found.notices)[0]
 
 
 def test_lidc_readings_come_back_from_reports(

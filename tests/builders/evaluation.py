@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nodulebench.model.notice import Notice, read_notice
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import (
     AlgorithmResult,
@@ -18,7 +19,7 @@ from nodulebench.model.results import (
 HOSTILE = '<script>alert("x")</script> & Co'
 RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 METHOD = "percentile bootstrap over patients, 2000 replicates"
-NO_BOXES = "the marks have no boxes"
+NO_BOXES = Notice("no_boxes_in_submission", {"rule": "center_distance"})
 
 
 def shown(value: float, half: float = 0.03, **more: Any) -> Estimate:
@@ -28,7 +29,7 @@ def shown(value: float, half: float = 0.03, **more: Any) -> Estimate:
 
 def stratum(nodules: int, missed: int, *, is_too_few: bool = False) -> Stratum:
     """A stratum with its miss rate."""
-    rate = Estimate(None, reason="no nodules in this stratum")
+    rate = Estimate(None, reason=Notice("empty_stratum"))
     return Stratum(nodules, missed, shown(missed / nodules) if nodules else rate, is_too_few)
 
 
@@ -51,7 +52,7 @@ def froc(height: float) -> tuple[Curve, ...]:
 def rule_result(rule: str, hit: int, false_positive: int, *, has_scores: bool = True) -> RuleResult:
     """120 nodules in 40 cases, ``hit`` of them found."""
     height = hit / 120
-    no_curve = Estimate(None, reason="the marks have no scores")
+    no_curve = Estimate(None, reason=Notice("no_scores"))
     curve = froc(height)[0]
     readings = {
         rate: shown(float(np.interp(float(rate), curve.x, curve.y))) if has_scores else no_curve
@@ -79,7 +80,7 @@ def rule_result(rule: str, hit: int, false_positive: int, *, has_scores: bool = 
             "precision": shown(hit / (hit + false_positive)),
             "f1": shown(2 * hit / (120 + hit + false_positive)),
             "fp_per_case": shown(false_positive / 40),
-            "density_accuracy": Estimate(None, reason="the reference knows no density"),
+            "density_accuracy": Estimate(None, reason=Notice("density_unknown")),
         },
         strata={
             "type": {
@@ -113,8 +114,8 @@ def rule_result(rule: str, hit: int, false_positive: int, *, has_scores: bool = 
         }
         if rule == "center_hit"
         else {},
-        notices=("2 mark(s) lie inside two nodules.",) if rule == "center_hit" else (),
-        remarks=("The region of a nodule was its contour on 90 slice(s) and its box on 4.",)
+        notices=(Notice("marks_in_two_nodules", {"count": 2}),) if rule == "center_hit" else (),
+        remarks=(Notice("nodule_regions", {"contours": 90, "boxes": 4}),)
         if rule == "center_hit"
         else (),
     )
@@ -133,7 +134,7 @@ def difference(base_rule: str, rule: str, base_hit: int, hit: int) -> dict[str, 
         "false_positive": 100 + base_hit - hit,
         "marks_changed": abs(hit - base_hit),
         "relative_difference": (hit - base_hit) / base_hit if base_hit else None,
-        **({} if base_hit else {"reason": "no nodule is hit under the first rule"}),
+        **({} if base_hit else {"reason": Notice("no_hit_to_compare")}),
     }
 
 
@@ -177,7 +178,7 @@ def algorithm_result(
         flips=flips(name, 25),
         rule_differences=[difference("center_hit", "area_overlap", *hits)],
         facts={"version": "2.1", "intended_types": ("solid", "part_solid")},
-        notices=("3 repeated header row(s) were dropped.",),
+        notices=(Notice("headers_dropped", {"count": 3}),),
     )
 
 
@@ -208,7 +209,7 @@ def evaluation(*algorithms: AlgorithmResult, **fields: Any) -> Evaluation:
         reference={"name": "phantoms", "cases": 40, "patients": 38, "findings": 130},
         algorithms=algorithms
         or (algorithm_result("Alpha", (90, 66)), algorithm_result(HOSTILE, (84, 70))),
-        notices=("case-007 has two series; the first was taken.",),
+        notices=(read_notice("case-007 has two series; the first was taken."),),
     )
 
 

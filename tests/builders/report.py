@@ -150,7 +150,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
                 "figure": "cpm",
                 "point": None,
                 "algorithm": "Two",
-                "difference": {"value": None, "reason": "the marks have no scores"},
+                "difference": {"value": None, "reason": {"code": "no_scores", "values": {}}},
             },
         ],
         "detection": [

@@ -103,7 +103,7 @@ def test_a_header_only_submission_is_valid_and_misses_everything(luna16: Path) -
     assert result["figures"]["recall"]["value"] == 0
     assert result["figures"]["cpm_exact"]["value"] == 0
     assert result["figures"]["cpm"]["value"] is None
-    assert "official program stops" in result["figures"]["cpm"]["reason"]
+    assert result["figures"]["cpm"]["reason"] == {"code": "program_stops", "values": {}}
 
 
 def test_a_fold_is_scored_in_its_order(luna16: Path) -> None:
@@ -114,7 +114,8 @@ def test_a_fold_is_scored_in_its_order(luna16: Path) -> None:
     found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
     algorithm = found["algorithms"][0]
     assert algorithm["rules"]["luna16"]["counts"]["nodules"] == 1
-    assert any("1 mark(s) of 1 case(s)" in notice for notice in algorithm["notices"])
+    dropped = {"marks": 1, "cases": 1, "names": ["scan2"]}
+    assert {"code": "marks_dropped", "values": dropped} in algorithm["notices"]
 
 
 def test_what_the_official_program_drops_is_counted_and_shown(luna16: Path, capsys) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from nodulebench import __version__
-from nodulebench.errors import NoduleBenchError, did_you_mean
+from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up makes many objects and few cycles; the matrix products are small, and threads of the
 # linear algebra library would only wait for each other
@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except NoduleBenchError as error:
         if is_debug:
             raise
-        for line in str(error).splitlines():
+        for line in _told(error).splitlines():
             click.echo(f"error: {line}", err=True)
         sys.exit(1)
     except click.ClickException as error:
@@ -133,3 +133,13 @@ def run() -> NoReturn:
     finally:
         gc.disable()
         gc.freeze()
+
+
+def _told(error: NoduleBenchError) -> str:
+    """What an error says; a figure that is undefined says why in words."""
+    if not isinstance(error, UndefinedError):
+        return str(error)
+    from nodulebench.language import english
+    from nodulebench.model.notice import reason_of
+
+    return english(reason_of(error))

@@ -6,6 +6,7 @@ from typing import Literal
 import click
 
 from nodulebench.cli.show.combination import print_rows
+from nodulebench.language import english
 
 FILE = click.Path(path_type=Path)
 
@@ -82,7 +83,7 @@ def command(
         out=out,
     )
     for notice in combination.notices:
-        click.echo(f"warning: {notice}", err=True)
+        click.echo(f"warning: {english(notice)}", err=True)
     print_rows(combination.rows, combination.operating_points)
     if out is not None:
         click.echo(f"wrote {out}: {combination.marks.height} candidates")

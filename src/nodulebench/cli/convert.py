@@ -5,6 +5,8 @@ from typing import Literal
 
 import click
 
+from nodulebench.language import english
+
 FILE = click.Path(path_type=Path)
 
 
@@ -42,7 +44,7 @@ def command(
         cases=cases,
     )
     for notice in done.notices:
-        click.echo(f"note: {notice}", err=True)
+        click.echo(f"note: {english(notice)}", err=True)
     for loss in done.losses:
         click.echo(f"lost: {loss}", err=True)
     kind = {"marks": "marks", "readings": "findings"}.get(done.what, "nodules and ignored findings")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.vault_options import required_secret
+from nodulebench.language import english
 
 
 def evaluate_on_sealed(
@@ -49,10 +50,10 @@ def _print(told: dict[str, Any]) -> None:
     if "passed" in told:
         click.echo(f"plan {told['plan']}: {'passed' if told['passed'] else 'not passed'}")
     for name, one in told.get("figures", {}).items():
-        value = one.get("reason") if one["value"] is None else f"{one['value']:g}"
+        value = english(one["reason"]) if one["value"] is None else f"{one['value']:g}"
         bound = f", at least {one['bound']:g}" if "bound" in one else ""
         click.echo(f"{name} {value}{bound}")
     looks = told["looks"]
     click.echo(f"look {looks['look']} of {looks['allowed']}")
     if "warning" in looks:
-        click.echo(f"warning: {looks['warning']}", err=True)
+        click.echo(f"warning: {english(looks['warning'])}", err=True)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.language import english
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -63,7 +65,7 @@ def build(
         applies_corrections=corrections,
     )
     for notice in built.reference.notices:
-        click.echo(f"warning: {notice}", err=True)
+        click.echo(f"warning: {english(notice)}", err=True)
     kinds = built.finding_counts
     click.echo(
         f"{sum(kinds.values())} findings in {built.reference.cases.height} cases: "

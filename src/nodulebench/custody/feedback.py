@@ -16,6 +16,7 @@ from nodulebench.custody.optimism import (
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.document import Document
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
 
 SCHEMA = "nodulebench/feedback@1"
@@ -73,18 +74,16 @@ def looks_statement(standing: Standing) -> dict[str, Any]:
     if standing.look == 1:
         return told
     told["optimism_standard_errors"] = round(expected_best(standing.look), 4)
+    values = {"look": standing.look, "optimism": told["optimism_standard_errors"]}
     try:
         count = log_hypotheses(standing.look, standing.answers)
         told["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)
-        bound = f"a lower bound needs {told['bound_standard_errors']:.2f} instead of "
-        bound += f"{deviations(_one_sided(LEVEL), 0):.2f} standard errors"
+        needed = {"needed": told["bound_standard_errors"]}
+        usual = {"usual": deviations(_one_sided(LEVEL), 0)}
+        warning = Notice("look_again", {**values, **needed, **usual})
     except UndefinedError as error:
-        bound = f"{error}"
-    told["warning"] = (
-        f"This is look {standing.look} at the same cases. The best of {standing.look} equally good "
-        f"submissions flatters by up to {told['optimism_standard_errors']:.2f} standard errors on "
-        f"average; {bound}."
-    )
+        warning = Notice("look_again_unbounded", {**values, "reason": reason_of(error)})
+    told["warning"] = warning.to_json()
     return told
 
 
@@ -115,8 +114,8 @@ def corrected(figure: Estimate, standing: Standing) -> dict[str, Any]:
         told["bound"] = bound_after_looks(
             value, error, standing.look, standing.answers, _one_sided(LEVEL)
         )
-    except UndefinedError as reason:
-        told |= {"bound": None, "reason": str(reason)}
+    except UndefinedError as undefined:
+        told |= {"bound": None, "reason": reason_of(undefined).to_json()}
     return told
 
 
@@ -151,9 +150,9 @@ def _all_figures(document: Document) -> dict[str, Estimate]:
 
 def _rounded(figure: Estimate, step: float, standing: Standing) -> dict[str, Any]:
     if figure.value is None:
-        return {"value": None, "reason": "undefined"}
+        return {"value": None, "reason": Notice("untold_undefined").to_json()}
     if not -step / 2 <= figure.value <= 1 + step / 2:
-        return {"value": None, "reason": "not between 0 and 1"}
+        return {"value": None, "reason": Notice("not_a_share").to_json()}
     told: dict[str, Any] = {"value": _multiple(round(figure.value / step), step)}
     if has_interval(figure):
         bound = corrected(figure, standing)["bound"]

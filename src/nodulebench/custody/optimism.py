@@ -36,7 +36,7 @@ class Answers:
 def expected_best(looks: int) -> float:
     """The mean of the largest of so many independent standard normal values."""
     if looks < 1:
-        raise UndefinedError("there was no look")
+        raise UndefinedError("no_look")
     step = 2 * _HALF_WIDTH / (_POINTS - 1)
     places = (-_HALF_WIDTH + step * number for number in range(_POINTS))
     return math.fsum(
@@ -47,7 +47,7 @@ def expected_best(looks: int) -> float:
 def optimism(looks: int, standard_error: float, correlation: float = 0.0) -> float:
     """How far the best of so many equally good looks lies above the truth, on average."""
     if not 0 <= correlation <= 1:
-        raise UndefinedError(f"a correlation of {correlation:g} is not between 0 and 1")
+        raise UndefinedError("bad_correlation", correlation=correlation)
     return standard_error * math.sqrt(1 - correlation) * expected_best(looks)
 
 
@@ -58,13 +58,11 @@ def log_hypotheses(looks: int, answers: Answers) -> float:
         UndefinedError: if a look tells too much for any bound.
     """
     if looks < 1:
-        raise UndefinedError("there was no look")
+        raise UndefinedError("no_look")
     if answers.stops_when_passed or looks == 1:
         return math.log(looks)
     if answers.count is None:
-        raise UndefinedError(
-            "the feedback tells so much that no bound holds for a developer who adapts to it"
-        )
+        raise UndefinedError("no_bound_holds")
     if answers.count == 1:
         return math.log(looks)
     rate = math.log(answers.count)

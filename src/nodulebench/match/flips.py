@@ -18,6 +18,7 @@ from nodulebench.model.labels import (
     UNCOUNTED,
     Labels,
 )
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission, case_of_marks
 
 
@@ -81,9 +82,7 @@ def rule_difference(base: Labels, other: Labels) -> dict[str, Any]:
     if len(base_nodules):
         relative = (len(nodules) - len(base_nodules)) / len(base_nodules)
         return difference | {"relative_difference": relative}
-    return difference | {
-        "reason": "no nodule is hit under the rule that the comparison starts from"
-    }
+    return difference | {"reason": Notice("no_hit_to_compare")}
 
 
 def _flipped_nodules(

@@ -23,6 +23,7 @@ from nodulebench.model.labels import (
     Labels,
     OrderSensitivity,
 )
+from nodulebench.model.notice import Notice
 
 _DECIMALS = 9  # what differs later is rounding, not rank
 
@@ -44,7 +45,7 @@ def one_to_one_labels(
     *,
     assignment: Assignment,
     duplicates: Duplicates,
-    notices: tuple[str, ...] = (),
+    notices: tuple[Notice, ...] = (),
 ) -> Labels:
     """Label every mark of the scene once.
 
@@ -119,7 +120,7 @@ def _best_nodules(pairs: Candidates, is_free: BoolArray) -> tuple[IntArray, IntA
 
 
 def _concatenate(
-    *parts: tuple[IntArray, IntArray, int], notices: tuple[str, ...], order: OrderSensitivity
+    *parts: tuple[IntArray, IntArray, int], notices: tuple[Notice, ...], order: OrderSensitivity
 ) -> Labels:
     return Labels(
         mark=np.concatenate([mark for mark, _, _ in parts]),

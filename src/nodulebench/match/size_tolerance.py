@@ -101,9 +101,7 @@ def measured_sizes_mm(reference: Reference, is_wanted: BoolArray) -> FloatArray:
 def _check_measured(size: FloatArray) -> None:
     unmeasured = int(np.count_nonzero(np.isnan(size)))
     if unmeasured:
-        raise UndefinedError(
-            f"a size limit needs the diameter of every nodule; {unmeasured} were not measured"
-        )
+        raise UndefinedError("nodules_unmeasured", count=unmeasured)
 
 
 def _reported_sizes_mm(labels: Labels, submission: Submission, is_judged: BoolArray) -> FloatArray:
@@ -113,8 +111,11 @@ def _reported_sizes_mm(labels: Labels, submission: Submission, is_judged: BoolAr
     if len(silent):
         first = submission.marks.row(int(silent[0]), named=True)
         raise UndefinedError(
-            f"a size limit needs the diameter of every mark; {len(silent)} of {len(judged)} have "
-            f"none, first mark '{first['mark_id']}' of case '{first['case_id']}'"
+            "marks_unmeasured",
+            count=len(silent),
+            marks=len(judged),
+            mark=first["mark_id"],
+            case=first["case_id"],
         )
     return size
 

@@ -9,6 +9,7 @@ from nodulebench.errors import UndefinedError
 from nodulebench.match.pairs import first_of_each
 from nodulebench.match.scene import Boxes, Scene
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.notice import Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,9 @@ def shared_slices(scene: Scene, rule: str) -> SharedSlices:
     """
     marks, nodules = scene.mark_boxes, scene.nodule_boxes
     if marks is None and scene.mark_count:
-        raise UndefinedError(f"{rule} needs boxes per slice; the submission is a list of points")
+        raise UndefinedError("no_boxes_in_submission", rule=rule)
     if nodules is None and scene.nodule_count:
-        raise UndefinedError(f"{rule} needs boxes per slice; the reference is a list of points")
+        raise UndefinedError("no_boxes_in_reference", rule=rule)
     marks = _NO_BOXES if marks is None else marks
     nodules = _NO_BOXES if nodules is None else nodules
     joined = _keys(marks, "mark_box").join(
@@ -76,7 +77,7 @@ def best_slices(mark: IntArray, nodule: IntArray, cost: FloatArray) -> IntArray:
     return order[first_of_each(nodule[order], mark[order])]
 
 
-def boxless_notices(scene: Scene, shared: SharedSlices) -> tuple[str, ...]:
+def boxless_notices(scene: Scene, shared: SharedSlices) -> tuple[Notice, ...]:
     """Word of marks and nodules that cannot take part because they have no box."""
     is_boxed = np.zeros(scene.nodule_count, dtype=np.bool_)
     is_boxed[shared.nodules.owner] = True
@@ -84,9 +85,9 @@ def boxless_notices(scene: Scene, shared: SharedSlices) -> tuple[str, ...]:
     marks = scene.mark_count - len(np.unique(shared.marks.owner))
     notices = []
     if nodules:
-        notices.append(f"{nodules} nodule(s) have no box on any slice and count as missed.")
+        notices.append(Notice("nodules_without_box", {"count": nodules}))
     if marks:
-        notices.append(f"{marks} mark(s) have no box on any slice and cannot hit a nodule.")
+        notices.append(Notice("marks_without_box", {"count": marks}))
     return tuple(notices)
 
 

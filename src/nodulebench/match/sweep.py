@@ -83,7 +83,7 @@ def sweep_size_tolerance(
     """
     limit = protocol.size_limit
     if limit is None:
-        raise UndefinedError(f"protocol '{protocol.name}' has no size limit")
+        raise UndefinedError("no_size_limit", protocol=protocol.name)
     matched = match_marks(reference, submission, protocol, rule)
 
     def limited(tolerance_mm: float) -> Labels:

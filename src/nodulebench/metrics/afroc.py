@@ -135,7 +135,7 @@ def _all_noise(cohort: LabelledCohort) -> Ratings:
 def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     """Normal and abnormal cases by their highest mark."""
     require_scores(cohort)
-    require_cases(cohort, "the case ROC")
+    require_cases(cohort, "case_roc")
     highest = np.maximum(highest_false(cohort), highest_hit(cohort))
     abnormal = is_abnormal(cohort)
     normal_case, abnormal_case = np.flatnonzero(~abnormal), np.flatnonzero(abnormal)
@@ -144,7 +144,7 @@ def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
 
 def _nodules(cohort: LabelledCohort) -> Ratings:
     if not cohort.nodule_count:
-        raise UndefinedError("there are no nodules to find")
+        raise UndefinedError("no_nodules")
     return rated(cohort.nodule_case, np.where(cohort.is_hit, cohort.hit_score, -np.inf))
 
 

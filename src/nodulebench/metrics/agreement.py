@@ -80,7 +80,7 @@ category_agreement = Ratio(
     "category_agreement",
     "Found nodules with the reference's Lung-RADS category / found nodules with a category",
     _same_category,
-    "no found nodule has a Lung-RADS category in both the reference and the mark",
+    "unpaired_category",
     is_proportion=True,
 )
 
@@ -93,13 +93,10 @@ def _kappa_of(
     what: str,
 ) -> FloatArray:
     if not pairs.is_paired.any():
-        raise UndefinedError(f"no found nodule has a {what} in both the reference and the mark")
+        raise UndefinedError("unpaired", what=what)
     said, truth = pairs.said[pairs.is_paired], pairs.truth[pairs.is_paired]
     if len(np.union1d(said, truth)) == 1:
-        raise UndefinedError(
-            f"every found nodule has the {what} '{pairs.names[said[0]]}' on both sides, "
-            "so chance agreement is complete"
-        )
+        raise UndefinedError("one_class_only", what=what, label=str(pairs.names[said[0]]))
     counts = case_weight.astype(np.float64, copy=False) @ counts_by_case(cohort, pairs)
     size = len(pairs.names)
     return kappa(counts.reshape(-1, size, size), penalty=penalty)

@@ -20,7 +20,7 @@ brier_score = Ratio(
     "brier_score",
     "Mean squared difference between the probability of malignancy said and the truth",
     _squared_errors,
-    "no nodule was judged",
+    "no_nodule_judged",
 )
 
 

@@ -45,7 +45,7 @@ def _absolute_diameter_errors(cohort: LabelledCohort) -> CaseSums:
 
 def _right_densities_of_nodules(cohort: LabelledCohort) -> CaseSums:
     if not says_density(cohort):
-        raise UndefinedError("no mark says a density")
+        raise UndefinedError("no_density_said")
     pairs = density_pairs(cohort)
     return CaseSums(
         sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
@@ -55,7 +55,7 @@ def _right_densities_of_nodules(cohort: LabelledCohort) -> CaseSums:
 
 def _right_densities_of_found(cohort: LabelledCohort) -> CaseSums:
     if not says_density(cohort):
-        raise UndefinedError("no mark says a density")
+        raise UndefinedError("no_density_said")
     pairs = density_pairs(cohort)
     is_found = cohort.is_hit & (pairs.truth != SILENT)
     return CaseSums(
@@ -68,32 +68,32 @@ size_error_rate = Ratio(
     "size_error_rate",
     "Mean of |long axis said - long axis of the reference| / long axis of the reference",
     _relative_long_axis_errors,
-    "no found nodule has a long axis in both the reference and the mark",
+    "unpaired_long_axis",
 )
 diameter_error_mm = Ratio(
     "diameter_error_mm",
     "Mean of diameter said - diameter of the reference, in mm (above 0: too large)",
     _diameter_errors,
-    "no found nodule has a diameter in both the reference and the mark",
+    "unpaired_diameter",
 )
 absolute_diameter_error_mm = Ratio(
     "absolute_diameter_error_mm",
     "Mean of |diameter said - diameter of the reference|, in mm",
     _absolute_diameter_errors,
-    "no found nodule has a diameter in both the reference and the mark",
+    "unpaired_diameter",
 )
 density_accuracy = Ratio(
     "density_accuracy",
     "Nodules found with the right density class / all nodules whose density is known",
     _right_densities_of_nodules,
-    "the reference knows the density of no nodule",
+    "density_unknown",
     is_proportion=True,
 )
 density_accuracy_of_found = Ratio(
     "density_accuracy_of_found",
     "Nodules found with the right density class / found nodules whose density is known",
     _right_densities_of_found,
-    "no found nodule has a density in the reference",
+    "no_found_density",
     is_proportion=True,
 )
 

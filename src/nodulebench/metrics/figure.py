@@ -38,7 +38,7 @@ class Ratio:
     sums: Callable[..., CaseSums]
     """``sums(cohort, **settings)``: the two sums for each case."""
     undefined: str
-    """Why the figure is undefined when the denominator is 0."""
+    """The code of the reason why the figure is undefined when the denominator is 0."""
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
 

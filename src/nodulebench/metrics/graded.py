@@ -57,7 +57,7 @@ def malignancy_cuts(cohort: LabelledCohort) -> pl.DataFrame:
     truth, said, case = truth[is_judged], said[is_judged], cohort.nodule_case[is_judged]
     grades = np.unique(truth)
     if len(grades) < 2:
-        raise UndefinedError("fewer than two grades of malignancy were found with a probability")
+        raise UndefinedError("few_grades")
     everyone = np.ones((1, cohort.case_count))
     rows = []
     for cut in grades[1:]:

@@ -71,7 +71,7 @@ def lroc_curve(cohort: LabelledCohort) -> Curve:
 def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     """Normal cases, and those abnormal ones whose highest mark is a hit."""
     require_scores(cohort)
-    require_cases(cohort, "the LROC")
+    require_cases(cohort, "lroc")
     false, hit = highest_false(cohort), highest_hit(cohort)
     normal, correct = np.flatnonzero(~is_abnormal(cohort)), np.flatnonzero(hit > false)
     return rated(normal, false[normal]), rated(correct, hit[correct])

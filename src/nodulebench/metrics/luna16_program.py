@@ -86,10 +86,8 @@ def _defined_order(cohort: LabelledCohort) -> ScoreOrder:
     order = score_order(cohort)
     if not len(order.hit_case):
         if not len(order.false_case):
-            raise UndefinedError(
-                "no mark counts; the official program stops with an error (exact count: 0)"
-            )
-        raise UndefinedError("no nodule is hit; the official program gives NaN (exact count: 0)")
+            raise UndefinedError("program_stops")
+        raise UndefinedError("program_gives_nan")
     return order
 
 

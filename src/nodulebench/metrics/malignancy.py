@@ -34,13 +34,13 @@ def judged_nodules(cohort: LabelledCohort) -> JudgedNodules:
     truth, said = cohort.truth("malignancy"), cohort.said("malignancy")
     is_known = (truth == 0) | (truth == 1)
     if not is_known.any():
-        raise UndefinedError("the reference calls no nodule benign (0) or malignant (1)")
+        raise UndefinedError("malignancy_unknown")
     is_judged = is_known & np.isfinite(said)
     if not is_judged.any():
         marks = cohort.submission.marks["malignancy"]
         if marks.null_count() == len(marks):
-            raise UndefinedError("no mark says a probability of malignancy")
-        raise UndefinedError("no nodule of known malignancy was found with a probability")
+            raise UndefinedError("no_malignancy_said")
+        raise UndefinedError("no_malignancy_judged")
     return JudgedNodules(cohort.nodule_case[is_judged], truth[is_judged] == 1, said[is_judged])
 
 

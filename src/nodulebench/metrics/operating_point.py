@@ -33,7 +33,7 @@ def _hits_of_marks(cohort: LabelledCohort) -> CaseSums:
 def _f_beta(cohort: LabelledCohort, *, beta: float = 1.0) -> CaseSums:
     """F_beta as a ratio of counts: (1+b2) TP / ((1+b2) TP + b2 FN + FP)."""
     if not cohort.nodule_count:
-        raise UndefinedError("there are no nodules to find, so recall is undefined")
+        raise UndefinedError("no_nodules_for_recall")
     hits = sum_by_case(cohort, cohort.nodule_case[cohort.is_hit])
     misses = sum_by_case(cohort, cohort.nodule_case[~cohort.is_hit])
     falses = sum_by_case(cohort, cohort.false_case)
@@ -81,58 +81,58 @@ recall = Ratio(
     "recall",
     "Nodules hit / all nodules (sensitivity, lesion localisation rate)",
     _hits_of_nodules,
-    "there are no nodules to find",
+    "no_nodules",
     is_proportion=True,
 )
 miss_rate = Ratio(
     "miss_rate",
     "Nodules missed / all nodules",
     _misses_of_nodules,
-    "there are no nodules to find",
+    "no_nodules",
     is_proportion=True,
 )
 precision = Ratio(
     "precision",
     "Nodules hit / (nodules hit + false positives)",
     _hits_of_marks,
-    "no mark counts as hit or false positive",
+    "nothing_counts",
     is_proportion=True,
 )
 f_beta = Ratio(
     "f_beta",
     "Weighted harmonic mean of precision and recall (F1 for beta = 1)",
     _f_beta,
-    "there are neither nodules nor marks",
+    "neither_nodules_nor_marks",
 )
 fp_per_case = Ratio(
     "fp_per_case",
     "False positives / cases tested (non-lesion localisation rate)",
     _falses_of_cases,
-    "there are no cases",
+    "no_cases",
 )
 fp_per_normal_case = Ratio(
     "fp_per_normal_case",
     "False positives in cases without nodules / cases without nodules",
     _falses_of_normal_cases,
-    "there is no case without nodules",
+    "no_normal_case",
 )
 marks_per_case = Ratio(
     "marks_per_case",
     "All marks submitted / cases tested (candidates per scan)",
     _marks_of_cases,
-    "there are no cases",
+    "no_cases",
 )
 case_sensitivity = Ratio(
     "case_sensitivity",
     "Cases with nodules that have a mark / cases with nodules",
     _abnormal_cases_called,
-    "there are no nodules to find",
+    "no_nodules",
     is_proportion=True,
 )
 case_specificity = Ratio(
     "case_specificity",
     "Cases without nodules that have no mark / cases without nodules",
     _normal_cases_not_called,
-    "there is no case without nodules",
+    "no_normal_case",
     is_proportion=True,
 )

@@ -37,7 +37,7 @@ def precision_recall_curve(cohort: LabelledCohort) -> Curve:
         UndefinedError: where there is no nodule to recall.
     """
     if not cohort.nodule_count:
-        raise UndefinedError("there are no nodules")
+        raise UndefinedError("no_nodules")
     order = score_order(cohort)
     hits, falses = order.hits_through[1:], order.falses_through[1:]
     return Curve(

@@ -52,10 +52,9 @@ def require_cases(cohort: LabelledCohort, figure: str, instead: str = "") -> Non
     """
     abnormal = is_abnormal(cohort)
     if not abnormal.any():
-        raise UndefinedError("there are no nodules to find")
+        raise UndefinedError("no_nodules")
     if abnormal.all():
-        hint = f"; {instead} needs none" if instead else ""
-        raise UndefinedError(f"there is no case without nodules, which {figure} needs{hint}")
+        raise UndefinedError("no_normal_case_for", figure=figure, instead=instead)
 
 
 def highest_by_case(cohort: LabelledCohort, case: IntArray, score: FloatArray) -> FloatArray:

@@ -41,7 +41,7 @@ def _benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     is_malignant = judged.is_malignant
     if is_malignant.all() or not is_malignant.any():
         present = "malignant" if is_malignant.all() else "benign"
-        raise UndefinedError(f"all nodules judged are {present}; a ROC needs both kinds")
+        raise UndefinedError("one_kind_only", kind=present)
     return (
         rated(judged.case[~is_malignant], judged.said[~is_malignant]),
         rated(judged.case[is_malignant], judged.said[is_malignant]),
@@ -96,33 +96,33 @@ malignancy_accuracy = Ratio(
     "malignancy_accuracy",
     "Found nodules called rightly benign or malignant / found nodules judged",
     _right_calls,
-    "no nodule was judged",
+    "no_nodule_judged",
     is_proportion=True,
 )
 malignancy_sensitivity = Ratio(
     "malignancy_sensitivity",
     "Malignant nodules called malignant / malignant nodules judged",
     _malignant_called,
-    "no malignant nodule was judged",
+    "no_malignant_judged",
     is_proportion=True,
 )
 malignancy_specificity = Ratio(
     "malignancy_specificity",
     "Benign nodules called benign / benign nodules judged",
     _benign_not_called,
-    "no benign nodule was judged",
+    "no_benign_judged",
     is_proportion=True,
 )
 malignancy_precision = Ratio(
     "malignancy_precision",
     "Malignant nodules called malignant / nodules called malignant",
     _called_malignant,
-    "no nodule was called malignant",
+    "none_called_malignant",
     is_proportion=True,
 )
 malignancy_f_beta = Ratio(
     "malignancy_f_beta",
     "Weighted harmonic mean of malignancy precision and sensitivity (F1 for beta = 1)",
     _f_beta,
-    "no nodule is malignant and none was called so",
+    "none_malignant",
 )

@@ -36,7 +36,7 @@ def score_order(cohort: LabelledCohort) -> ScoreOrder:
     """
     require_scores(cohort)
     if not cohort.nodule_count:
-        raise UndefinedError("there are no nodules to find")
+        raise UndefinedError("no_nodules")
     return sort_scores(
         cohort.nodule_case[cohort.is_hit],
         cohort.hit_score[cohort.is_hit],
@@ -48,7 +48,7 @@ def score_order(cohort: LabelledCohort) -> ScoreOrder:
 def require_scores(cohort: LabelledCohort) -> None:
     """Refuse a submission whose marks have no scores: it has one operating point."""
     if not cohort.has_scores:
-        raise UndefinedError("the marks have no scores, so there is one operating point, no curve")
+        raise UndefinedError("no_scores")
 
 
 def sort_scores(

@@ -51,7 +51,7 @@ def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
         iou=pl.col("shared_mm2") / (whole - pl.col("shared_mm2")),
     )
     if not table.height:
-        raise UndefinedError("no found nodule has an outline or box with an area")
+        raise UndefinedError("no_area")
     return table
 
 
@@ -88,7 +88,7 @@ def _pooled_iou(cohort: LabelledCohort) -> CaseSums:
     return CaseSums(shared, whole - shared)
 
 
-_NONE_LEFT = "no found nodule has an outline or box with an area"
+_NONE_LEFT = "no_area"
 
 mean_dice = Ratio(
     "mean_dice", "Mean Dice coefficient of found nodules, over slices", _mean_dice, _NONE_LEFT
@@ -111,9 +111,9 @@ def _paired_slices(cohort: LabelledCohort) -> pl.DataFrame:
     """One row per found nodule and slice that either side has; shapes of both sides."""
     truth, said = cohort.reference.slices, cohort.submission.slices
     if truth is None:
-        raise UndefinedError("the reference has no boxes or outlines per slice")
+        raise UndefinedError("no_slices_in_reference")
     if said is None:
-        raise UndefinedError("the submission has no boxes or outlines per slice")
+        raise UndefinedError("no_slices_in_submission")
     found = np.flatnonzero(cohort.is_hit)
     of_truth = _slices_of(
         truth, cohort.reference.nodules, "nodule_id", found, cohort.nodule_row[found]
@@ -125,7 +125,7 @@ def _paired_slices(cohort: LabelledCohort) -> pl.DataFrame:
         of_said, on=["nodule", "slice_index"], how="full", suffix="_said", coalesce=True
     )
     if not paired.height:
-        raise UndefinedError("no found nodule has boxes or outlines on both sides")
+        raise UndefinedError("no_slices_on_both_sides")
     return paired.sort("nodule", "slice_index")
 
 

@@ -55,13 +55,13 @@ mean_seconds_per_case = Ratio(
     "mean_seconds_per_case",
     "Mean wall time of a case, in seconds (runs that ended well)",
     _seconds_of_runs,
-    "no run ended well with a time",
+    "no_timed_run",
 )
 failed_run_rate = Ratio(
     "failed_run_rate",
     "Runs that failed or timed out / cases run",
     _failures_of_runs,
-    "no case of the test set was run",
+    "no_case_run",
     is_proportion=True,
 )
 
@@ -71,7 +71,7 @@ def _timed(cohort: LabelledCohort) -> tuple[IntArray, FloatArray]:
     runs, case = _runs(cohort)
     is_timed = ((runs["state"] == "ok") & runs["seconds"].is_not_null()).to_numpy()
     if not is_timed.any():
-        raise UndefinedError("no run ended well with a time")
+        raise UndefinedError("no_timed_run")
     return case[is_timed], runs["seconds"].to_numpy()[is_timed]
 
 
@@ -79,6 +79,6 @@ def _runs(cohort: LabelledCohort) -> tuple[pl.DataFrame, IntArray]:
     """The runs on cases of the test set, and their cases."""
     runs = cohort.submission.runs
     if runs is None:
-        raise UndefinedError("the submission has no table of runs")
+        raise UndefinedError("no_runs")
     case = cohort.reference.rows_of(runs["case_id"])
     return runs.filter(pl.Series(case >= 0)), case[case >= 0]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from nodulebench.model.as_json import record
-from nodulebench.model.notice import Told
+from nodulebench.model.notice import Reason, Told
 from nodulebench.model.results import Estimate
 
 SCHEMA: Final = "nodulebench/comparison@1"
@@ -198,7 +198,7 @@ class DifferenceSummary:
     """The test against the margin, where one was asked for."""
     undefined_replicates: int = 0
     """Replicates left out because the figure is undefined in them for either algorithm."""
-    reason: Told = ""
+    reason: Reason = None
     """Why there is no permutation test."""
 
     @property

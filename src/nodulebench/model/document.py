@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.as_json import as_json, record
 from nodulebench.model.comparison import MOST_RESAMPLES, ComparisonDocument
-from nodulebench.model.notice import Told
+from nodulebench.model.notice import Reason, Told
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import AlgorithmResult, Estimate, Evaluation, RuleResult, Stratum
 
@@ -121,7 +121,7 @@ Figures = dict[str, Estimate | dict[str, Estimate]]
 class RuleSummary:
     """One algorithm under one rule."""
 
-    undefined: Told = ""
+    undefined: Reason = None
     """Why the rule could not be applied; then nothing else is there."""
     parameters: dict[str, Any] = field(default_factory=dict)
     """Parameters that differ from the rule's defaults."""
@@ -169,7 +169,7 @@ class RuleSummary:
     def to_json(self) -> dict[str, Any]:
         """The result as it stands in evaluation.json."""
         if self.undefined:
-            return {"undefined": self.undefined}
+            return {"undefined": self.undefined.to_json()}
         shown = record(self)
         del shown["undefined"]
         return shown
@@ -199,7 +199,7 @@ class RuleDifference:
     """Marks whose label changes."""
     relative_difference: float | None
     """(hit - base_hit) / base_hit, null without base hits."""
-    reason: Told = ""
+    reason: Reason = None
     """Why it is null."""
 
     def to_json(self) -> dict[str, Any]:
@@ -245,7 +245,7 @@ class CriterionSummary:
     high: float | None
     met: bool | None
     """Whether it is met; null, with the reason: it cannot be decided."""
-    reason: Told
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES, Reference
 
@@ -136,7 +137,7 @@ class Readings:
     sessions: pl.DataFrame
     findings: pl.DataFrame
     slices: pl.DataFrame
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     """What whoever uses the readings must know about how the files were read."""
 
     def restricted(self, case_ids: pl.Series, source: str) -> "Readings":

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.model.arrays import IntArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
 
 LABEL_NAMES = ("hit", "false_positive", "duplicate", "ignored", "over_cap", "uncounted")
@@ -33,9 +34,9 @@ class Labels:
     nodule: IntArray
     """Row in NODULES, or NO_NODULE."""
     label: IntArray
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     """What a reader must know before the numbers."""
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Notice, ...] = ()
     """How the rule was applied, for who wants to know."""
     underestimated: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Nodules found but reported below the size limit (FN(UE) of Fotin 2008)."""

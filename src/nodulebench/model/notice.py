@@ -11,13 +11,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from nodulebench.errors import UndefinedError
+
 AS_TOLD = "as_told"
 """The code of words that came from outside (an older result, another program), kept as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A code and the values that its sentence names: numbers, names, or lists of them."""
+    """A code and the values that its sentence names: numbers, names, lists, or other notices."""
 
     code: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -27,19 +29,47 @@ class Notice:
 
     def to_json(self) -> dict[str, Any]:
         """The notice as it stands in a document."""
-        return {"code": self.code, "values": dict(self.values)}
+        values = {
+            name: value.to_json() if isinstance(value, Notice) else value
+            for name, value in self.values.items()
+        }
+        return {"code": self.code, "values": values}
 
 
 def read_notice(told: Any) -> Notice:
-    """A notice of a document; older documents have sentences instead."""
+    """A notice of a document; older documents have sentences instead.
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    if isinstance(told, Notice):
+        return told
     if isinstance(told, str):
         return Notice(AS_TOLD, {"text": told})
-    return Notice(told["code"], dict(told["values"]))
+    if not is_notice(told):
+        raise ValueError("neither a code with values nor a sentence")
+    values = {
+        name: read_notice(value) if is_notice(value) else value
+        for name, value in told["values"].items()
+    }
+    return Notice(told["code"], values)
 
 
-def _as_told(told: Any) -> Any:
-    return read_notice(told) if isinstance(told, Mapping) else told
+def is_notice(told: Any) -> bool:
+    """Whether a value of a document is a notice as JSON holds it."""
+    return isinstance(told, Mapping) and told.keys() == {"code", "values"}
 
 
-Told = Annotated[Any, BeforeValidator(_as_told)]
-"""What a document tells: a notice, or the sentence of an older one."""
+def reason_of(error: UndefinedError) -> Notice:
+    """Why a figure is undefined."""
+    return Notice(error.code, error.values)
+
+
+def _read_reason(told: Any) -> Notice | None:
+    return read_notice(told) if told else None
+
+
+Told = Annotated[Notice, BeforeValidator(read_notice)]
+"""What a document tells."""
+Reason = Annotated[Notice | None, BeforeValidator(_read_reason)]
+"""Why something is undefined; None: it is defined, and nothing is to be said."""

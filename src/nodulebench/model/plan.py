@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.written import Written
 
@@ -94,7 +95,7 @@ class CriterionOutcome:
     high: float | None
     is_met: bool | None
     """None: it cannot be decided."""
-    reason: str = ""
+    reason: Notice | None = None
     """Why not."""
 
 
@@ -103,7 +104,7 @@ class PlanOutcome:
     """What came of a test under a plan."""
 
     plan: TestPlan
-    differences: tuple[str, ...]
+    differences: tuple[Notice, ...]
     """Where the test was not the planned one; then there is no verdict."""
     criteria: tuple[CriterionOutcome, ...]
 

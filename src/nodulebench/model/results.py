@@ -7,6 +7,7 @@ import polars as pl
 from pydantic import Field
 
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice, Reason
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import Reference, Submission
 
@@ -23,7 +24,7 @@ class Estimate:
     high: float | None = None
     level: float | None = None
     method: str = ""
-    reason: str = ""
+    reason: Reason = None
     mean: float | None = None
     """Mean of the bootstrap replicates, where there are any."""
     others: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -32,7 +33,7 @@ class Estimate:
     def to_json(self) -> dict[str, Any]:
         """The estimate as it stands in evaluation.json: what is empty is left out."""
         if self.value is None:
-            return {"value": None, "reason": self.reason}
+            return {"value": None, "reason": self.reason and self.reason.to_json()}
         shown: dict[str, Any] = {"value": self.value}
         for name in ("low", "high", "mean", "level"):
             number = getattr(self, name)
@@ -43,7 +44,7 @@ class Estimate:
         if self.others:
             shown["others"] = {name: list(bounds) for name, bounds in self.others.items()}
         if self.reason:
-            shown["reason"] = self.reason
+            shown["reason"] = self.reason.to_json()
         return shown
 
 
@@ -113,10 +114,10 @@ class RuleResult:
     curves: tuple[Curve, ...] = ()
     extras: dict[str, Any] = field(default_factory=dict)
     """Tables that belong to the rule: size-tolerance sweep, confusion matrix, order sensitivity."""
-    notices: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    remarks: tuple[Notice, ...] = ()
     """How the rule was applied; nothing a reader must know before the numbers."""
-    undefined: str = ""
+    undefined: Notice | None = None
     """Why the rule could not be applied at all."""
 
 
@@ -131,7 +132,7 @@ class AlgorithmResult:
     flips: pl.DataFrame | None = None
     rule_differences: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     submission: Submission | None = None
     """The marks that were judged; kept beside the results so that they can be recomputed."""
 
@@ -145,7 +146,7 @@ class Evaluation:
     digests: dict[str, str]
     reference: dict[str, Any]
     algorithms: tuple[AlgorithmResult, ...]
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     test_set: Reference | None = None
     """The tables of the test set; kept beside the results so that they can be recomputed."""
     plan: "PlanOutcome | None" = None

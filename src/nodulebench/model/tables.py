@@ -8,6 +8,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import IntArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema
 
 NODULE_TYPES = (
@@ -222,7 +223,7 @@ class Reference:
     cases: pl.DataFrame
     nodules: pl.DataFrame
     slices: pl.DataFrame | None = None
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     """What a reader of the report must know about how the files were read."""
 
     @cached_property
@@ -296,7 +297,7 @@ class Submission:
     """SHA-256 of the file or folder as it was received."""
     intended_types: tuple[str, ...] | None = None
     """The nodule types the algorithm is declared for; None: all."""
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """Further statements of the algorithm's manifest (version, detector kind)."""
 

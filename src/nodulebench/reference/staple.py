@@ -46,7 +46,7 @@ def estimate_truth(is_drawn: BoolArray) -> Staple:
     patterns = (known >> np.arange(len(is_drawn))[:, None]) % 2 == 1
     prior = float(is_drawn.mean())
     if not 0.0 < prior < 1.0:
-        raise UndefinedError("STAPLE needs voxels inside and outside of the outlines")
+        raise UndefinedError("staple_one_sided")
     sensitivity = np.full(len(is_drawn), _START)
     specificity = np.full(len(is_drawn), _START)
     probability = np.zeros(patterns.shape[1])

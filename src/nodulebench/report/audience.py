@@ -5,42 +5,61 @@ with its thresholds would say of every single mark whether it is a hit, so curve
 fixed places and lose their thresholds.
 """
 
-import re
-from dataclasses import replace
-from typing import cast
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
+from nodulebench.language.audience import WITHHELD, for_developers
 from nodulebench.model.document import AlgorithmSummary, Document, Extras, RuleSummary
-from nodulebench.model.notice import Told
+from nodulebench.model.notice import Notice, is_notice, read_notice
 from nodulebench.model.results import Estimate, Stratum
 from nodulebench.report.sections.comparison.groups import CROSSED
 
 SECRET_EXTRAS = ("worst_cases",)
 SECRET_FIGURES = ("threshold_at_fp_rate",)
-SHOWN_NOTICE = "The test set is small for its intervals"
+SHOWN_OF_TEST_SET = ("small_test_set",)
+"""What is noticed of the test set itself is the laboratory's, but for this."""
 SHOWN_DIGESTS = ("protocol", "plan")
 GRID = {
     "froc": 2.0 ** np.linspace(-6, 6, 97),
     "other": np.linspace(0.0, 1.0, 51),
 }
 """Where curves are read for the developer: false positives per case, and fractions."""
-NAMED = re.compile(r"[:,]?\s*(first )?((mark|case|nodule)s? )?'[^']*'(, (\.\.\.|'[^']*'))*")
-"""Names in quotes, as messages give them."""
 
 
 def developers_document(document: Document) -> Document:
     """The document without anything that tells single cases, nodules or marks."""
     minimum = document.protocol.minimum_stratum
-    return replace(
+    shown = replace(
         document,
         reference=replace(document.reference, diameters=None),
         digests={name: one for name, one in document.digests.items() if name in SHOWN_DIGESTS},
-        notices=tuple(text for text in document.notices if str(text).startswith(SHOWN_NOTICE)),
+        notices=tuple(one for one in document.notices if one.code in SHOWN_OF_TEST_SET),
         algorithms=tuple(_algorithm(one, minimum) for one in document.algorithms),
         plan=None if document.plan is None else replace(document.plan, differences=()),
     )
+    allowed: Document = _allowed(shown)
+    return allowed
+
+
+def _allowed(value: Any) -> Any:
+    """A part of the document with those notices, and those of their values, that may be told.
+
+    A reason that may not be told is withheld; of several notices it is left out.
+    """
+    if isinstance(value, Notice) or is_notice(value):
+        return for_developers(read_notice(value)) or WITHHELD
+    if isinstance(value, list | tuple):
+        found = [_allowed(one) for one in value]
+        return type(value)(one for one in found if one is not WITHHELD)
+    if isinstance(value, dict):
+        return {key: _allowed(one) for key, one in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        return replace(value, **{name: _allowed(getattr(value, name)) for name in names})
+    return value
 
 
 def only_algorithm(document: Document, name: str) -> Document:
@@ -91,14 +110,13 @@ def _thinned(curve: pl.DataFrame) -> pl.DataFrame:
 def _algorithm(algorithm: AlgorithmSummary, minimum: int) -> AlgorithmSummary:
     return replace(
         algorithm,
-        notices=tuple(without_names(text) for text in algorithm.notices),
         rules={rule: _result(one, minimum) for rule, one in algorithm.rules.items()},
     )
 
 
 def _result(result: RuleSummary, minimum: int) -> RuleSummary:
     if result.undefined:
-        return RuleSummary(undefined=without_names(result.undefined))
+        return result
     extras = {name: one for name, one in result.extras.items() if name not in SECRET_EXTRAS}
     if crossed := result.extras.get("misses_by_type_and_size"):
         extras[CROSSED] = [row for row in crossed if row["nodules"] >= minimum]
@@ -110,7 +128,6 @@ def _result(result: RuleSummary, minimum: int) -> RuleSummary:
             for division, strata in result.strata.items()
         },
         extras=cast("Extras", extras),
-        notices=tuple(without_names(text) for text in result.notices),
         remarks=(),
     )
 
@@ -119,11 +136,6 @@ def _stratum(stratum: Stratum) -> Stratum:
     """A stratum of a few nodules would tell of single ones, so nothing shows its misses."""
     if not stratum.is_too_few:
         return stratum
-    untold = Estimate(None, reason="too few to be told")
+    untold = Estimate(None, reason=Notice("too_few_to_tell"))
     figures = dict.fromkeys(stratum.figures, untold)
     return replace(stratum, missed=None, miss_rate=untold, figures=figures)
-
-
-def without_names(text: Told) -> str:
-    """A message without the names of cases, nodules and marks that it quotes."""
-    return NAMED.sub("", str(text))

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench.language import english
 from nodulebench.model.as_json import as_json
 from nodulebench.model.comparison import Significance
 from nodulebench.model.document import Document
@@ -25,7 +26,9 @@ def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[st
         "differences": list(_differences(document)),
         "rankings": list(_rankings(document)),
         "rule_effects": list(_rule_effects(document)),
-        "criteria": as_json(document.plan.criteria) if document.plan else [],
+        "criteria": [_worded(as_json(one)) for one in document.plan.criteria]
+        if document.plan
+        else [],
     }
     return {
         name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows
@@ -36,7 +39,12 @@ def _estimate(figure: Estimate) -> Row:
     """An estimate as columns; every column is there, so that all rows are alike."""
     shown = figure.to_json()
     keys = ("value", "low", "high", "level", "method", "reason")
-    return {key: shown.get(key) for key in keys}
+    return _worded({key: shown.get(key) for key in keys})
+
+
+def _worded(row: Row) -> Row:
+    """A row that says its reason in words."""
+    return {**row, "reason": english(row["reason"]) if row["reason"] else None}
 
 
 def _figures(document: Document) -> Iterator[Row]:
@@ -88,7 +96,7 @@ def _crossed(document: Document) -> Iterator[Row]:
 def _rule_differences(document: Document) -> Iterator[Row]:
     for algorithm in document.algorithms:
         for item in algorithm.rule_differences:
-            yield {"algorithm": algorithm.name, "reason": None, **item.to_json()}
+            yield _worded({"algorithm": algorithm.name, "reason": None, **item.to_json()})
 
 
 def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
@@ -104,7 +112,7 @@ def _differences(document: Document) -> Iterator[Row]:
         for one in found.differences:
             shown, adjusted = one.difference, one.adjusted_p_value
             permutation, margin = one.permutation, as_json(one.margin) or {}
-            yield {
+            row = {
                 "baseline": found.baseline,
                 "algorithm": one.algorithm,
                 "rule": one.rule,
@@ -128,6 +136,7 @@ def _differences(document: Document) -> Iterator[Row]:
                 "is_superior": margin.get("is_superior"),
                 "reason": shown.reason or one.reason,
             }
+            yield _worded(row)
 
 
 def _rankings(document: Document) -> Iterator[Row]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import jackknife_interval
 
@@ -48,14 +49,14 @@ def cohen_kappa(table: FloatArray, *, weights: Weights = "none", level: float = 
         )
     total = counts.sum()
     if not total > 0:
-        raise UndefinedError("no subject was rated by both readers")
+        raise UndefinedError("none_rated_by_both")
     share = counts / total
     agreement = _agreement_weights(len(counts), weights)
     row, column = share.sum(axis=1), share.sum(axis=0)
     observed = float((agreement * share).sum())
     by_chance = float((agreement * np.outer(row, column)).sum())
     if not by_chance < 1:
-        raise UndefinedError("both readers used one class only, so chance explains everything")
+        raise UndefinedError("one_class_used")
     kappa = (observed - by_chance) / (1 - by_chance)
     lean = (agreement @ column)[:, np.newaxis] + (row @ agreement)[np.newaxis, :]
     spread = float((share * (agreement - lean * (1 - kappa)) ** 2).sum())
@@ -104,7 +105,7 @@ def krippendorff_alpha(
     """Krippendorff's alpha of two or more readers, on classes or numbers, with missing ratings."""
     values = np.unique(ratings[np.isfinite(ratings)])
     if len(values) < 2:
-        raise UndefinedError("all ratings are equal, so chance explains everything")
+        raise UndefinedError("ratings_equal")
     return _with_jackknife(
         lambda counts: _alpha(counts, values, scale),
         ratings,
@@ -122,7 +123,7 @@ def _alpha(counts: FloatArray, values: FloatArray, scale: Scale) -> float:
     total = float(margin.sum())
     by_chance = float(margin @ distance @ margin) / (total * (total - 1))
     if not by_chance > 0:
-        raise UndefinedError("all ratings are equal, so chance explains everything")
+        raise UndefinedError("ratings_equal")
     return 1 - float((coincidence * distance).sum()) / total / by_chance
 
 
@@ -140,7 +141,7 @@ def _beyond_chance(counts: FloatArray, chance: Callable[[FloatArray], float]) ->
     observed = float(((counts * (counts - 1)).sum(axis=1) / (size * (size - 1))).mean())
     expected = chance((counts / size[:, np.newaxis]).mean(axis=0))
     if not expected < 1:
-        raise UndefinedError("all ratings fall into one class, so chance explains everything")
+        raise UndefinedError("ratings_in_one_class")
     return (observed - expected) / (1 - expected)
 
 
@@ -153,8 +154,10 @@ def _with_jackknife(
     subjects = np.arange(len(counts))
     try:
         left_out = np.array([coefficient(counts[subjects != one]) for one in subjects])
-    except UndefinedError as reason:
-        return Estimate(value, method=name, reason=f"no interval: {reason}")
+    except UndefinedError as error:
+        return Estimate(
+            value, method=name, reason=Notice("no_interval_because", {"reason": reason_of(error)})
+        )
     low, high = jackknife_interval(value, left_out, level)
     return Estimate(value, low, high, level, f"{name}, jackknife over subjects")
 
@@ -169,7 +172,7 @@ def _counts(ratings: FloatArray) -> FloatArray:
     np.add.at(counts, (subject, place), 1.0)
     counts = counts[counts.sum(axis=1) >= 2]
     if len(counts) < 2:
-        raise UndefinedError("agreement needs two subjects that two readers rated")
+        raise UndefinedError("few_rated_twice")
     return counts
 
 

@@ -23,7 +23,7 @@ def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
     """
     group = np.asarray(values, dtype=np.float64)
     if len(group) < 2:
-        raise UndefinedError("a standard deviation needs at least two values")
+        raise UndefinedError("deviation_too_few")
     return GroupSummary(float(group.mean()), float(group.std(ddof=1)), len(group))
 
 
@@ -32,14 +32,14 @@ def one_way_anova(groups: Sequence[GroupSummary]) -> Significance:
     from scipy import stats
 
     if len(groups) < 2:
-        raise UndefinedError("an analysis of variance needs at least two groups")
+        raise UndefinedError("anova_too_few")
     mean = np.array([group.mean for group in groups])
     count = np.array([group.count for group in groups])
     within = np.array([(group.count - 1) * group.sd**2 for group in groups]).sum()
     between = (count * (mean - np.average(mean, weights=count)) ** 2).sum()
     degrees = (float(len(groups) - 1), float(count.sum() - len(groups)))
     if not within > 0:
-        raise UndefinedError("the groups do not vary inside, so F is undefined")
+        raise UndefinedError("groups_constant")
     statistic = (between / degrees[0]) / (within / degrees[1])
     return Significance(
         method="one-way analysis of variance (independent groups)",
@@ -54,7 +54,7 @@ def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
     from scipy import stats
 
     if not (first.sd > 0 or second.sd > 0):
-        raise UndefinedError("neither group varies, so t is undefined")
+        raise UndefinedError("neither_varies")
     result = stats.ttest_ind_from_stats(
         first.mean, first.sd, first.count, second.mean, second.sd, second.count, equal_var=True
     )
@@ -100,9 +100,9 @@ def friedman(values: FloatArray) -> Significance:
 
     table = _paired_table(values)
     if table.shape[1] < 3:
-        raise UndefinedError("Friedman's test needs at least three conditions")
+        raise UndefinedError("friedman_too_few")
     if not (table != table[:, :1]).any():
-        raise UndefinedError("the conditions never differ, so the rank test is undefined")
+        raise UndefinedError("conditions_equal")
     result = stats.friedmanchisquare(*table.T)
     return Significance(
         method="Friedman test",
@@ -134,7 +134,7 @@ def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
     difference = _differences(first, second)
     difference = difference[difference != 0]
     if not len(difference):
-        raise UndefinedError("the pairs never differ, so the rank test is undefined")
+        raise UndefinedError("pairs_equal")
     has_ties = len(np.unique(np.abs(difference))) < len(difference)
     is_exact = not has_ties and len(difference) <= 50
     result: Any = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
@@ -155,7 +155,7 @@ def _greenhouse_geisser(residual: FloatArray) -> float:
 def _paired_table(values: FloatArray) -> FloatArray:
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
-        raise UndefinedError("a paired test needs at least two units and two conditions")
+        raise UndefinedError("paired_too_few")
     return table
 
 
@@ -167,4 +167,4 @@ def _differences(first: FloatArray, second: FloatArray) -> FloatArray:
 def _require_variation(error: float, values: FloatArray) -> None:
     """Refuse a residual that is nothing but rounding."""
     if not error > 1e-24 * max(float(np.square(values).sum()), 1e-300):
-        raise UndefinedError("the differences do not vary between units, so the test is undefined")
+        raise UndefinedError("differences_constant")

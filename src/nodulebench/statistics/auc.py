@@ -12,6 +12,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.comparison import Significance
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 
 
@@ -52,7 +53,7 @@ def placements(positive: FloatArray, negative: FloatArray) -> Placements:
         )
     positives, negatives = above.shape[1], below.shape[1]
     if not positives or not negatives:
-        raise UndefinedError("a ROC curve needs positives and negatives")
+        raise UndefinedError("one_class_in_roc")
     together = rankdata(np.concatenate([above, below], axis=1), axis=1)
     return Placements(
         (together[:, :positives] - rankdata(above, axis=1)) / negatives,
@@ -86,7 +87,7 @@ def auc_covariance(
     with_positives = len(np.unique(unit[:positives]))
     with_negatives = len(np.unique(unit[positives:]))
     if with_positives < 2 or with_negatives < 2:
-        raise UndefinedError("the variance needs two units with positives and two with negatives")
+        raise UndefinedError("variance_too_few")
     cross = above @ below.T * units / (units - 1)
     covariance: FloatArray = (
         above @ above.T * with_positives / (with_positives - 1) / positives**2
@@ -110,9 +111,7 @@ def auc_estimate(
     value, variance = float(placed.auc[0]), float(covariance[0, 0])
     method = _method(positive_unit, negative_unit)
     if not variance > 0:
-        return Estimate(
-            value, method=method, reason="the scores separate completely: no variance to estimate"
-        )
+        return Estimate(value, method=method, reason=Notice("scores_separate"))
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance)
     return Estimate(value, value - half, value + half, level, method)
 
@@ -143,7 +142,7 @@ def compare_auc(
     covariance = auc_covariance(placed, positive_unit=positive_unit, negative_unit=negative_unit)
     variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
     if not variance > 1e-15:
-        raise UndefinedError("the difference of the areas has no variance")
+        raise UndefinedError("no_variance_of_difference")
     error = math.sqrt(variance)
     value = float(placed.auc[0] - placed.auc[1])
     half = NormalDist().inv_cdf((1 + level) / 2) * error

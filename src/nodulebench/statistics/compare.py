@@ -123,7 +123,7 @@ def paired_difference(
     rows = replicates.replicate[first] - replicates.replicate[second]
     drawn = rows[np.isfinite(rows)]
     if not np.isfinite(value) or len(drawn) < 2:
-        raise UndefinedError("the difference, or nearly every replicate of it, is undefined")
+        raise UndefinedError("difference_undefined")
     low, high = percentile_interval(drawn, level)
     standard_error = float(drawn.std(ddof=1))
     p_value = min(1.0, 2 * min(_share_at_most(drawn, 0.0), _share_at_least(drawn, 0.0)))

@@ -5,7 +5,7 @@ group of algorithms? It is given as published and in its paired form.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ParamSpec, TypeVar
 
@@ -19,6 +19,7 @@ from nodulebench.model.comparison import (
     RepeatedMeasures,
     Significance,
 )
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.statistics.anova import (
     friedman,
     one_way_anova,
@@ -44,7 +45,7 @@ class RuleEffect:
     repeated: RepeatedMeasures | None
     friedman: Significance | None
     pairs: tuple[PairOfRules, ...]
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Notice, ...] = ()
     """Why tests are undefined."""
 
 
@@ -68,14 +69,21 @@ def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
             )
         )
     if not np.isfinite(table).all():
-        raise UndefinedError("the figure is undefined for some algorithm under some rule")
+        raise UndefinedError("undefined_for_some")
     groups = {rule: summarize_group(column) for rule, column in zip(rules, table.T, strict=True)}
-    reasons: list[str] = []
+    reasons: list[Notice] = []
     return RuleEffect(
         groups=groups,
-        one_way=_attempt(reasons, "one-way", one_way_anova, list(groups.values())),
-        repeated=_attempt(reasons, "repeated measures", repeated_measures_anova, table),
-        friedman=_attempt(reasons, "Friedman", friedman, table),
+        one_way=_attempt(
+            reasons,
+            Notice("test_of_rules", {"test": "one_way"}),
+            one_way_anova,
+            list(groups.values()),
+        ),
+        repeated=_attempt(
+            reasons, Notice("test_of_rules", {"test": "repeated"}), repeated_measures_anova, table
+        ),
+        friedman=_attempt(reasons, Notice("test_of_rules", {"test": "friedman"}), friedman, table),
         pairs=_pairs(table, rules, groups, reasons),
         reasons=tuple(reasons),
     )
@@ -85,10 +93,13 @@ def _pairs(
     table: FloatArray,
     rules: tuple[str, ...],
     groups: dict[str, GroupSummary],
-    reasons: list[str],
+    reasons: list[Notice],
 ) -> tuple[PairOfRules, ...]:
     columns = list(combinations(range(len(rules)), 2))
-    names = [f"{rules[left]} against {rules[right]}" for left, right in columns]
+    names = [
+        Notice("test_of_two_rules", {"first": rules[left], "second": rules[right]})
+        for left, right in columns
+    ]
     by_t, by_rank = (
         [
             _attempt(reasons, name, test, table[:, left], table[:, right])
@@ -115,16 +126,16 @@ def _pairs(
 
 
 def _attempt(
-    reasons: list[str],
-    name: str,
+    reasons: list[Notice],
+    about: Notice,
     test: Callable[Given, Answer],
     *values: Given.args,
     **settings: Given.kwargs,
 ) -> Answer | None:
     try:
         return test(*values, **settings)
-    except UndefinedError as reason:
-        reasons.append(f"{name}: {reason}")
+    except UndefinedError as error:
+        reasons.append(replace(about, values={**about.values, "reason": reason_of(error)}))
         return None
 
 
@@ -141,5 +152,5 @@ def relative_difference(hits: int, baseline_hits: int) -> float:
         UndefinedError: where no nodule is hit under the baseline rule.
     """
     if baseline_hits == 0:
-        raise UndefinedError("no nodule is hit under the baseline rule")
+        raise UndefinedError("no_hit_at_baseline")
     return (hits - baseline_hits) / baseline_hits

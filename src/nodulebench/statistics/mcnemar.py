@@ -8,6 +8,7 @@ from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.comparison import Significance
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import cluster_ratio_interval
 
@@ -68,7 +69,7 @@ def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComp
         UndefinedError: where there are no nodules, or both algorithms find the same ones.
     """
     if not len(hits.unit):
-        raise UndefinedError("there are no nodules that both algorithms had to find")
+        raise UndefinedError("nothing_in_common")
     nodules, only_first, only_second = _counts_by_unit(hits)
     low, high = cluster_ratio_interval(only_first - only_second, nodules, level)
     is_known = bool(np.isfinite(low))
@@ -83,7 +84,7 @@ def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComp
             high=high if is_known else None,
             level=level,
             method="ratio estimator over patients, normal",
-            reason="" if is_known else "one patient alone has no variance between patients",
+            reason=None if is_known else Notice("one_patient"),
         ),
         exact=mcnemar_exact(hits),
         durkalski=durkalski(hits),
@@ -205,4 +206,4 @@ def _counts_by_unit(hits: PairedHits) -> tuple[FloatArray, FloatArray, FloatArra
 
 def _require_discordance(discordant: float) -> None:
     if not discordant:
-        raise UndefinedError("no nodule tells the algorithms apart")
+        raise UndefinedError("nothing_tells_apart")

@@ -9,6 +9,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 
 IccForm = Literal["1,1", "2,1", "3,1", "1,k", "2,k", "3,k"]
@@ -55,15 +56,15 @@ def intraclass_correlation(
 def _mean_squares(measured: FloatArray) -> _MeanSquares:
     table = np.asarray(measured, dtype=np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
-        raise UndefinedError("an intraclass correlation needs two subjects and two readers")
+        raise UndefinedError("icc_too_few")
     if not np.isfinite(table).all():
-        raise UndefinedError("an intraclass correlation needs every reader on every subject")
+        raise UndefinedError("icc_incomplete")
     subjects, readers = table.shape
     of_subject, of_reader = table.mean(axis=1, keepdims=True), table.mean(axis=0, keepdims=True)
     error = ((table - of_subject - of_reader + table.mean()) ** 2).sum()
     reader = subjects * ((of_reader - table.mean()) ** 2).sum()
     if not error > 0:
-        raise UndefinedError("the readers agree without error, so the interval is undefined")
+        raise UndefinedError("icc_without_error")
     return _MeanSquares(
         subjects=subjects,
         readers=readers,
@@ -137,7 +138,7 @@ def bland_altman(
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     n = len(difference)
     if n < 2:
-        raise UndefinedError("limits of agreement need two pairs of measurements")
+        raise UndefinedError("limits_too_few")
     bias, deviation = float(difference.mean()), float(difference.std(ddof=1))
     z = NormalDist().inv_cdf((1 + share) / 2)
     t = float(stats.t.ppf((1 + level) / 2, n - 1))
@@ -166,14 +167,14 @@ def concordance_correlation(
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     n = len(x)
     if n < 3 or not (x.std() > 0 and y.std() > 0):
-        raise UndefinedError("concordance needs three pairs of measurements that vary")
+        raise UndefinedError("concordance_too_few")
     covariance = float(((x - x.mean()) * (y - y.mean())).mean())
     shift = float(x.mean() - y.mean())
     value = 2 * covariance / (float(x.var() + y.var()) + shift**2)
     r = covariance / float(x.std() * y.std())
     method = "Lin's concordance correlation"
     if not 0 < abs(value) < 1 - 1e-12:
-        return Estimate(value, method=method, reason="no interval: the pairs are all or none alike")
+        return Estimate(value, method=method, reason=Notice("pairs_alike"))
     u = shift / math.sqrt(float(x.std() * y.std()))
     rest = 1 - value**2
     variance = (

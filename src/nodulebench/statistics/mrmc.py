@@ -12,6 +12,7 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.model.comparison import Significance
+from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.reader_figures import ReaderFigures
 
@@ -69,7 +70,7 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
 
     treatments, readers = figures.value.shape
     if treatments < 2 or readers < 2:
-        raise UndefinedError("the analysis needs two treatments and two readers")
+        raise UndefinedError("study_too_small")
     part = components(figures)
     extra = max(readers * (part.covariance_2 - part.covariance_3), 0.0)
     ahead = float(treatments - 1)
@@ -79,7 +80,7 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
     def analysis(kind: str, error: float, behind: float) -> TreatmentTest:
         """F test of MS_T against an error whose degrees of freedom are ``behind``."""
         if not error > 0:
-            raise UndefinedError(f"the error of the analysis for {kind} is not positive")
+            raise UndefinedError("error_not_positive", kind=kind)
         f = part.treatment_square / error
         is_normal = behind == np.inf
         p_value = float(
@@ -90,7 +91,7 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
         return TreatmentTest(test, _differences(figures.value, half, level, test.method))
 
     if not part.treatment_reader_square > _ROUNDING:
-        raise UndefinedError("all readers change alike between treatments, so F is undefined")
+        raise UndefinedError("readers_change_alike")
     error = part.treatment_reader_square + extra
     return ObserverStudy(
         components=part,
@@ -199,12 +200,12 @@ def _mean_of_readers(value: FloatArray, covariance: FloatArray) -> tuple[float, 
     """Mean over readers, its standard error for random readers and cases, degrees of freedom."""
     readers = len(value)
     if readers < 2:
-        raise UndefinedError("the analysis needs two readers")
+        raise UndefinedError("study_one_reader")
     between = float(value.var(ddof=1))
     shared = float(covariance[~np.eye(readers, dtype=np.bool_)].mean())
     total = between + max(readers * shared, 0.0)
     if not between > _ROUNDING:
-        raise UndefinedError("the readers do not differ, so the test is undefined")
+        raise UndefinedError("readers_do_not_differ")
     behind = total**2 / (between**2 / (readers - 1))
     return float(value.mean()), float(np.sqrt(total / readers)), behind
 
@@ -215,8 +216,8 @@ def treatment_means(figures: ReaderFigures, level: float) -> tuple[Estimate, ...
     for number, value in enumerate(figures.value):
         try:
             mean, error, behind = _mean_of_readers(value, figures.covariance[number, :, number, :])
-        except UndefinedError as reason:
-            estimates.append(Estimate(float(value.mean()), reason=str(reason)))
+        except UndefinedError as undefined:
+            estimates.append(Estimate(float(value.mean()), reason=reason_of(undefined)))
             continue
         half = _t_quantile(level, behind) * error
         method = f"Obuchowski-Rockette, {figures.method} covariance, one treatment"

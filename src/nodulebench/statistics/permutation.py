@@ -158,7 +158,7 @@ def _require_weighted_counting(
     once = np.ones((1, first.case_count), dtype=np.int32)
     direct = float(figure(first, once)[0] - figure(second, once)[0])
     if not np.isfinite(direct):
-        raise UndefinedError("the figure is undefined for one of the algorithms")
+        raise UndefinedError("undefined_for_one")
     if not abs(direct - observed) <= 1e-9 * max(1.0, abs(direct)):
         raise InputError(
             Problem(

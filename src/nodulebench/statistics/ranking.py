@@ -7,6 +7,7 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.comparison import Ranked
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.compare import Better, Comparison, Replicates, compare_all
 from nodulebench.statistics.intervals import percentile_interval
@@ -43,18 +44,18 @@ def rank_algorithms(
         UndefinedError: with fewer than two algorithms, or where the figure is undefined for one.
     """
     if len(replicates.names) < 2:
-        raise UndefinedError("a ranking needs two algorithms")
+        raise UndefinedError("ranking_too_few")
     if not np.isfinite(replicates.value).all():
         missing = [
             name
             for name, value in zip(replicates.names, replicates.value, strict=True)
             if not np.isfinite(value)
         ]
-        raise UndefinedError(f"the figure is undefined for {', '.join(missing)}")
+        raise UndefinedError("undefined_for", algorithms=missing)
     sign = 1.0 if better == "higher" else -1.0
     drawn = replicates.replicate[:, np.isfinite(replicates.replicate).all(axis=0)]
     if drawn.shape[1] < 2:
-        raise UndefinedError("there are no replicates in which all algorithms are defined")
+        raise UndefinedError("no_common_replicate")
     rank = ranks(sign * replicates.value[:, np.newaxis])[:, 0]
     rank_drawn = ranks(sign * drawn)
     tail = (1 - level) / 2
@@ -104,7 +105,7 @@ def _stability(tau: FloatArray, level: float) -> Estimate:
     method = "Kendall's tau-b over replicates, percentile"
     defined = tau[np.isfinite(tau)]
     if not len(defined):
-        return Estimate(None, method=method, reason="all algorithms have the same value")
+        return Estimate(None, method=method, reason=Notice("algorithms_equal"))
     return Estimate(float(defined.mean()), *percentile_interval(defined, level), level, method)
 
 

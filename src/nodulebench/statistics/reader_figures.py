@@ -68,6 +68,6 @@ def _left_out_areas(placed: Placements) -> FloatArray:
     for place in (placed.positive, placed.negative):
         count = place.shape[1]
         if count < 2:
-            raise UndefinedError("the jackknife needs two abnormal and two normal cases")
+            raise UndefinedError("jackknife_too_few")
         areas.append((count * auc - place) / (count - 1))
     return np.concatenate(areas, axis=1)

@@ -110,7 +110,7 @@ def empirical_error(errors_mm: Sequence[float] | npt.NDArray[np.float64]) -> Siz
     """Error as observed, reported minus true size, the same for every size."""
     observed = np.sort(np.asarray(errors_mm, dtype=np.float64))
     if not len(observed):
-        raise UndefinedError("there are no observed size errors")
+        raise UndefinedError("no_size_errors")
 
     def below(x: FloatArray, t: FloatArray) -> FloatArray:
         del x  # the same at every size
@@ -138,7 +138,7 @@ def binned_error(
     groups = [errors_mm[bin_of == number] for number in range(len(edges_mm) + 1)]
     empty = [number for number, group in enumerate(groups) if not len(group)]
     if empty:
-        raise UndefinedError(f"size class {empty[0] + 1} of {len(groups)} has no observed errors")
+        raise UndefinedError("empty_size_class", number=int(empty[0]) + 1, classes=len(groups))
     errors = [empirical_error(group) for group in groups]
 
     def below(x: FloatArray, t: FloatArray) -> FloatArray:
@@ -151,26 +151,28 @@ def binned_error(
 def _sizes_from(sizes: Sizes, minimum_mm: float) -> FloatArray:
     """Sizes x ≥ D, a distribution by equally probable ones."""
     if isinstance(sizes, Distribution):
-        return _quantiles(sizes, float(sizes.cdf(minimum_mm)), 1.0, "reaches")
+        return _quantiles(sizes, float(sizes.cdf(minimum_mm)), 1.0, is_large=True)
     observed = np.asarray(sizes, dtype=np.float64)
-    return _not_empty(observed[observed >= minimum_mm], "reaches")
+    return _not_empty(observed[observed >= minimum_mm], is_large=True)
 
 
 def _sizes_below(sizes: Sizes, minimum_mm: float) -> FloatArray:
     """Sizes x < D, a distribution by equally probable ones."""
     if isinstance(sizes, Distribution):
-        return _quantiles(sizes, 0.0, float(sizes.cdf(minimum_mm)), "is below")
+        return _quantiles(sizes, 0.0, float(sizes.cdf(minimum_mm)), is_large=False)
     observed = np.asarray(sizes, dtype=np.float64)
-    return _not_empty(observed[observed < minimum_mm], "is below")
+    return _not_empty(observed[observed < minimum_mm], is_large=False)
 
 
-def _quantiles(sizes: Distribution, low: float, high: float, what: str) -> FloatArray:
+def _quantiles(sizes: Distribution, low: float, high: float, *, is_large: bool) -> FloatArray:
     """The middles of equally probable parts of a distribution between two shares."""
     share = low + (high - low) * (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    return _not_empty(np.asarray(sizes.ppf(share)) if high > low else np.empty(0), what)
+    return _not_empty(
+        np.asarray(sizes.ppf(share)) if high > low else np.empty(0), is_large=is_large
+    )
 
 
-def _not_empty(sizes: FloatArray, what: str) -> FloatArray:
+def _not_empty(sizes: FloatArray, *, is_large: bool) -> FloatArray:
     if not len(sizes):
-        raise UndefinedError(f"no nodule {what} the smallest size")
+        raise UndefinedError("no_large_nodule" if is_large else "no_small_nodule")
     return sizes

@@ -12,6 +12,7 @@ from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.format import Format
 from nodulebench.formats.readings import read_case_geometry, read_readings
 from nodulebench.formats.sniff import glimpse
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission, without_images
 
 What = Literal["marks", "reference", "readings"]
@@ -33,7 +34,7 @@ class Conversion:
     items: int
     """Marks, nodules and ignored findings, or findings."""
     losses: tuple[str, ...]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
 
 def convert(

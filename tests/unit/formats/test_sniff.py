@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.words import sentences
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.formats import FORMATS, Format, fitting, read_reference, read_submission
 from nodulebench.model.tables import MARKS, Submission
@@ -149,7 +150,7 @@ def test_marks_outside_their_image_are_noticed(tmp_path: Path, cases: pl.DataFra
     inside = read_submission(written(tmp_path, LUNA16 + "a,0,0,0,1\n", "x.csv"), cases)
     assert inside.notices == ()
     path = written(tmp_path, LUNA16 + "a,0,0,0,1\na,0,0,120,1\nz,0,0,999,1\n", "x.csv")
-    assert read_submission(path, cases).notices == (
+    assert sentences(read_submission(path, cases).notices) == (
         "1 of 2 places lie outside the image of their case.",
     )
 
@@ -157,7 +158,7 @@ def test_marks_outside_their_image_are_noticed(tmp_path: Path, cases: pl.DataFra
 def test_mirrored_marks_are_noticed(tmp_path: Path, cases: pl.DataFrame) -> None:
     shifted = cases.with_columns(origin_x_mm=pl.lit(50.0), origin_y_mm=pl.lit(50.0))
     path = written(tmp_path, LUNA16 + "a,-90,-90,0,1\na,-80,-120,0,1\n", "x.csv")
-    assert read_submission(path, shifted).notices == (
+    assert sentences(read_submission(path, shifted).notices) == (
         "2 of 2 places lie outside the image of their case. With x and y mirrored it would be 0: "
         "are they RAS coordinates? NoduleBench wants LPS.",
     )

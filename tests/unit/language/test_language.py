@@ -118,35 +118,6 @@ def test_list_in_a_sentence() -> None:
     assert language("zh").joined(["甲", "乙", "丙"]) == "甲、乙和丙"
 
 
-def test_messages_of_the_document_are_translated_where_they_are_known() -> None:
-    say = language("zh")
-    assert say.message("there are no nodules to find") == "没有应检出的结节"
-    told = say.message(
-        "7 mark(s) beyond the 100 best of their case were not judged (ties are cut in file order)."
-    )
-    assert (
-        told == "有 7 个标记超出每例最高 100 个的上限\uff0c未评判\uff08同分时按文件次序截取\uff09。"
-    )
-    needs = "center_hit needs boxes per slice; the submission is a list of points"
-    assert say.message(needs) == "中心命中需要逐层边界框\uff1b提交文件只有点坐标"
-    small = (
-        "The test set is small for its intervals: 38 patient(s), 30 with nodules. With fewer than "
-        "100 (65 with nodules) intervals are a little too short: of those at 95 %, about 92 % hold "
-        "the truth."
-    )
-    assert say.message(small).startswith(
-        "测试集对其区间而言偏小\uff1a38 个患者\uff0c其中 30 个有结节"
-    )
-    assert say.message("something else {x}") == "something else {x}"
-    assert language("en").message("there are no nodules to find") == "there are no nodules to find"
-
-
-def test_english_of_a_known_message_has_a_chinese_form_with_the_same_values() -> None:
-    messages = import_module("nodulebench.language.zh.messages").MESSAGES
-    assert [english for english, other in messages if fields(other) - fields(english)] == []
-    assert len({english for english, _ in messages}) == len(messages)
-
-
 def chinese_page() -> str:
     one = evaluation(algorithm_result("Alpha", (90, 66)), algorithm_result("Beta", (84, 70)))
     return render_html(evaluation_document(one), curves_of(one), flips_of(one), language="zh")

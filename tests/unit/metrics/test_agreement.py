@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, mark, nodule
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import kappa
 from nodulebench.metrics.classes import density_pairs
@@ -86,11 +86,7 @@ def test_category_figures_follow_the_grades() -> None:
 
 
 def test_the_reason_says_why_kappa_is_undefined() -> None:
-    with pytest.raises(
-        UndefinedError, match="no found nodule has a density in both the reference and the mark"
-    ):
+    with undefined(match="no found nodule has a density in both the reference and the mark"):
         value("density_kappa", classed("density", ("solid", None)))
-    with pytest.raises(
-        UndefinedError, match="every found nodule has the density 'solid' on both sides"
-    ):
+    with undefined(match="every found nodule has the density 'solid' on both sides"):
         value("density_kappa", classed("density", ("solid", "solid"), ("solid", "solid")))

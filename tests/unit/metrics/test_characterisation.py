@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, mark, nodule
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.characterisation import confusion_table
 from nodulebench.metrics.classes import density_pairs
@@ -43,9 +43,7 @@ def test_diameter_error_keeps_its_sign() -> None:
 )
 def test_without_sizes_said_there_is_no_error(name: str, what: str) -> None:
     unsaid = cohort(case("a", nodule(9, long_mm=10.0), mark(0.5)))
-    with pytest.raises(
-        UndefinedError, match=f"no found nodule has a {what} in both the reference and the mark"
-    ):
+    with undefined(match=f"no found nodule has a {what} in both the reference and the mark"):
         value(name, unsaid)
 
 
@@ -71,7 +69,7 @@ def test_density_accuracy_of_found_nodules_has_its_own_denominator() -> None:
 def test_an_algorithm_that_tells_no_density_has_no_accuracy() -> None:
     silent = cohort(case("a", nodule(density="solid"), mark(0.5)))
     for name in ("density_accuracy", "density_accuracy_of_found"):
-        with pytest.raises(UndefinedError, match="no mark says a density"):
+        with undefined(match="no mark says a density"):
             value(name, silent)
 
 
@@ -80,13 +78,13 @@ def test_a_density_said_only_of_false_positives_is_an_accuracy_of_zero() -> None
         case("a", nodule(density="solid"), mark(0.5, (500, 0, 0), density="solid")),
     )
     assert value("density_accuracy", wrong) == 0.0
-    with pytest.raises(UndefinedError, match="no found nodule has a density in the reference"):
+    with undefined(match="no found nodule has a density in the reference"):
         value("density_accuracy_of_found", wrong)
 
 
 def test_a_reference_without_densities_has_no_accuracy() -> None:
     unknown = cohort(case("a", nodule(), mark(0.5, density="solid")))
-    with pytest.raises(UndefinedError, match="the reference knows the density of no nodule"):
+    with undefined(match="the reference knows the density of no nodule"):
         value("density_accuracy", unknown)
 
 

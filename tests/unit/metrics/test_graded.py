@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from builders.tables import case, cohort, mark, nodule
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.metrics.classes import ClassPairs
 from nodulebench.metrics.graded import category_cuts, grade_cuts, malignancy_cuts
 from nodulebench.model.protocol import RuleChoice, TestProtocol
@@ -42,7 +42,7 @@ def test_a_graded_reference_gives_a_roc_area_for_each_cut() -> None:
 
 
 def test_one_grade_is_no_scale() -> None:
-    with pytest.raises(UndefinedError, match="fewer than two grades"):
+    with undefined(match="fewer than two grades"):
         malignancy_cuts(cohort(case("a", nodule(malignancy=1.0), mark(0.5, malignancy=0.2))))
 
 

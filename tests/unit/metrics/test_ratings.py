@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.metrics import ratings
 from nodulebench.metrics.ratings import (
     Ratings,
@@ -87,10 +87,9 @@ def test_the_highest_mark_of_a_case_counts() -> None:
 
 
 def test_the_missing_kind_of_case_is_named() -> None:
-    with pytest.raises(UndefinedError, match=r"^there are no nodules to find$"):
+    with undefined(match=r"^there are no nodules to find$"):
         require_cases(cohort(case("a")), "the LROC")
-    with pytest.raises(
-        UndefinedError,
+    with undefined(
         match=r"^there is no case without nodules, which AFROC needs; AFROC1 needs none$",
     ):
         require_cases(cohort(case("a", nodule())), "AFROC", "AFROC1")

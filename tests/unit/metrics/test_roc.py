@@ -3,10 +3,12 @@ import pytest
 
 from builders.tables import Case, case, cohort, mark, nodule
 from nodulebench.errors import UndefinedError
+from nodulebench.language import english
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.malignancy import malignancy_counts
 from nodulebench.metrics.roc import malignancy_auc, malignancy_roc_curve
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import reason_of
 
 
 def judged(*pairs: tuple[float | None, float | None]) -> LabelledCohort:
@@ -103,7 +105,7 @@ def test_nodules_without_truth_or_probability_are_left_out_and_counted() -> None
 def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> None:
     with pytest.raises(UndefinedError) as refusal:
         malignancy_auc(cases, np.ones((1, cases.case_count)))
-    assert str(refusal.value) == reason
+    assert english(reason_of(refusal.value)) == reason
 
 
 @pytest.mark.parametrize(
@@ -118,4 +120,4 @@ def test_the_reason_says_what_is_missing(cases: LabelledCohort, reason: str) -> 
 def test_a_share_of_nothing_is_undefined(name: str, pair: tuple[float, float], reason: str) -> None:
     with pytest.raises(UndefinedError) as refusal:
         value(name, judged(pair))
-    assert str(refusal.value) == reason
+    assert english(reason_of(refusal.value)) == reason

@@ -3,9 +3,11 @@ import pytest
 
 from builders.tables import Slice, case, cohort, mark, nodule
 from nodulebench.errors import InputError, UndefinedError
+from nodulebench.language import english
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.segmentation import overlap_table
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import reason_of
 
 TRIANGLE = "0 0;4 0;0 4"
 
@@ -128,7 +130,7 @@ def test_found_nodules_without_slices_are_left_out() -> None:
 def test_the_reason_says_which_slices_are_missing(of: LabelledCohort, reason: str) -> None:
     with pytest.raises(UndefinedError) as refusal:
         value("mean_dice", of)
-    assert str(refusal.value) == reason
+    assert english(reason_of(refusal.value)) == reason
 
 
 def test_an_unreadable_contour_is_refused() -> None:

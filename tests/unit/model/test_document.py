@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from builders.evaluation import NO_BOXES, evaluation
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.model.as_json import as_json
 from nodulebench.model.document import evaluation_document, read_evaluation
@@ -65,13 +66,13 @@ def test_undefined_figure_is_null_with_its_reason() -> None:
     figures = written()["algorithms"][0]["rules"]["center_hit"]["figures"]
     assert figures["density_accuracy"] == {
         "value": None,
-        "reason": "the reference knows no density",
+        "reason": {"code": "density_unknown", "values": {}},
     }
 
 
 def test_rule_that_cannot_be_applied_is_nothing_but_its_reason() -> None:
     rules = written()["algorithms"][0]["rules"]
-    assert rules["center_distance"] == {"undefined": NO_BOXES}
+    assert rules["center_distance"] == {"undefined": NO_BOXES.to_json()}
 
 
 def test_document_carries_protocol_reference_facts_notices_and_extras() -> None:
@@ -79,10 +80,10 @@ def test_document_carries_protocol_reference_facts_notices_and_extras() -> None:
     assert document["protocol"]["seed"] == 7
     assert document["protocol"]["interval"]["others"] == ["wilson"]
     assert document["reference"]["cases"] == 40
-    assert document["notices"] == ["case-007 has two series; the first was taken."]
+    assert sentences(document["notices"]) == ("case-007 has two series; the first was taken.",)
     algorithm = document["algorithms"][0]
     assert algorithm["facts"]["intended_types"] == ["solid", "part_solid"]
-    assert algorithm["notices"] == ["3 repeated header row(s) were dropped."]
+    assert algorithm["notices"] == [{"code": "headers_dropped", "values": {"count": 3}}]
     assert algorithm["rule_differences"][0]["relative_difference"] == (66 - 90) / 90
     result = algorithm["rules"]["center_hit"]
     assert result["extras"]["size_tolerance"]["hits_settle_mm"] == 0.8
@@ -91,7 +92,7 @@ def test_document_carries_protocol_reference_facts_notices_and_extras() -> None:
         "said": "solid",
         "nodules": 40,
     }
-    assert result["notices"] == ["2 mark(s) lie inside two nodules."]
+    assert result["notices"] == [{"code": "marks_in_two_nodules", "values": {"count": 2}}]
 
 
 def test_document_survives_strict_json_unchanged() -> None:

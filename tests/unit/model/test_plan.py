@@ -84,7 +84,7 @@ def test_an_outcome_in_json() -> None:
                 "low": 0.85,
                 "high": 0.95,
                 "met": True,
-                "reason": "",
+                "reason": None,
             }
         ],
         "verdict": "passed",

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.model.arrays import BoolArray
 from nodulebench.reference.staple import estimate_truth
 
@@ -60,5 +60,5 @@ def test_the_order_of_readers_does_not_matter(order: list[int]) -> None:
 
 @pytest.mark.parametrize("is_drawn", [True, False])
 def test_without_inside_or_outside_there_is_nothing_to_estimate(is_drawn: bool) -> None:
-    with pytest.raises(UndefinedError, match="needs voxels inside and outside"):
+    with undefined(match="needs voxels inside and outside"):
         estimate_truth(np.full((3, 8), is_drawn))

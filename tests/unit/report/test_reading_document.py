@@ -10,6 +10,7 @@ from builders.evaluation import HOSTILE, algorithm_result, difference, evaluatio
 from builders.report import typed
 from nodulebench.language import language
 from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.notice import Notice, read_notice
 from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.report.blocks.blocks import Fold, Side
 from nodulebench.report.blocks.cells import Notes, any_cell, estimate
@@ -67,7 +68,10 @@ def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
     assert len(rows) == 6
     assert rows[0][:4] == ["Alpha", "center hit", "90 / 120", "0.675 (0.645–0.705)"]
     assert rows[0][5:] == ["0.750 (0.720–0.780)", "0.474 (0.444–0.504)", "2.500 (2.470–2.530)"]
-    assert rows[1] == ["center distance", "–  not applicable: the marks have no boxes"]
+    assert rows[1] == [
+        "center distance",
+        "–  not applicable: center_distance needs boxes per slice; the submission is a list of points",
+    ]
     assert rows[3][0] == HOSTILE
 
 
@@ -83,7 +87,9 @@ def test_without_scores_the_curve_does_not_lead_and_its_figures_say_why() -> Non
     readings = readings_table(shown, "sensitivity_at_fp_rate", SAY)
     assert readings is not None
     assert texts(readings)[0] == ["center hit", *["–^a"] * 7]
-    assert readings.notes == [("a", "the marks have no scores")]
+    assert readings.notes == [
+        ("a", "the marks have no scores, so there is one operating point, no curve")
+    ]
 
 
 def test_key_figure_follows_the_protocols_beta() -> None:
@@ -122,7 +128,7 @@ def test_fractions_of_normal_cases_stay_decimal() -> None:
 def test_thresholds_are_scores_of_any_size_without_interval() -> None:
     readings = {
         "1": Estimate(-12.345678),
-        "2": Estimate(None, reason="no mark may count at so low a rate"),
+        "2": Estimate(None, reason=Notice("rate_too_low")),
     }
     alpha = algorithm_result("Alpha", (90, 66))
     shown = document(with_figures(alpha, "center_hit", threshold_at_fp_rate=readings))
@@ -171,7 +177,7 @@ def test_differences_from_the_baseline_rule_come_first_and_undefined_ones_say_wh
     rows = texts(table)
     assert rows[0][0] == "area overlap → center distance"
     assert rows[0][4] == "–^a"
-    assert table.notes == [("a", "no nodule is hit under the first rule")]
+    assert table.notes == [("a", "no nodule is hit under the rule that the comparison starts from")]
 
 
 def test_one_rule_has_no_difference() -> None:
@@ -228,7 +234,7 @@ def test_stratum_with_too_few_nodules_has_no_rate() -> None:
     assert rows["pleural"] == ["0", "0", "–^b", "0", "–^b"]
     assert table.notes == [
         ("a", "fewer than 10 nodules, the least for which the protocol gives a rate"),
-        ("b", "no nodules in this stratum"),
+        ("b", "nothing to count in this stratum"),
     ]
     assert list(table.groups) == [("", 2), ("center hit", 2), ("area overlap", 2)]
 
@@ -272,11 +278,11 @@ def test_all_figures_show_further_intervals_and_the_mean_of_replicates() -> None
         "Wilson 0.700–0.790; bootstrap mean 0.750",
     ]
     assert rows["Density accuracy"][2] == "–^a"
-    assert table.notes == [("a", "the reference knows no density")]
+    assert table.notes == [("a", "the reference knows the density of no nodule")]
 
 
 def test_algorithm_without_any_result_has_no_figures_table() -> None:
-    rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined="no boxes")}
+    rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=Notice("no_area"))}
     result = AlgorithmResult("Alpha", "", rules, pl.DataFrame())
     assert figures_table(document(result).algorithms[0], SAY) is None
     assert len(key_table(document(result), SAY).rows) == 1
@@ -284,11 +290,14 @@ def test_algorithm_without_any_result_has_no_figures_table() -> None:
 
 def test_equal_reasons_share_a_note_and_a_defined_value_can_have_one() -> None:
     notes = Notes(SAY)
-    lost = Estimate(0.5, reason="undefined in 3 of 2000 replicates, left out")
+    lost = Estimate(0.5, reason=Notice("replicates_lost", {"lost": 3, "replicates": 2000}))
     assert estimate(lost, notes).note == "a"
-    assert estimate(Estimate(None, reason="no marks"), notes).note == "b"
+    assert estimate(Estimate(None, reason=read_notice("no marks")), notes).note == "b"
     assert estimate(lost, notes).note == "a"
-    assert [reason for _, reason in notes.all()] == [lost.reason, "no marks"]
+    assert [reason for _, reason in notes.all()] == [
+        "undefined in 3 of 2000 replicates, left out",
+        "no marks",
+    ]
 
 
 def test_notes_beyond_z_double_their_letter() -> None:

@@ -147,7 +147,10 @@ def test_every_figure_is_a_row_with_its_interval(tables: dict[str, pl.DataFrame]
 
 def test_undefined_is_empty_with_its_reason(tables: dict[str, pl.DataFrame]) -> None:
     found = tables["figures"].filter(algorithm="One", rule="center_distance")
-    assert found.select("value", "reason").row(0) == (None, "the marks have no boxes")
+    assert found.select("value", "reason").row(0) == (
+        None,
+        "center_distance needs boxes per slice; the submission is a list of points",
+    )
 
 
 def test_strata_counts_flips_and_rules_are_rows(tables: dict[str, pl.DataFrame]) -> None:
@@ -175,7 +178,10 @@ def test_comparisons_are_rows(tables: dict[str, pl.DataFrame]) -> None:
     assert two["p_holm"] == pytest.approx(0.0008)
     assert two["is_non_inferior"] is False
     missing = tables["differences"].filter(rule="area_overlap").row(0, named=True)
-    assert (missing["difference"], missing["reason"]) == (None, "the marks have no scores")
+    assert (missing["difference"], missing["reason"]) == (
+        None,
+        "the marks have no scores, so there is one operating point, no curve",
+    )
     assert tables["rankings"]["best_rank"].to_list() == [1, 1, 3]
     assert tables["rule_effects"].row(0, named=True)["p_unpaired_t"] == 0.0075
     assert tables["criteria"]["met"].to_list() == [True, False, True]

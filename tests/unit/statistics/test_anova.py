@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from builders.words import undefined
 from nodulebench.errors import UndefinedError
 from nodulebench.statistics.anova import (
     GroupSummary,
@@ -23,7 +24,7 @@ def test_group_summary_uses_the_sample_standard_deviation() -> None:
 
 
 def test_one_value_has_no_standard_deviation() -> None:
-    with pytest.raises(UndefinedError, match="needs at least two values"):
+    with undefined(match="needs at least two values"):
         summarize_group([1.0])
 
 
@@ -123,17 +124,17 @@ def test_pairs_that_never_differ_leave_the_test_undefined(same: object) -> None:
 
 def test_a_constant_difference_leaves_the_t_test_undefined() -> None:
     first = np.array([0.1, 0.2, 0.3])
-    with pytest.raises(UndefinedError, match="do not vary between units"):
+    with undefined(match="do not vary between units"):
         paired_t(first, first + 0.1)
 
 
 def test_groups_that_do_not_vary_leave_f_undefined() -> None:
-    with pytest.raises(UndefinedError, match="do not vary inside"):
+    with undefined(match="do not vary inside"):
         one_way_anova([GroupSummary(1, 0, 3), GroupSummary(2, 0, 3)])
 
 
 def test_friedman_needs_three_conditions() -> None:
-    with pytest.raises(UndefinedError, match="at least three conditions"):
+    with undefined(match="at least three conditions"):
         friedman(TABLE[:, :2])
 
 
@@ -147,20 +148,20 @@ def test_marks_are_inclusive_at_their_bounds(p_value: float, mark: str) -> None:
 
 
 def test_one_group_is_no_analysis_of_variance() -> None:
-    with pytest.raises(UndefinedError, match="at least two groups"):
+    with undefined(match="at least two groups"):
         one_way_anova([GroupSummary(1, 1, 3)])
 
 
 def test_two_groups_that_do_not_vary_leave_t_undefined() -> None:
-    with pytest.raises(UndefinedError, match="neither group varies"):
+    with undefined(match="neither group varies"):
         unpaired_t(GroupSummary(1, 0, 3), GroupSummary(2, 0, 3))
 
 
 def test_conditions_that_never_differ_leave_friedman_undefined() -> None:
-    with pytest.raises(UndefinedError, match="the conditions never differ"):
+    with undefined(match="the conditions never differ"):
         friedman(np.array([[1.0, 1, 1], [2, 2, 2]]))
 
 
 def test_one_unit_is_no_pair() -> None:
-    with pytest.raises(UndefinedError, match="at least two units"):
+    with undefined(match="at least two units"):
         repeated_measures_anova(TABLE[:1])

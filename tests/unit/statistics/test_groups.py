@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from nodulebench.errors import InputError, UndefinedError
+from builders.words import sentences, undefined
+from nodulebench.errors import InputError
 from nodulebench.statistics.anova import paired_t, unpaired_t, wilcoxon
 from nodulebench.statistics.groups import relative_difference, rule_effect
 from nodulebench.statistics.multiplicity import holm
@@ -47,7 +48,7 @@ def test_an_undefined_test_is_none_with_its_reason_and_leaves_the_others() -> No
     assert effect.pairs[1].paired_t_holm == pytest.approx(
         2 * paired_t(VALUES[:, 0], VALUES[:, 2]).p_value
     )
-    assert effect.reasons == (
+    assert sentences(effect.reasons) == (
         "center_hit against center_distance: "
         "the differences do not vary between units, so the test is undefined",
         "center_hit against center_distance: the pairs never differ, so the rank test is undefined",
@@ -57,13 +58,15 @@ def test_an_undefined_test_is_none_with_its_reason_and_leaves_the_others() -> No
 def test_two_rules_have_no_friedman_test() -> None:
     effect = rule_effect(VALUES[:, ::2], RULES[::2])
     assert effect.friedman is None
-    assert effect.reasons == ("Friedman: Friedman's test needs at least three conditions",)
+    assert sentences(effect.reasons) == (
+        "Friedman: Friedman's test needs at least three conditions",
+    )
 
 
 def test_an_undefined_figure_is_refused() -> None:
     holes = VALUES.copy()
     holes[0, 0] = np.nan
-    with pytest.raises(UndefinedError, match="undefined for some algorithm under some rule"):
+    with undefined(match="undefined for some algorithm under some rule"):
         rule_effect(holes, RULES)
 
 
@@ -82,5 +85,5 @@ def test_relative_difference_is_the_change_of_hits_over_the_baseline() -> None:
 
 
 def test_relative_difference_without_baseline_hits_is_undefined() -> None:
-    with pytest.raises(UndefinedError, match="no nodule is hit under the baseline rule"):
+    with undefined(match="no nodule is hit under the baseline rule"):
         relative_difference(3, 0)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.statistics.measurement_agreement import (
     IccForm,
     bland_altman,
@@ -63,12 +63,12 @@ def test_the_mean_of_k_measurements_follows_spearman_and_brown() -> None:
 
 
 def test_holes_in_the_measurements_leave_icc_undefined() -> None:
-    with pytest.raises(UndefinedError, match="every reader on every subject"):
+    with undefined(match="every reader on every subject"):
         intraclass_correlation(np.array([[1.0, np.nan], [2.0, 3.0]]))
 
 
 def test_readers_without_any_error_leave_the_interval_undefined() -> None:
-    with pytest.raises(UndefinedError, match="agree without error"):
+    with undefined(match="agree without error"):
         intraclass_correlation(np.array([[1.0, 1.0], [2.0, 2.0]]))
 
 
@@ -111,7 +111,7 @@ def test_about_the_named_share_of_differences_lies_within_the_limits() -> None:
 
 
 def test_one_pair_has_no_limits() -> None:
-    with pytest.raises(UndefinedError, match="two pairs"):
+    with undefined(match="two pairs"):
         bland_altman(np.array([1.0]), np.array([2.0]))
 
 
@@ -149,10 +149,10 @@ def test_concordance_interval_covers_the_truth_about_as_often_as_it_says() -> No
 
 
 def test_measurements_that_do_not_vary_have_no_concordance() -> None:
-    with pytest.raises(UndefinedError, match="that vary"):
+    with undefined(match="that vary"):
         concordance_correlation(np.ones(4), np.arange(4.0))
 
 
 def test_one_reader_has_no_intraclass_correlation() -> None:
-    with pytest.raises(UndefinedError, match="two subjects and two readers"):
+    with undefined(match="two subjects and two readers"):
         intraclass_correlation(np.ones((4, 1)))

@@ -8,6 +8,7 @@ import pytest
 
 from builders.random_cohorts import random_cases
 from builders.tables import Case, case, cohort, false_mark, mark, nodule, with_score
+from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
@@ -226,7 +227,7 @@ def test_a_figure_without_a_value_is_undefined() -> None:
     def nothing(_: LabelledCohort, weight: WeightArray) -> FloatArray:
         return np.full(len(weight), np.nan)
 
-    with pytest.raises(UndefinedError, match="undefined for one of the algorithms"):
+    with undefined(match="undefined for one of the algorithms"):
         permutation_test(
             nothing, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=8, seed=0
         )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.statistics.size_model import (
     binned_error,
     continuous_error,
@@ -113,7 +113,7 @@ def test_observed_errors_of_different_sizes_are_kept_apart():
     sizes, errors = np.array([3.0, 3.0, 8.0, 8.0]), np.array([1.0, 2.0, -5.0, 0.0])
     error = binned_error(sizes, errors, edges_mm=(6.0,))
     assert lost_fraction([4.5, 7.0], error, minimum_mm=4) == 0.25  # only 7.0 by -5
-    with pytest.raises(UndefinedError, match="size class 3 of 3 has no observed errors"):
+    with undefined(match="size class 3 of 3 has no observed errors"):
         binned_error(sizes, errors, edges_mm=(6.0, 9.0))
 
 
@@ -122,9 +122,9 @@ def test_sensitivity_falls_by_the_lost_fraction():
 
 
 def test_nothing_on_one_side_of_the_limit_is_undefined():
-    with pytest.raises(UndefinedError, match="no nodule reaches the smallest size"):
+    with undefined(match="no nodule reaches the smallest size"):
         lost_fraction([1.0, 2.0], normal_error(1.0), minimum_mm=4)
-    with pytest.raises(UndefinedError, match="no nodule is below the smallest size"):
+    with undefined(match="no nodule is below the smallest size"):
         overestimated_share(EXPONENTIAL, normal_error(1.0), minimum_mm=4)
-    with pytest.raises(UndefinedError, match="there are no observed size errors"):
+    with undefined(match="there are no observed size errors"):
         empirical_error([])

@@ -40,7 +40,7 @@ def lung_density(hu: VoxelArray, lungs: Lungs) -> LungDensity:
     spacing = lungs.geometry.spacing_mm[::-1]
     inner = eroded(lungs.mask, RIM_MM, spacing)
     if not inner.any():
-        raise UndefinedError(f"no voxel of the lungs is {RIM_MM:g} mm away from the pleura")
+        raise UndefinedError("no_inner_lung", distance_mm=RIM_MM)
     values = hu[inner].astype(np.float64)
     low, middle, high = np.percentile(values, (5, 50, 95))
     return LungDensity(
@@ -61,7 +61,7 @@ def _noise(hu: VoxelArray, inner: BoolArray) -> float:
     ]
     deviations = np.concatenate(found)
     if not len(deviations):
-        raise UndefinedError(f"no {NOISE_WINDOW} x {NOISE_WINDOW} window lies within the lungs")
+        raise UndefinedError("no_window_in_lungs", window=NOISE_WINDOW)
     return float(np.median(deviations))
 
 

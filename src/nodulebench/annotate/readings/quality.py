@@ -45,7 +45,7 @@ def positive_agreement(both: int, first_alone: int, second_alone: int) -> float:
     """
     total = 2 * both + first_alone + second_alone
     if not total:
-        raise UndefinedError("neither reader drew anything")
+        raise UndefinedError("nothing_drawn_by_two")
     return 2 * both / total
 
 
@@ -114,10 +114,10 @@ def group_agreement(checks: Sequence[CaseCheck]) -> GroupAgreement:
         (len(one.reader_ids), len(check.reader_ids)) for check in checks for one in check.candidates
     ]
     if not drawn_by:
-        raise UndefinedError("nobody drew anything")
+        raise UndefinedError("nothing_drawn")
     pairs = [one.agreement for one in pairwise_agreement(checks) if one.agreement is not None]
     if not pairs:
-        raise UndefinedError("no case has two readers")
+        raise UndefinedError("no_case_with_two_readers")
     most = max(readers for _, readers in drawn_by)
     counts = [sum(count == number for count, _ in drawn_by) for number in range(1, most + 1)]
     unanimous = sum(count == readers for count, readers in drawn_by) / len(drawn_by)
@@ -239,7 +239,7 @@ def drift(periods: Sequence[Sequence[CaseCheck]], reader_id: str) -> Drift:
     backed, found = (np.array([getattr(one, name) for one in each]) for name in ("backed", "found"))
     total, hits = int(backed.sum()), int(found.sum())
     if not 0 < hits < total or np.count_nonzero(backed) < 2:
-        raise UndefinedError("no trend: all or none found, or all in one period")
+        raise UndefinedError("no_trend")
     share = hits / total
     time = np.arange(len(backed))
     score = float(time @ (found - backed * share))

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.language import english
+
 FILE = click.Path(path_type=Path)
 
 
@@ -135,7 +137,7 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
     found = reader_agreement(compare_readings(readings, cases=cases))
     for row in found.rows:
         ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
-        value = row.get("reason") if row["value"] is None else f"{row['value']:.3f}{ends}"
+        value = english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"
         method = row.get("method", "")
         click.echo(f"{row['name']}: {value}{method and f'; {method}'}")
     for row in found.limits.filter(found.limits["bias_mm"].is_not_null()).iter_rows(named=True):

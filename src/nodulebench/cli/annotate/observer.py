@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from nodulebench.language import english
+
 FILE = click.Path(path_type=Path)
 REFERENCE = click.option("--reference", type=FILE, required=True, help="The test set.")
 PROTOCOL = click.option("--protocol", default="luna16", show_default=True, help="Test protocol.")
@@ -154,7 +156,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
             f"{_estimate(one['difference'])}{tested}"
         )
     if "reason" in found:
-        click.echo(f"no test: {found['reason']}")
+        click.echo(f"no test: {english(found['reason'])}")
     if "components" in found:
         asked = {name: value for name, value in found["components"].items() if name != UNASKED}
         options = " ".join(
@@ -171,7 +173,7 @@ UNASKED = "treatment_square"
 
 def _estimate(one: dict[str, Any]) -> str:
     if one["value"] is None:
-        return f"undefined ({one['reason']})"
+        return f"undefined ({english(one['reason'])})"
     if one["low"] is None:
         return f"{one['value']:.4f}"
     return f"{one['value']:.4f} ({one['low']:.4f} to {one['high']:.4f})"

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.language import english
+
 if TYPE_CHECKING:
     from nodulebench.model.results import Estimate
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 def print_comparison(comparison: "AlgorithmComparison") -> None:
     """Print the differences from the baseline, the nodules found by one only, ranks and effects."""
     for notice in comparison.notices:
-        click.echo(f"warning: {notice}", err=True)
+        click.echo(f"warning: {english(notice)}", err=True)
     choice = comparison.choice
     click.secho(f"differences from {choice.baseline}", bold=True)
     click.echo(
@@ -43,7 +45,7 @@ def _print_differences(comparison: "AlgorithmComparison") -> None:
 def _difference_cells(one: "FigureDifference") -> list[str]:
     named = [one.rule, one.algorithm, str(one.reading)]
     if one.comparison is None or one.value is None:
-        return [*named, "–", f"–  ({one.reason})", "", "", "", ""]
+        return [*named, "–", f"–  ({english(one.reason)})", "", "", "", ""]
     permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
     return [
         *named,
@@ -90,7 +92,7 @@ def _detection_cells(one: "DetectionDifference") -> list[str]:
     counts = (one.both, one.algorithm_only, one.baseline_only, one.neither)
     counted = [one.rule, one.algorithm, *map(str, counts)]
     if one.tests is None:
-        return [*counted, f"–  ({one.reason})", "", ""]
+        return [*counted, f"–  ({english(one.reason)})", "", ""]
     tests = one.tests
     p_values = (tests.obuchowski.p_value, one.adjusted["holm"], tests.exact.p_value)
     return [*counted, *map(p_text, p_values)]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.language import english
 from nodulebench.model.results import Estimate, Evaluation, RuleResult
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ _COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
 def print_evaluation(evaluation: Evaluation) -> None:
     """Print counts and key figures of every algorithm under every rule."""
     for notice in evaluation.notices:
-        click.echo(f"warning: {notice}", err=True)
+        click.echo(f"warning: {english(notice)}", err=True)
     for algorithm in evaluation.algorithms:
         for notice in algorithm.notices:
-            click.echo(f"warning: {algorithm.name}: {notice}", err=True)
+            click.echo(f"warning: {algorithm.name}: {english(notice)}", err=True)
         for result in algorithm.rules.values():
             for notice in result.notices:
-                click.echo(f"warning: {algorithm.name}, {result.rule}: {notice}", err=True)
+                click.echo(f"warning: {algorithm.name}, {result.rule}: {english(notice)}", err=True)
     for algorithm in evaluation.algorithms:
         for result in algorithm.rules.values():
             click.echo()
@@ -37,7 +38,7 @@ def print_verdict(outcome: "PlanOutcome") -> None:
     click.echo()
     click.secho(f"plan {outcome.plan.name}  ·  {outcome.plan.digest}", bold=True)
     for difference in outcome.differences:
-        click.secho(f"  NOT THE PLANNED TEST: {difference}", fg="yellow", bold=True)
+        click.secho(f"  NOT THE PLANNED TEST: {english(difference)}", fg="yellow", bold=True)
     for one in outcome.criteria:
         click.echo(f"  {_criterion_line(one)}")
     for algorithm, verdict in outcome.verdicts.items():
@@ -47,7 +48,7 @@ def print_verdict(outcome: "PlanOutcome") -> None:
 def _criterion_line(one: "CriterionOutcome") -> str:
     word = {True: "met", False: "NOT MET", None: "undecided"}[one.is_met]
     found = with_interval(Estimate(one.value, one.low, one.high)) if one.value is not None else "–"
-    because = f"  ({one.reason})" if one.reason else ""
+    because = f"  ({english(one.reason)})" if one.reason else ""
     return f"{word:<9}  {one.algorithm}: {one.criterion}: {found}{because}"
 
 
@@ -74,7 +75,7 @@ def print_table(evaluation: Evaluation) -> None:
 
 def _result_lines(result: RuleResult) -> list[str]:
     if result.undefined:
-        return [f"not applicable: {result.undefined}"]
+        return [f"not applicable: {english(result.undefined)}"]
     counts = result.counts
     lines = [
         f"{counts['cases']} cases, {counts['nodules']} nodules: {counts['hit']} hit, "
@@ -99,7 +100,7 @@ def _result_lines(result: RuleResult) -> list[str]:
 def with_interval(estimate: Estimate) -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
     if estimate.value is None:
-        return f"–  ({estimate.reason})"
+        return f"–  ({english(estimate.reason)})" if estimate.reason else "–"
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f}"
     return f"{estimate.value:.3f} ({estimate.low:.3f}–{estimate.high:.3f})"

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.language import english
+
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.verify_sealed import SealedCheck
 
@@ -14,7 +16,7 @@ def print_check(found: "SealedCheck", folder: Path) -> None:
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
     for notice in found.notices:
-        click.echo(f"notice: {notice}", err=True)
+        click.echo(f"notice: {english(notice)}", err=True)
     click.echo(f"files       {found.files} listed")
     click.echo(f"signature   {_signature(found)}")
     codes = "chain and codes" if found.was_opened else "chain (codes need the vault's secret)"

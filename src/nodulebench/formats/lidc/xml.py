@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 
 MOST_BYTES = 1 << 26
 """No file of LIDC-IDRI is larger than 2 MB; one beyond 64 MB is not a reading."""
@@ -76,7 +77,7 @@ class LidcFiles:
     """One per series, in the order of their files' paths."""
     problems: tuple[Problem, ...]
     """What is wrong with the other files."""
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     file_count: int
     xray_count: int
     """Chest X-ray reads, which are passed over."""
@@ -128,15 +129,15 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
 
 def _notices(
     repeats: int, xrays: int, corrections: list[PixelReading], *, applies_corrections: bool
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     notices = []
     if xrays:
-        notices.append(f"{xrays} chest X-ray read(s) were passed over.")
+        notices.append(Notice("xrays_passed_over", {"count": xrays}))
     if repeats:
-        notices.append(f"{repeats} file(s) repeat the reading of a series and count once.")
+        notices.append(Notice("readings_repeated", {"count": repeats}))
+    done = "applied" if applies_corrections else "not_applied"
     notices.extend(
-        f"{one.source} corrects series {one.series} and was "
-        + ("applied." if applies_corrections else "not applied.")
+        Notice("reading_corrected", {"file": one.source, "series": one.series, "done": done})
         for one in corrections
     )
     return tuple(notices)

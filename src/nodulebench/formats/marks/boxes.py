@@ -5,6 +5,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.marks.slice_boxes import boxes_of_slices, slices_of_boxes
 from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import (
     CASES,
@@ -34,10 +35,7 @@ BOXES = TableSchema(
     ),
     key=("case_id", "box_id"),
 )
-_NO_SLICES = (
-    "The geometry of the cases (size, spacing, origin) is not known, so the boxes are not cut into "
-    "slices; rules that judge slices cannot be used."
-)
+_NO_SLICES = Notice("geometry_unknown")
 
 
 def submission_of(
@@ -46,7 +44,7 @@ def submission_of(
     name: str,
     digest: str,
     cases: pl.DataFrame | None,
-    notices: tuple[str, ...] = (),
+    notices: tuple[Notice, ...] = (),
 ) -> Submission:
     """Make a submission of boxes; they are cut into slices where the cases' geometry is known."""
     owned = boxes.rename({"box_id": "mark_id"}).with_columns(diameter_mm=_diameter())
@@ -66,7 +64,7 @@ def reference_of(
     listed: pl.DataFrame,
     name: str,
     cases: pl.DataFrame | None,
-    notices: tuple[str, ...] = (),
+    notices: tuple[Notice, ...] = (),
 ) -> Reference:
     """Make a reference of boxes.
 
@@ -156,7 +154,7 @@ def _diameter() -> pl.Expr:
 
 def _slices(
     owned: pl.DataFrame, schema: TableSchema, cases: pl.DataFrame | None
-) -> tuple[pl.DataFrame | None, tuple[str, ...]]:
+) -> tuple[pl.DataFrame | None, tuple[Notice, ...]]:
     known = {case: grid for case, grid in geometries(cases).items() if grid.size is not None}
     listed = owned if cases is None else owned.join(cases, on="case_id", how="semi")
     if listed["case_id"].is_in(list(known)).all() and known:

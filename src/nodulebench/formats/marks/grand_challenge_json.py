@@ -14,6 +14,7 @@ from nodulebench.formats.marks.slice_places import placed
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.imaging.geometry import geometries
 from nodulebench.imaging.linking import link_boxes
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import MARK_SLICES, MARKS, Submission
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import (
@@ -194,7 +195,7 @@ def _with_ids(points: pl.DataFrame) -> pl.DataFrame:
 
 def _boxes(
     table: pl.DataFrame, path: Path, cases: pl.DataFrame | None
-) -> tuple[pl.DataFrame, pl.DataFrame | None, tuple[str, ...]]:
+) -> tuple[pl.DataFrame, pl.DataFrame | None, tuple[Notice, ...]]:
     """Marks and slices of the boxes."""
     if not table.height:
         return MARKS.empty(), None, ()
@@ -204,17 +205,15 @@ def _boxes(
         malignancy=pl.lit(None, dtype=pl.Float64),
     )
     boxes = placed(boxes, geometries(cases), path.name).cast({"slice_index": pl.Int64})
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     if boxes["name"].str.starts_with(_NAME_OF_MARK).fill_null(False).all():
         boxes = boxes.with_columns(mark_id=pl.col("name").str.strip_prefix(_NAME_OF_MARK))
     else:
         numbers_of_marks = pl.Series("number", link_boxes(boxes)) + 1
         boxes = boxes.with_columns(mark_id="linked-" + numbers_of_marks.cast(pl.String))
         marks = boxes.select("case_id", "mark_id").n_unique()
-        notices = (
-            f"{path.name}: {boxes.height} boxes were linked into {marks} marks (on adjacent "
-            "slices, the centre of one box inside the other, nearest first).",
-        )
+        values = {"file": path.name, "boxes": boxes.height, "marks": marks, "what": "marks"}
+        notices = (Notice("boxes_linked", values),)
     slices = MARK_SLICES.conform(boxes, path.name)
     return MARKS.arrange(gather(boxes, "mark_id")), slices, notices
 

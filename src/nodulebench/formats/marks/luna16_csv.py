@@ -8,6 +8,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.storage.csv_text import read_columns, read_head, refuse_flood, write_csv
 from nodulebench.storage.digest import file_digest
@@ -82,13 +83,10 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     series = read_series(series_file)
     included = _read_findings(_needed(folder, _INCLUDED), series, is_ignored=False)
     excluded_file = _present(folder, _EXCLUDED)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     parts = [included]
     if excluded_file is None:
-        notices = (
-            f"{folder} has no annotations_excluded.csv: marks on excluded findings count as false "
-            "positives, so the result is not the official one.",
-        )
+        notices = (Notice("no_excluded_findings", {"folder": str(folder)}),)
     else:
         parts.append(_read_findings(excluded_file, series, is_ignored=True))
     findings = pl.concat(parts)

@@ -21,6 +21,7 @@ from nodulebench.formats.marks.boxes import (
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.imaging.geometry import lps_to_ras
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import entries, numbers, place_numbers, read_json, write_json
@@ -38,7 +39,7 @@ class _Content:
 
     boxes: pl.DataFrame
     listed: pl.DataFrame
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
@@ -128,16 +129,14 @@ def _read(path: Path) -> _Content:
 
 def _conventions(
     document: Any, name: str, problems: list[Problem]
-) -> tuple[str, str, tuple[str, ...]]:
+) -> tuple[str, str, tuple[Notice, ...]]:
     """The coordinate system and box mode that the file states, or those of MONAI's examples."""
     chosen, notices = [], []
     for key, allowed in (("coordinates", COORDINATES), ("box_mode", BOX_MODES)):
         value = document.get(key) if isinstance(document, dict) else None
         if value is None:
-            notices.append(
-                f"{name} does not say its {key}; taken as {allowed[0]}, as in MONAI's LUNA16 "
-                f'examples. State "{key}" at the top of the file if that is wrong.'
-            )
+            values = {"file": name, "key": key, "taken": allowed[0]}
+            notices.append(Notice("convention_assumed", values))
         elif value not in allowed:
             problems.append(Problem(f"{name} {key}", f"is not one of: {', '.join(allowed)}."))
         chosen.append(allowed[0] if value is None else value)

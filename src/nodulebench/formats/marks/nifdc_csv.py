@@ -14,6 +14,7 @@ from nodulebench.formats.marks.slice_places import placed
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.imaging.geometry import FARTHEST_MM, geometries
 from nodulebench.imaging.linking import link_boxes
+from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import (
     CASES,
@@ -77,7 +78,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     known. A row with nothing but a ``case_id`` says that the case has no mark.
     """
     boxes = _boxes(_read_rows(path), path, cases)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     if _is_nameless(boxes, path):
         boxes, notices = _linked(boxes, path)
     slices = NODULE_SLICES.conform(boxes, path.name, boxes["line"])
@@ -199,16 +200,13 @@ def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:
     return nameless.height > 0
 
 
-def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
     """The boxes with the ids of the marks that they were linked into."""
     numbers = pl.Series("number", link_boxes(boxes))
     linked = boxes.with_columns(nodule_id="linked-" + (numbers + 1).cast(pl.String))
     marks = linked.select("case_id", "nodule_id").n_unique()
-    notice = (
-        f"{path.name} has no nodule_id: {boxes.height} boxes were linked into {marks} marks (on "
-        "adjacent slices, the centre of one box inside the other, nearest first)."
-    )
-    return linked, (notice,)
+    values = {"file": path.name, "boxes": boxes.height, "marks": marks}
+    return linked, (Notice("boxes_linked_by_place", values),)
 
 
 def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:

@@ -4,6 +4,8 @@ TEXTS = {
     "language.code": "en",
     "list.comma": ", ",
     "list.sentence": " ",
+    "list.quoted": "'{name}'",
+    "list.more": ", ...",
     "list.and": " and ",
     "colon": ":",
     "span": "{low} to {high}",

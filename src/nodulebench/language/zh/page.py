@@ -4,6 +4,8 @@ TEXTS = {
     "language.code": "zh-CN",
     "list.comma": "、",
     "list.sentence": "",
+    "list.quoted": "“{name}”",
+    "list.more": "等",
     "list.and": "和",
     "colon": "：",
     "span": "{low} 至 {high}",

@@ -11,6 +11,7 @@ from nodulebench.match.scene import Scene
 from nodulebench.match.slices import best_slices, boxless_notices, shared_slices
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.labels import HIT, Labels
+from nodulebench.model.notice import Notice
 
 _EQUAL = 1e-9  # shares that differ by less are equal
 
@@ -62,11 +63,9 @@ def area_overlap(
     return replace(labels, remarks=_iou_remarks(iou))
 
 
-def _iou_remarks(iou: FloatArray) -> tuple[str, ...]:
+def _iou_remarks(iou: FloatArray) -> tuple[Notice, ...]:
     if not len(iou):
         return ()
     low = int(np.count_nonzero(iou <= 0.5 + _EQUAL))
-    return (
-        f"Intersection over union of the {len(iou)} hit(s): mean {iou.mean():.3f}, "
-        f"{low} at 0.5 or less.",
-    )
+    values = {"count": len(iou), "mean": float(iou.mean()), "low": low}
+    return (Notice("overlap_of_hits", values),)

@@ -16,6 +16,7 @@ from nodulebench.match.slices import (
 )
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.labels import Labels
+from nodulebench.model.notice import Notice
 
 
 def center_distance(
@@ -97,9 +98,9 @@ def _in_volume(
     )
 
 
-def _unmeasured_notices(scene: Scene, threshold: FloatArray) -> tuple[str, ...]:
+def _unmeasured_notices(scene: Scene, threshold: FloatArray) -> tuple[Notice, ...]:
     """Word of nodules that no mark can be near enough to: nobody knows how large they are."""
     unmeasured = int(np.count_nonzero(np.isnan(threshold) & scene.is_target))
     if not unmeasured:
         return ()
-    return (f"{unmeasured} nodule(s) have neither a diameter nor a box and count as missed.",)
+    return (Notice("nodules_without_size", {"count": unmeasured}),)

@@ -13,6 +13,7 @@ from nodulebench.match.scene import NEGLIGIBLE_MM, Boxes, Scene
 from nodulebench.match.slices import SharedSlices, best_slices, boxless_notices, shared_slices
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.labels import Labels
+from nodulebench.model.notice import Notice
 
 
 def center_hit(
@@ -121,18 +122,13 @@ def _distance_to_slice(
     return distance, len(np.unique(pair[is_guessed]))
 
 
-def _region_remarks(outlines: Outlines) -> tuple[str, ...]:
+def _region_remarks(outlines: Outlines) -> tuple[Notice, ...]:
     drawn = int(np.count_nonzero(outlines.is_drawn))
-    return (
-        f"The region of a nodule was its contour on {drawn} slice(s) and its box on "
-        f"{len(outlines.corners) - drawn}.",
-    )
+    boxes = len(outlines.corners) - drawn
+    return (Notice("nodule_regions", {"contours": drawn, "boxes": boxes}),)
 
 
-def _spacing_notices(pairs: int) -> tuple[str, ...]:
+def _spacing_notices(pairs: int) -> tuple[Notice, ...]:
     if not pairs:
         return ()
-    return (
-        f"The slice spacing is not known for {pairs} pair(s) of mark and nodule; where several "
-        "marks hit one nodule their distance to its largest slice takes 1 mm per slice.",
-    )
+    return (Notice("spacing_unknown", {"pairs": pairs}),)

@@ -15,6 +15,7 @@ from nodulebench.model.labels import (
     NO_NODULE,
     Labels,
 )
+from nodulebench.model.notice import Notice
 
 
 def luna16(
@@ -82,10 +83,8 @@ def luna16(
     )
 
 
-def _two_nodule_notices(hit_mark: IntArray) -> tuple[str, ...]:
+def _two_nodule_notices(hit_mark: IntArray) -> tuple[Notice, ...]:
     shared = int(np.count_nonzero(np.bincount(hit_mark) > 1)) if len(hit_mark) else 0
     if not shared:
         return ()
-    return (
-        f"{shared} mark(s) lie inside two nodules; the official program counts a hit for each.",
-    )
+    return (Notice("marks_in_two_nodules", {"count": shared}),)

@@ -18,15 +18,16 @@ class Notes:
         self.say = say
         self._letters: dict[str, str] = {}
 
-    def letter(self, reason: str) -> str:
+    def letter(self, reason: Any) -> str:
         """The letter that stands for a reason."""
+        told = self.say.message(reason)
         number = len(self._letters)
         letter = ascii_lowercase[number % 26] * (number // 26 + 1)
-        return self._letters.setdefault(reason, letter)
+        return self._letters.setdefault(told, letter)
 
     def all(self) -> list[tuple[str, str]]:
         """Every letter with its reason."""
-        return [(letter, self.say.message(reason)) for reason, letter in self._letters.items()]
+        return [(letter, told) for told, letter in self._letters.items()]
 
 
 def words(text: str, hint: str = "") -> Cell:
@@ -54,7 +55,7 @@ def count(value: int | None) -> Cell:
     return Cell(UNDEFINED if value is None else whole(value))
 
 
-def undefined(reason: str, notes: Notes, columns: int = 1) -> Cell:
+def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
     """A dash with the reason in a note; one that stands for many columns says the reason itself."""
     told = notes.say.message(reason)
     if columns > 1:
@@ -95,7 +96,7 @@ def any_cell(value: Any, say: Language) -> Cell:
         case "inf":
             return Cell("∞")
         case {"value": None}:
-            return Cell(UNDEFINED, hint=say.message(str(value.get("reason", ""))))
+            return Cell(UNDEFINED, hint=say.message(value.get("reason") or ""))
         case {"value": float() | int() as figure}:
             return Cell(
                 decimals(figure),

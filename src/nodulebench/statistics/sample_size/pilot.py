@@ -53,7 +53,7 @@ def size_from_pilot(
     once = np.ones((1, len(unit_of_case)), dtype=np.int32)
     observed = float(figure(algorithm, once)[0] - figure(baseline, once)[0])
     if not np.isfinite(observed):
-        raise UndefinedError("the figure is undefined for one of the algorithms on the pilot set")
+        raise UndefinedError("undefined_on_pilot")
     shift = 0.0 if assumed_difference is None else assumed_difference - observed
     z = NormalDist().inv_cdf((1 + level) / 2)
     random = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ def size_from_pilot(
         drawn = figure(algorithm, weight) - figure(baseline, weight)
         drawn = drawn[np.isfinite(drawn)]
         if len(drawn) < 2:
-            raise UndefinedError(f"the figure is undefined in test sets of {size} {unit}")
+            raise UndefinedError("undefined_at_size", size=size, unit=unit)
         error = float(drawn.std(ddof=1))
         curve.append(PlanPoint(size, float(np.mean(drawn + shift - z * error > -margin))))
     answer = next((point.size for point in curve if point.value >= power), None)

@@ -32,6 +32,7 @@ from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.formats.marks.nifdc_csv import write_reference
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import reason_of
 from nodulebench.model.tables import CASES, Submission
 from nodulebench.statistics.agreement import krippendorff_alpha
 from nodulebench.storage.json_text import write_json
@@ -96,7 +97,7 @@ class Comparison:
                 given = {reader: said[check.case_id, reader, name] for reader, name in one.findings}
                 rows.append([given.get(reader, np.nan) for reader in self.reader_ids])
         if not rows:
-            raise UndefinedError("nobody drew anything")
+            raise UndefinedError("nothing_drawn")
         return np.array(rows)
 
     @property
@@ -133,7 +134,7 @@ def _or_reason(figure: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = figure()
     except UndefinedError as error:
-        return {"value": None, "reason": str(error)}
+        return {"value": None, "reason": reason_of(error).to_json()}
     return found
 
 

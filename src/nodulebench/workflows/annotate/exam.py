@@ -17,12 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import read_reference, read_submission
+from nodulebench.language import english
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.figure import Ratio
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.metrics.segmentation import mean_dice, overlap_table, pooled_dice
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import FALSE_POSITIVE
+from nodulebench.model.notice import reason_of
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import Reference, Submission
@@ -120,7 +122,9 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     try:
         labels = label_marks(key, said, protocol, choice)
     except UndefinedError as error:
-        raise InputError(Problem(f"candidate '{answer.name}'", f"{error}.")) from error
+        raise InputError(
+            Problem(f"candidate '{answer.name}'", f"{english(reason_of(error))}.")
+        ) from error
     cohort = labelled_cohort(key, said, labels, targets(key, said, protocol))
     false_rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
     return ExamSheet(
@@ -144,7 +148,7 @@ def _estimate(figure: Ratio, cohort: LabelledCohort) -> Estimate:
     try:
         return Estimate(float(figure(cohort, np.ones((1, cohort.case_count)))[0]))
     except UndefinedError as error:
-        return Estimate(None, reason=str(error))
+        return Estimate(None, reason=reason_of(error))
 
 
 def _missed(cohort: LabelledCohort) -> pl.DataFrame:
@@ -250,7 +254,11 @@ def sheet_text(sheet: ExamSheet) -> str:
 
 
 def _number(estimate: Estimate) -> str:
-    return f"undefined: {estimate.reason}" if estimate.value is None else f"{estimate.value:.3f}"
+    return (
+        f"undefined: {english(estimate.reason)}"
+        if estimate.value is None
+        else f"{estimate.value:.3f}"
+    )
 
 
 def _needed(name: str, rules: ExamRules) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import NODULES, Reference, Submission
@@ -151,10 +152,7 @@ def _with_additions(reference: Reference, added: pl.DataFrame, others: pl.DataFr
     nodules = pl.concat(
         [reference.nodules, *(NODULES.arrange(table) for table in extra)], how="diagonal"
     )
-    notice = (
-        f"{added.height} nodules were added and {others.height} findings ignored after an "
-        "observer study of false positives."
-    )
+    notice = Notice("nodules_added", {"added": added.height, "ignored": others.height})
     return replace(
         reference,
         name=f"{reference.name}+observer",

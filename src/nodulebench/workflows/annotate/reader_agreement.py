@@ -15,6 +15,7 @@ import polars as pl
 from nodulebench.annotate.readings.reading import box_diameter_mm, type_number
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.statistics.agreement import (
@@ -125,5 +126,5 @@ def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
 def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) -> dict[str, Any]:
     try:
         return {"name": name, **coefficient(*given).to_json()}
-    except UndefinedError as reason:
-        return {"name": name, "value": None, "reason": str(reason)}
+    except UndefinedError as error:
+        return {"name": name, "value": None, "reason": reason_of(error).to_json()}

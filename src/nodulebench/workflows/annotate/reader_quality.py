@@ -18,6 +18,7 @@ from nodulebench.annotate.readings.quality import (
 )
 from nodulebench.annotate.readings.repeats import repeated_readings
 from nodulebench.errors import UndefinedError
+from nodulebench.model.notice import reason_of
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import Desk
 
@@ -84,5 +85,5 @@ def _or_reason(figure: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = figure()
     except UndefinedError as error:
-        return {"value": None, "reason": str(error)}
+        return {"value": None, "reason": reason_of(error).to_json()}
     return found

@@ -15,6 +15,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.metrics import FIGURES
 from nodulebench.model.comparison import Significance
+from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.statistics.mrmc import (
@@ -177,7 +178,7 @@ def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
             ]
         )
         if values.ndim != 3:
-            raise UndefinedError(f"'{choice.figure}' is read at several points, not at one")
+            raise UndefinedError("read_at_several", figure=choice.figure)
         return figures_from_left_out(values[..., 0], values[..., 1:])
 
     return Readings(tuple(sorted(named)), measure, choice.figure, int(unit.max()) + 1)
@@ -221,8 +222,8 @@ def _study(figures: ReaderFigures, treatments: Sequence[str], level: float) -> d
     """Differences between treatments, and the components that ``plan readers`` asks for."""
     try:
         found = obuchowski_rockette(figures, level=level)
-    except UndefinedError as reason:
-        return {"tests": [], "reason": str(reason)}
+    except UndefinedError as error:
+        return {"tests": [], "reason": reason_of(error).to_json()}
     tests = {
         "random readers, random cases": found.random_readers_random_cases,
         "fixed readers, random cases": found.fixed_readers,
@@ -269,8 +270,9 @@ def _against(
         }
         try:
             found = readers_against_algorithm(figures, level=choice.level)
-        except UndefinedError as reason:
-            rows.append(row | {"difference": asdict(Estimate(None, reason=str(reason)))})
+        except UndefinedError as error:
+            undefined = Estimate(None, reason=reason_of(error))
+            rows.append(row | {"difference": asdict(undefined)})
             continue
         rows.append(
             row

@@ -27,6 +27,7 @@ from nodulebench.match import label_marks, targets
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import DUPLICATE, HIT, Labels
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.protocols import load_protocol
@@ -71,7 +72,7 @@ class Combination:
     rows: Sequence[CandidateRow | ScoreRow]
     operating_points: tuple[float, ...] = ()
     """Where the sensitivities of averaged scores are read."""
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def combine_files(

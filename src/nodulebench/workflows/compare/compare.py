@@ -12,6 +12,7 @@ from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameE
 from nodulebench.metrics import FACTS, FIGURES, FigureFacts
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.comparison import Permutation
+from nodulebench.model.notice import Notice, read_notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
 from nodulebench.statistics.permutation import permutation_test
@@ -62,7 +63,7 @@ class FigureDifference:
     permutation: Permutation | None = None
     adjusted: dict[str, float] = field(default_factory=dict)
     """The bootstrap P value adjusted over all algorithms and rules, by method."""
-    reason: str = ""
+    reason: Notice | None = None
     """Why the difference, or its permutation test, is undefined."""
 
 
@@ -82,7 +83,7 @@ class AlgorithmComparison:
     """By rule and reading."""
     effects: RuleEffects | None
     """What the rules do to all algorithms together, where there are enough of both."""
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def compare_algorithms(
@@ -216,8 +217,11 @@ def _one_difference(
     missing = [name for name in pair if name not in replicates.names]
     if missing:
         key = (blank.reading.figure, missing[0])
-        reason = drawn.undefined.get(key, "the rule does not apply")
-        return replace(blank, reason=f"{missing[0]}: {reason}")
+        reason = drawn.undefined.get(key, Notice("rule_does_not_apply"))
+        return replace(
+            blank,
+            reason=Notice("reason_for_algorithm", {"algorithm": missing[0], "reason": reason}),
+        )
     found = _difference(blank, replicates, protocol, choice)
     return _with_permutation(found, cohorts, protocol, choice)
 
@@ -241,8 +245,8 @@ def _difference(
             margin=_margin(name, choice),
             better=better_of(name) or "higher",
         )
-    except UndefinedError as reason:
-        return replace(blank, reason=str(reason))
+    except UndefinedError as error:
+        return replace(blank, reason=reason_of(error))
     return replace(blank, value=value, baseline_value=baseline_value, comparison=comparison)
 
 
@@ -265,8 +269,11 @@ def _with_permutation(
             permutations=choice.permutations,
             seed=protocol.seed,
         )
-    except (UndefinedError, InputError) as reason:
-        return replace(found, reason=f"no permutation test: {reason}")
+    except UndefinedError as error:
+        return replace(found, reason=Notice("no_permutation", {"reason": reason_of(error)}))
+    except InputError as error:
+        told = read_notice(str(error))
+        return replace(found, reason=Notice("no_permutation", {"reason": told}))
     return replace(found, permutation=permutation)
 
 
@@ -303,7 +310,7 @@ def _rankings(
             yield (rule, reading), ranking
 
 
-def _resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iterator[str]:
+def _resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iterator[Notice]:
     """Word of resamples too few for any adjusted P value to become small.
 
     No share of B resamples is below 1 / (B + 1), so no two-sided P value is below 2 / (B + 1).
@@ -312,18 +319,19 @@ def _resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iter
     family = max((algorithms - 1) * len(cohorts), algorithms * (algorithms - 1) // 2)
     smallest, alpha = 2 / (bootstraps + 1), 1 - level
     if family * smallest > alpha:
-        yield (
-            f"{bootstraps} resamples are too few to adjust for {family} comparisons: no P value "
-            f"can be below {smallest:.2g}, so differences may pass as not significant. Use at "
-            f"least {math.ceil(2 * family / alpha)}."
+        yield Notice(
+            "too_few_resamples",
+            {
+                "resamples": bootstraps,
+                "family": family,
+                "smallest": smallest,
+                "enough": math.ceil(2 * family / alpha),
+            },
         )
 
 
-def _target_notices(cohorts: Cohorts) -> Iterator[str]:
+def _target_notices(cohorts: Cohorts) -> Iterator[Notice]:
     for rule, of_rule in cohorts.items():
         targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
         if len(targets) > 1:
-            yield (
-                f"Under the rule '{rule}' the algorithms had to find different nodules, because "
-                "they are declared for different types; differences mix this with their skill."
-            )
+            yield Notice("different_targets", {"rule": rule})

@@ -8,6 +8,7 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.mcnemar import DetectionComparison, compare_detection, paired_hits
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
@@ -35,7 +36,7 @@ class DetectionDifference:
     """None: no nodule tells them apart."""
     adjusted: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
-    reason: str = ""
+    reason: Notice | None = None
 
 
 def compare_nodules(
@@ -58,8 +59,8 @@ def compare_nodules(
             )
             try:
                 tests = compare_detection(hits, level=protocol.interval.level)
-            except UndefinedError as reason:
-                found.append(replace(one, reason=str(reason)))
+            except UndefinedError as error:
+                found.append(replace(one, reason=reason_of(error)))
             else:
                 found.append(replace(one, tests=tests))
     p_values = [one.tests.obuchowski.p_value for one in found if one.tests is not None]

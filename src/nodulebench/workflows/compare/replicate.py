@@ -9,6 +9,7 @@ from nodulebench.errors import UndefinedError
 from nodulebench.metrics import FIGURES
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Replicates
 from nodulebench.statistics.resample import Bootstrap
@@ -43,7 +44,7 @@ class Drawn:
 
     replicates: dict[Reading, Replicates]
     """Of each reading, the algorithms for which it is defined; perhaps none."""
-    undefined: dict[tuple[str, str], str]
+    undefined: dict[tuple[str, str], Notice]
     """Figure and algorithm -> why the figure is undefined for it."""
 
 
@@ -56,15 +57,15 @@ def draw_readings(
     """Evaluate figures for every algorithm on the whole cohort and on every resample."""
     figures = {name: bind_settings(FIGURES[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
-    undefined: dict[tuple[str, str], str] = {}
+    undefined: dict[tuple[str, str], Notice] = {}
     defined: dict[str, dict[str, Figure]] = {}
     for algorithm, cohort in cohorts.items():
         defined[algorithm] = {}
         for name, figure in figures.items():
             try:
                 figure(cohort, whole)
-            except UndefinedError as reason:
-                undefined[name, algorithm] = str(reason)
+            except UndefinedError as error:
+                undefined[name, algorithm] = reason_of(error)
             else:
                 defined[algorithm][name] = figure
     values = {

@@ -11,6 +11,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.groups import RuleEffect, relative_difference, rule_effect
 from nodulebench.workflows.compare.replicate import Drawn, Reading
@@ -28,7 +29,7 @@ class RuleEffects:
     effects: dict[Reading, RuleEffect]
     relative_differences: dict[str, dict[str, float | None]]
     """Rule -> algorithm -> (hits - hits under the baseline rule) / the latter; None without any."""
-    undefined: dict[Reading, str] = field(default_factory=dict)
+    undefined: dict[Reading, Notice] = field(default_factory=dict)
     """Figures without a group analysis, and why."""
 
 
@@ -50,12 +51,12 @@ def estimate_rule_effects(
     if baseline not in rules:
         baseline = rules[0]
     effects: dict[Reading, RuleEffect] = {}
-    undefined: dict[Reading, str] = {}
+    undefined: dict[Reading, Notice] = {}
     for reading in {reading: None for rule in rules for reading in drawn[rule].replicates}:
         try:
             effects[reading] = rule_effect(_table(reading, drawn, rules, algorithms), rules)
-        except UndefinedError as reason:
-            undefined[reading] = str(reason)
+        except UndefinedError as error:
+            undefined[reading] = reason_of(error)
     return RuleEffects(
         algorithms=algorithms,
         baseline_rule=baseline,

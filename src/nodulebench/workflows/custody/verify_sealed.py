@@ -7,6 +7,7 @@ from pathlib import Path
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.event_log import stored_events
 from nodulebench.storage.json_text import read_json
@@ -31,7 +32,7 @@ class SealedCheck:
     anchors: int
     """Anchors that were compared."""
     problems: tuple[Problem, ...]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
     @property
     def is_good(self) -> bool:
@@ -175,16 +176,16 @@ def _content_problems(folder: Path, vault: Vault) -> Iterator[Problem]:
                 yield from error.problems
 
 
-def _notices(folder: Path, events: Sequence[Event]) -> Iterator[str]:
+def _notices(folder: Path, events: Sequence[Event]) -> Iterator[Notice]:
     failed = {event.facts.get("look") for event in events if event.step == "failed"}
     answered = {_asked(event) for event in events if event.step == "evaluated"}
     for event in events:
         is_open = event.number not in failed and _asked(event) not in answered
         if event.step == "look" and is_open:
-            yield f"the look of event {event.number} was interrupted; asking again costs no look"
+            yield Notice("look_interrupted", {"event": event.number})
     for path in sorted(folder.rglob("*.part")):
         if is_leftover(path):
-            yield f"{path} was left by a killed process and can be removed"
+            yield Notice("leftover", {"file": str(path)})
 
 
 def _asked(event: Event) -> tuple[audit.Fact, ...]:

@@ -11,6 +11,7 @@ from nodulebench.metrics import FACTS, FIGURES, name_of
 from nodulebench.metrics.figure import CaseSums, Ratio, weighted_ratio
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.parameters import parameters_of
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
 from nodulebench.model.results import Estimate
@@ -123,7 +124,7 @@ def estimate_figures(
         try:
             points[name] = figure(cohort, everyone)[0]
         except UndefinedError as error:
-            estimates[name] = Estimate(None, reason=str(error))
+            estimates[name] = Estimate(None, reason=reason_of(error))
     defined = {name: chosen[name] for name in points}
     replicates = replicate_figures(cohort, defined, bootstrap_of(cohort, protocol).blocks())
     jackknife = replicate_figures(cohort, defined, leave_one_out_of(cohort, protocol.interval))
@@ -165,7 +166,7 @@ def make_estimate(
     interval without width; the exact one over the ``trial_units`` that have a trial is given.
     """
     if np.isnan(value):
-        return Estimate(None, reason="undefined on these cases")
+        return Estimate(None, reason=Notice("undefined_here"))
     plain = Estimate(value, others=others or {})
     source = jackknife if interval.method == "jackknife" else replicates
     if source is None:
@@ -173,9 +174,8 @@ def make_estimate(
     is_defined = np.isfinite(source)
     lost = int(np.count_nonzero(~is_defined))
     if lost > len(source) // 2 or len(source) - lost < 2:
-        return replace(
-            plain, reason=f"no interval: undefined in {lost} of {len(source)} replicates"
-        )
+        values = {"lost": lost, "replicates": len(source)}
+        return replace(plain, reason=Notice("no_interval", values))
     low, high = _bounds(value, source[is_defined], jackknife, interval)
     if trial_units and low == high == value and value in (0.0, 1.0):
         low, high = all_or_none_interval(value, trial_units, interval.level)
@@ -186,7 +186,7 @@ def make_estimate(
             level=interval.level,
             method=f"Clopper-Pearson over {interval.unit}s",
             mean=None if replicates is None else value,
-            reason=f"all replicates are equal: exact interval over {trial_units} {interval.unit}s",
+            reason=Notice("replicates_equal", {"count": trial_units, "unit": interval.unit}),
         )
     return replace(
         plain,
@@ -195,7 +195,9 @@ def make_estimate(
         level=interval.level,
         method=method_name(interval, len(source)),
         mean=None if replicates is None else float(np.mean(source[is_defined])),
-        reason=f"undefined in {lost} of {len(source)} replicates, left out" if lost else "",
+        reason=Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
+        if lost
+        else None,
     )
 
 

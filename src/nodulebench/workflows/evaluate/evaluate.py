@@ -12,6 +12,7 @@ from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, Labels
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission, case_of_marks
@@ -29,6 +30,9 @@ from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 from nodulebench.workflows.evaluate.strata import estimate_strata
 
 FROC_FIGURES = ("sensitivity_at_fp_rate", "cpm")
+
+MOST_NAMED = 4
+"""How many cases a notice names: one more than are shown, to show that there are more."""
 
 Progress = Callable[[str], None]
 
@@ -76,7 +80,7 @@ def evaluate(
             "diameters": diameter_histogram(reference),
         },
         algorithms=tuple(results),
-        # a test set that is read back from results has the notice already
+        # a test set may have the notice already
         notices=tuple(
             dict.fromkeys((*reference.notices, *small_cohort_notices(reference, protocol)))
         ),
@@ -95,7 +99,7 @@ def _evaluate_algorithm(
             labels[choice.name] = label_marks(reference, listed, protocol, choice)
         except UndefinedError as error:
             rules[choice.name] = RuleResult(
-                choice.name, choice.parameters, {}, {}, undefined=str(error)
+                choice.name, choice.parameters, {}, {}, undefined=reason_of(error)
             )
             continue
         rules[choice.name] = _evaluate_rule(
@@ -140,7 +144,7 @@ def _compare_rules(
 
 def keep_listed(
     reference: Reference, submission: Submission, protocol: TestProtocol
-) -> tuple[Submission, tuple[str, ...]]:
+) -> tuple[Submission, tuple[Notice, ...]]:
     """The submission's marks on cases of the test set, and a word on the others.
 
     Raises:
@@ -165,20 +169,17 @@ def keep_listed(
     return kept, tuple(_dropped_notices(others["case_id"]))
 
 
-def _dropped_notices(case_ids: pl.Series) -> Iterator[str]:
+def _dropped_notices(case_ids: pl.Series) -> Iterator[Notice]:
     """What the official program drops without a word, in words."""
     is_header = case_ids == "seriesuid"
     foreign = case_ids.filter(~is_header)
     if len(foreign):
         names = foreign.unique(maintain_order=True)
-        shown = ", ".join(f"'{name}'" for name in names.head(3))
-        more = ", ..." if len(names) > 3 else ""
-        yield (
-            f"{len(foreign)} mark(s) of {len(names)} case(s) that are not in the list were "
-            f"dropped: {shown}{more}."
-        )
+        named = names.head(MOST_NAMED).to_list()
+        values = {"marks": len(foreign), "cases": len(names), "names": named}
+        yield Notice("marks_dropped", values)
     if is_header.any():
-        yield f"{int(is_header.sum())} repeated header row(s) were dropped."
+        yield Notice("headers_dropped", {"count": int(is_header.sum())})
 
 
 def _evaluate_rule(
@@ -243,15 +244,8 @@ def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> 
     }
 
 
-def _cap_notices(count: int, protocol: TestProtocol) -> tuple[str, ...]:
+def _cap_notices(count: int, protocol: TestProtocol) -> tuple[Notice, ...]:
     if not count:
         return ()
-    ties = {
-        "drop": "marks tied across the cut are all dropped",
-        "keep": "marks tied across the cut are all kept",
-        "file_order": "ties are cut in file order",
-    }[protocol.ties]
-    return (
-        f"{count} mark(s) beyond the {protocol.mark_cap} best of their case were not judged "
-        f"({ties}).",
-    )
+    values = {"count": count, "cap": protocol.mark_cap, "ties": protocol.ties}
+    return (Notice("marks_over_cap", values),)

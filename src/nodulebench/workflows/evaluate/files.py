@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission, without_images
@@ -112,8 +113,9 @@ def keep_to_candidates(
         check = check_candidate_track(submission, listed)
         if check.unlisted or check.repeated:
             raise InputError(check.problems)
-        notice = f"The marks score {check.candidates - check.missing} of the {check.candidates} "
-        notice += f"candidates in {candidates.name}."
+        scored = check.candidates - check.missing
+        values = {"scored": scored, "candidates": check.candidates, "file": candidates.name}
+        notice = Notice("candidates_scored", values)
         checked.append(replace(submission, notices=(*submission.notices, notice)))
     return checked
 

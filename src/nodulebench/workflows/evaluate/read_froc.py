@@ -14,6 +14,7 @@ from nodulebench.metrics.luna16_program import (
 )
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Curve, Estimate
 from nodulebench.statistics.intervals import sorted_index_interval
@@ -50,7 +51,7 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
         is_official = protocol.interpolation == "luna16"
         curve = official_curve(cohort) if is_official else froc_curve(cohort)
     except UndefinedError as error:
-        nothing = Estimate(None, reason=str(error))
+        nothing = Estimate(None, reason=reason_of(error))
         return FrocReading(dict.fromkeys(keys, nothing), nothing, dict.fromkeys(keys, nothing))
     rates = np.asarray(protocol.operating_points)
     point = _readings(cohort, everyone, protocol, protocol.operating_points)[0]
@@ -67,7 +68,7 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
         threshold={
             key: Estimate(float(score))
             if np.isfinite(score)
-            else Estimate(None, reason="no mark may count at so low a rate")
+            else Estimate(None, reason=Notice("rate_too_low"))
             for key, score in zip(keys, threshold, strict=True)
         },
         curves=(curve, *band),
@@ -130,10 +131,11 @@ def _official_bootstrap(
     drawn = np.concatenate(blocks) if blocks else np.empty((0, len(index)), dtype=np.float32)
     sampled = drawn[np.isfinite(drawn).all(axis=1)]
     if len(sampled) < 2:
-        reason = "no interval: the replicates have no hits" if len(drawn) else ""
+        reason = Notice("no_interval_without_hits") if len(drawn) else None
         plain = [Estimate(float(value), reason=reason) for value in point]
         return plain, Estimate(float(np.mean(point)), reason=reason), ()
     grid, lost = GRID[index], len(drawn) - len(sampled)
+    told = Notice("replicates_without_hit", {"lost": lost, "replicates": len(drawn)})
     low, high = sorted_index_interval(sampled, interval.level)
     mean = sampled.mean(axis=0, dtype=np.float64)
     at_rates = [np.interp(rates, grid, bound) for bound in (low, high, mean)]
@@ -144,7 +146,7 @@ def _official_bootstrap(
             high=float(upper),
             level=interval.level,
             method=method_name(interval, len(drawn)),
-            reason=f"no hit in {lost} of {len(drawn)} replicates, left out" if lost else "",
+            reason=told if lost else None,
             mean=float(middle),
         )
         for value, lower, upper, middle in zip(point, *at_rates, strict=True)

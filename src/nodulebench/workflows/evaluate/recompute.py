@@ -4,17 +4,19 @@
 folder can recompute every number without the original files.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.language import english
 from nodulebench.match import targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.document import Document
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -37,6 +39,7 @@ from nodulebench.workflows.evaluate.result_folder import (
     LABEL_FILE,
     read_document,
 )
+from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +139,8 @@ def load_evaluated(folder: Path) -> Evaluated:
         cases=files.read("cases", CASES),
         nodules=files.read("nodules", NODULES),
         slices=files.read_if_there("nodule_slices", NODULE_SLICES),
-        notices=document.notices,
     )
+    reference = replace(reference, notices=_notices_of(document, reference))
     refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))
     return Evaluated(
         folder=folder,
@@ -146,6 +149,12 @@ def load_evaluated(folder: Path) -> Evaluated:
         submissions=_read_submissions(document, files),
         labels=read_table(folder / LABEL_FILE, LABELS),
     )
+
+
+def _notices_of(document: Document, reference: Reference) -> tuple[Notice, ...]:
+    """What was noticed on reading the test set, without what evaluating it adds anew."""
+    added = {english(one) for one in small_cohort_notices(reference, document.protocol)}
+    return tuple(one for one in document.notices if english(one) not in added)
 
 
 def labels_of(

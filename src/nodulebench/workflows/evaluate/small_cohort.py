@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import Reference
 
@@ -12,7 +13,7 @@ FEWEST_WITH_NODULES = 65
 """About as many of those 100 had nodules; the others say nothing of sensitivity."""
 
 
-def small_cohort_notices(reference: Reference, protocol: TestProtocol) -> tuple[str, ...]:
+def small_cohort_notices(reference: Reference, protocol: TestProtocol) -> tuple[Notice, ...]:
     """What a reader must know of the intervals of a small test set; nothing if it is large."""
     interval = protocol.interval
     if interval.bootstraps == 0 and interval.method != "jackknife":
@@ -27,8 +28,11 @@ def small_cohort_notices(reference: Reference, protocol: TestProtocol) -> tuple[
     with_nodules = len(np.unique(unit_of_case[reference.nodule_case[is_target]]))
     if units >= FEWEST_UNITS and with_nodules >= FEWEST_WITH_NODULES:
         return ()
-    return (
-        f"The test set is small for its intervals: {units} {interval.unit}(s), {with_nodules} with "
-        f"nodules. With fewer than {FEWEST_UNITS} ({FEWEST_WITH_NODULES} with nodules) intervals "
-        "are a little too short: of those at 95 %, about 92 % hold the truth.",
-    )
+    values = {
+        "units": units,
+        "unit": interval.unit,
+        "with_nodules": with_nodules,
+        "fewest": FEWEST_UNITS,
+        "fewest_with_nodules": FEWEST_WITH_NODULES,
+    }
+    return (Notice("small_test_set", values),)

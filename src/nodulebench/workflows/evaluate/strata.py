@@ -7,6 +7,7 @@ from nodulebench.metrics import FIGURES
 from nodulebench.metrics.figure import CaseSums, sum_by_case
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate, Stratum
 from nodulebench.workflows.evaluate.divisions import Division, divide
@@ -113,7 +114,7 @@ def _estimate_rates(
     for (place, of_case), row, without in zip(rates.items(), replicates, jackknife, strict=True):
         count = of_case.denominator.sum()
         if not count:
-            estimates[place] = Estimate(None, reason="nothing to count in this stratum")
+            estimates[place] = Estimate(None, reason=Notice("empty_stratum"))
             continue
         others, trial_units = {}, 0
         if is_proportion(bind_settings(FIGURES[place[-1]], protocol)):
@@ -135,7 +136,7 @@ def _case_cpm(
     try:
         value = float(figure(cohort, is_in[np.newaxis, :])[0])
     except UndefinedError as error:
-        return {"cpm": Estimate(None, reason=str(error))}
+        return {"cpm": Estimate(None, reason=reason_of(error))}
     replicates, jackknife = (
         replicate_figures(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get("cpm")
         for blocks in (

@@ -8,6 +8,7 @@ from typing import Any
 from nodulebench.errors import InputError, Problem, did_you_mean
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.language import english
 from nodulebench.model.as_json import as_json
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.model.protocol import TestProtocol
@@ -165,7 +166,7 @@ def _undecidable(
         elif rules[criterion.rule].undefined:
             reason = rules[criterion.rule].undefined
             yield Problem(
-                where, f"'{criterion.rule}' cannot be applied to this test set: {reason}."
+                where, f"'{criterion.rule}' cannot be applied to this test set: {english(reason)}."
             )
         else:
             yield from _no_such_figure(criterion, rules[criterion.rule], where)

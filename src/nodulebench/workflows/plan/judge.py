@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
+from nodulebench.model.notice import Notice
 from nodulebench.model.plan import Criterion, CriterionOutcome, PlanOutcome, TestPlan
 from nodulebench.model.results import AlgorithmResult, Estimate, Evaluation, RuleResult
-
-NOT_PLANNED = "the test was not the planned one"
 
 
 def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
@@ -24,14 +23,15 @@ def evaluated_under(plan: TestPlan, evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, digests=digests, plan=outcome)
 
 
-def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[str, ...]:
+def plan_differences(plan: TestPlan, evaluation: Evaluation) -> tuple[Notice, ...]:
     """In which of protocol, cases and findings a test is not the planned one."""
-    parts = {"protocol": "protocol", "cohort": "list of cases", "reference": "reference standard"}
     planned = dict(plan.digests)
     return tuple(
-        f"The {words} is not the planned one: planned {planned[part]}, "
-        f"tested {evaluation.digests[part]}."
-        for part, words in parts.items()
+        Notice(
+            "other_than_planned",
+            {"part": part, "planned": planned[part], "tested": evaluation.digests[part]},
+        )
+        for part in ("protocol", "cohort", "reference")
         if planned[part] != evaluation.digests[part]
     )
 
@@ -41,28 +41,30 @@ def judge(
 ) -> CriterionOutcome:
     """How an algorithm stands to a criterion; undefined is never met and never failed."""
     result = algorithm.rules.get(criterion.rule)
-    found = None
+    found: Estimate | None = None
+    reason: Notice | None = None
     if result is None:
-        reason = f"the rule {criterion.rule} was not applied"
+        reason = Notice("rule_not_applied", {"rule": criterion.rule})
     elif result.undefined:
-        reason = f"the rule {criterion.rule} could not be applied: {result.undefined}"
+        values = {"rule": criterion.rule, "reason": result.undefined}
+        reason = Notice("rule_not_applicable", values)
     else:
         found = estimates_of(result).get((criterion.stratum, criterion.figure))
-        reason = "" if found is not None else "the evaluation has no such figure"
+        reason = None if found is not None else Notice("no_such_figure")
     shown = found or Estimate(None)
     compared: float | None = getattr(shown, criterion.bound)
     is_met: bool | None = None
     if not is_planned:
-        reason = NOT_PLANNED
+        reason = Notice("not_planned")
     elif compared is not None:
-        reason = ""
+        reason = None
         is_met = (
             compared >= criterion.limit
             if criterion.comparison == ">="
             else compared <= criterion.limit
         )
     elif not reason:
-        reason = shown.reason or f"there is no {criterion.bound} bound"
+        reason = shown.reason or Notice("no_bound", {"bound": criterion.bound})
     return CriterionOutcome(
         algorithm.name, criterion, shown.value, shown.low, shown.high, is_met, reason
     )

@@ -94,7 +94,7 @@ def build_reference_files(
             "parameters": {**_defaults(rule), **chosen},
             "size_definition": size,
             "agreement": levels.to_dicts(),
-            "notices": list(readings.notices),
+            "notices": [one.to_json() for one in readings.notices],
         },
     )
     if out is not None:

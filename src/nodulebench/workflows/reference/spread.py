@@ -9,7 +9,9 @@ import polars as pl
 from nodulebench.formats import read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
+from nodulebench.language import english
 from nodulebench.model.findings import Readings
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import Reference, Submission
@@ -56,14 +58,16 @@ def score_under(
         judged = evaluate(reference, [submission], protocol).algorithms[0]
         result = judged.rules[protocol.rules[0].name]
         found = result.figures.get(figure)
-        estimate = found if isinstance(found, Estimate) else Estimate(None, reason="not computed")
+        estimate = (
+            found if isinstance(found, Estimate) else Estimate(None, reason=Notice("not_computed"))
+        )
         counts = {key: result.counts.get(key) for key in _SPREAD if key in result.counts}
         rows.append(
             {
                 "reference": name,
                 **counts,
                 "value": estimate.value,
-                "reason": result.undefined or estimate.reason,
+                "reason": english(why) if (why := result.undefined or estimate.reason) else "",
             }
         )
     return pl.DataFrame(rows, schema=_SPREAD)

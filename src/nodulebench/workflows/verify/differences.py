@@ -9,6 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench.language import english
+from nodulebench.model.notice import is_notice
+
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """Numbers this near are the same: other processors may round the last digits otherwise."""
 
@@ -69,7 +72,7 @@ def document_differences(
                 file,
                 f"{where}[{index}]",
             )
-    elif not _is_same(written, recomputed):
+    elif not (_is_same(written, recomputed) or _is_same_in_words(written, recomputed)):
         yield Difference(file, where, written, recomputed)
 
 
@@ -118,6 +121,13 @@ def _is_same(written: Any, recomputed: Any) -> bool:
     return type(written) is type(recomputed) and bool(written == recomputed)
 
 
+def _is_same_in_words(written: Any, recomputed: Any) -> bool:
+    """Whether a sentence of version 0.1 says what is now a code with values; nothing was empty."""
+    if recomputed is None:
+        return bool(written == "")
+    return isinstance(written, str) and is_notice(recomputed) and written == english(recomputed)
+
+
 def _below(where: str, key: str) -> str:
     if not _NAME.fullmatch(key):
         return f"{where}[{json.dumps(key, ensure_ascii=False)}]"
@@ -125,5 +135,6 @@ def _below(where: str, key: str) -> str:
 
 
 def _shown(value: Any) -> str:
+    value = english(value) if is_notice(value) else value
     text = repr(value) if value is NOTHING else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -3,6 +3,7 @@ import pytest
 from statsmodels.stats.contingency_tables import Table
 
 from builders.annotation import drawn, reading
+from builders.words import undefined
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.quality import (
     detections,
@@ -13,7 +14,7 @@ from nodulebench.annotate.readings.quality import (
     repeat_agreement,
     skills,
 )
-from nodulebench.errors import InputError, UndefinedError
+from nodulebench.errors import InputError
 
 
 def checked(case_id: str, **found: str):
@@ -65,13 +66,13 @@ def test_detections_have_a_row_for_every_reader_of_a_case() -> None:
 
 
 def test_nothing_drawn_is_undefined_not_zero() -> None:
-    with pytest.raises(UndefinedError, match="neither reader drew anything"):
+    with undefined(match="neither reader drew anything"):
         positive_agreement(0, 0, 0)
     empty = [checked("c", r1="", r2="")]
     assert pairwise_agreement(empty)[0].agreement is None
-    with pytest.raises(UndefinedError, match="nobody drew anything"):
+    with undefined(match="nobody drew anything"):
         group_agreement(empty)
-    with pytest.raises(UndefinedError, match="no case has two readers"):
+    with undefined(match="no case has two readers"):
         group_agreement([checked("c", r1="u")])
 
 
@@ -110,5 +111,5 @@ def test_drift_is_the_trend_test_of_statsmodels() -> None:
 
 def test_no_trend_where_all_was_found() -> None:
     steady = [checked("a", r1="u", r2="u", r3="u")]
-    with pytest.raises(UndefinedError, match="no trend"):
+    with undefined(match="no trend"):
         drift([steady, steady], "r1")

@@ -5,6 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc.pixel_readings import pixel_readings
 from nodulebench.formats.lidc.scans import read_scans
@@ -101,7 +102,7 @@ def test_without_an_origin_positions_start_at_the_first_voxel() -> None:
         "set", [reading((spot(-20.0, 3, 7),))], cases(origin_x_mm=None, origin_y_mm=None)
     )
     assert found.findings.select("x_mm", "y_mm", "z_mm").row(0) == (1.5, 3.5, -20.0)
-    assert found.notices == (
+    assert sentences(found.notices) == (
         "1 case(s) have no origin: positions in them are measured from the first voxel.",
     )
 
@@ -138,7 +139,9 @@ def test_points_and_slices_beyond_the_image_are_kept_and_told_of() -> None:
     marks = (spot(-20.0, 12, 3), nodule(outline(-4.0, *SQUARE)), spot(-20.0, 3, 3))
     found = pixel_readings("set", [reading(marks)], cases())
     assert found.findings.height == 3
-    assert found.notices == ("2 finding(s) lie outside their image and were kept: s.xml.",)
+    assert sentences(found.notices) == (
+        "2 finding(s) lie outside their image and were kept: s.xml.",
+    )
 
 
 def test_a_scan_table_gives_geometry_and_rotation(tmp_path: Path) -> None:

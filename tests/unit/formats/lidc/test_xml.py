@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc import xml as lidc_xml
 from nodulebench.formats.lidc.xml import read_lidc_files
@@ -125,13 +126,13 @@ def test_chest_x_ray_reads_are_counted_and_passed_over(tmp_path: Path) -> None:
         write(tmp_path, a=GOOD, b=message("", root="IdriReadMessage", series="9"))
     )
     assert (len(files.readings), files.xray_count, files.file_count) == (1, 1, 2)
-    assert files.notices == ("1 chest X-ray read(s) were passed over.",)
+    assert sentences(files.notices) == ("1 chest X-ray read(s) were passed over.",)
 
 
 def test_a_reading_given_twice_counts_once(tmp_path: Path) -> None:
     files = read_lidc_files(write(tmp_path, b=GOOD, a=GOOD))
     assert [reading.source for reading in files.readings] == ["a.xml"]
-    assert files.notices == ("1 file(s) repeat the reading of a series and count once.",)
+    assert sentences(files.notices) == ("1 file(s) repeat the reading of a series and count once.",)
     assert not files.problems
 
 
@@ -146,9 +147,9 @@ def test_a_correction_counts_only_if_asked_for(tmp_path: Path) -> None:
     folder = write(tmp_path, x__a=GOOD, **{"161-resubmitted-correction": message("")})
     plain, corrected = (read_lidc_files(folder, applies_corrections=yes) for yes in (False, True))
     assert [len(reading.sessions) for reading in plain.readings] == [2]
-    assert plain.notices[-1].endswith("corrects series 1.2.3 and was not applied.")
+    assert sentences(plain.notices)[-1].endswith("corrects series 1.2.3 and was not applied.")
     assert [len(reading.sessions) for reading in corrected.readings] == [1]
-    assert corrected.notices[-1].endswith("corrects series 1.2.3 and was applied.")
+    assert sentences(corrected.notices)[-1].endswith("corrects series 1.2.3 and was applied.")
 
 
 def test_a_malformed_file_does_not_stop_the_rest(tmp_path: Path) -> None:

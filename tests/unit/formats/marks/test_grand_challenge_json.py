@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from builders.tables import case, mark, submission
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.grand_challenge_json import read_marks, write_marks
 
@@ -85,7 +86,7 @@ def test_boxes_are_linked_across_slices(tmp_path: Path, cases: pl.DataFrame) -> 
         (11, 8.0, 8.0),
         (11, 4.0, 4.0),
     ]
-    assert found.notices[0].startswith("a.json: 3 boxes were linked into 2 marks")
+    assert sentences(found.notices)[0].startswith("a.json: 3 boxes were linked into 2 marks")
 
 
 def test_boxes_named_after_marks_belong_to_them(tmp_path: Path, cases: pl.DataFrame) -> None:

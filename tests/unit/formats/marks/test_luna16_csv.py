@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from builders.tables import case, ignored, mark, nodule, reference, submission
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.marks import luna16_csv
 from nodulebench.formats.marks.luna16_csv import (
@@ -94,7 +95,7 @@ def test_a_reference_without_excluded_findings_says_so(tmp_path: Path) -> None:
     found = read_reference(luna16_folder(tmp_path, excluded=False))
     assert (
         "has no annotations_excluded.csv: marks on excluded findings count as false"
-        in found.notices[0]
+        in sentences(found.notices)[0]
     )
 
 

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from builders.tables import case, ignored, mark, nodule, reference, submission
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.monai_json import (
     read_marks,
@@ -34,7 +35,7 @@ def test_a_result_list_of_the_bundle_is_read(tmp_path: Path) -> None:
 
 
 def test_the_conventions_are_said_when_the_file_does_not(tmp_path: Path) -> None:
-    assert read_marks(written(tmp_path / "r.json", [ONE])).notices[:2] == (
+    assert sentences(read_marks(written(tmp_path / "r.json", [ONE])).notices)[:2] == (
         "r.json does not say its coordinates; taken as LPS, as in MONAI's LUNA16 examples. State "
         '"coordinates" at the top of the file if that is wrong.',
         "r.json does not say its box_mode; taken as cccwhd, as in MONAI's LUNA16 examples. State "

@@ -3,6 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.nifdc_csv import (
     read_marks,
@@ -101,7 +102,7 @@ def test_boxes_without_nodule_id_are_linked_and_it_is_said(tmp_path: Path) -> No
         ("a", "linked-2", 0.1),
         ("b", "linked-1", 0.2),
     ]
-    assert found.notices == (
+    assert sentences(found.notices) == (
         "x.csv has no nodule_id: 4 boxes were linked into 3 marks (on adjacent slices, the centre "
         "of one box inside the other, nearest first).",
     )

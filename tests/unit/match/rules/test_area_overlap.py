@@ -1,6 +1,7 @@
 import pytest
 
 from builders.tables import Slice, case, labels_of, mark, nodule, protocol, reference, submission
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks
 
@@ -66,7 +67,7 @@ def test_remark_tells_the_intersection_over_union_of_the_hits():
     cases = case("a", NODULE, fits, P3, mark(0.5, (0, 0, 0), Slice(0, 0, 0, 4, 4)))
     chosen = protocol("area_overlap")
     found = label_marks(reference(cases), submission(cases), chosen, chosen.rules[0])
-    assert found.remarks == (
+    assert sentences(found.remarks) == (
         "Intersection over union of the 2 hit(s): mean 0.545, 1 at 0.5 or less.",
     )
 

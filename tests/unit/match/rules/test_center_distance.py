@@ -11,7 +11,8 @@ from builders.tables import (
     reference,
     submission,
 )
-from nodulebench.errors import InputError, UndefinedError
+from builders.words import sentences, undefined
+from nodulebench.errors import InputError
 from nodulebench.match import label_marks
 
 # the same example as for center_hit: the threshold is (10 + 8) / 4 = 4.5 mm on every slice
@@ -83,7 +84,7 @@ def test_a_nodule_of_unknown_size_cannot_be_found_in_space_and_the_user_is_told(
     assert labels(*content[3:], of=content[0], space="volume") == ["false_positive"]
     truth, said = reference(here), submission(here)
     chosen = protocol("center_distance", parameters={"space": "volume"})
-    assert label_marks(truth, said, chosen, chosen.rules[0]).notices == (
+    assert sentences(label_marks(truth, said, chosen, chosen.rules[0]).notices) == (
         "2 nodule(s) have neither a diameter nor a box and count as missed.",
     )
 
@@ -112,5 +113,5 @@ def test_radius_has_to_be_positive():
 
 
 def test_list_of_points_leaves_the_rule_undefined():
-    with pytest.raises(UndefinedError, match="the submission is a list of points"):
+    with undefined(match="the submission is a list of points"):
         labels(mark(0.5))

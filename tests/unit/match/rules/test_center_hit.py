@@ -2,8 +2,11 @@ import polars as pl
 import pytest
 
 from builders.tables import Slice, case, labels_of, mark, nodule, protocol, reference, submission
+from builders.words import sentences
 from nodulebench.errors import UndefinedError
+from nodulebench.language import english
 from nodulebench.match import label_marks
+from nodulebench.model.notice import reason_of
 
 # Worked example: a nodule on slices 10, 11, 12 with its largest slice 11; three marks
 NODULE = nodule(
@@ -103,7 +106,9 @@ def _labels(*cases, **parameters):
 def test_remark_tells_how_often_contour_and_box_were_the_region():
     here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour=TRIANGLE), Slice(1, 5, 5, 10, 10))
     remarks = _labels(case("a", here, mark(0.5, (4, 4, 0), Slice(0, 4, 4, 2, 2)))).remarks
-    assert remarks == ("The region of a nodule was its contour on 1 slice(s) and its box on 1.",)
+    assert sentences(remarks) == (
+        "The region of a nodule was its contour on 1 slice(s) and its box on 1.",
+    )
 
 
 def test_largest_slice_is_that_of_the_largest_contour():
@@ -185,7 +190,7 @@ def test_unknown_slice_spacing_is_said():
     no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
     said = type(said)("s", said.marks, said.slices.with_columns(no_z))
     notices = label_marks(truth, said, chosen, chosen.rules[0]).notices
-    assert notices[0] == (
+    assert sentences(notices)[0] == (
         "The slice spacing is not known for 1 pair(s) of mark and nodule; where several marks hit "
         "one nodule their distance to its largest slice takes 1 mm per slice."
     )
@@ -195,7 +200,7 @@ def test_list_of_points_leaves_the_rule_undefined():
     here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
     with pytest.raises(UndefinedError) as caught:
         labels_of(case("a", here, mark(0.5)), rule="center_hit")
-    assert str(caught.value) == (
+    assert english(reason_of(caught.value)) == (
         "center_hit needs boxes per slice; the submission is a list of points"
     )
 
@@ -205,7 +210,7 @@ def test_reference_of_points_leaves_the_rule_undefined():
         labels_of(
             case("a", nodule(6), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2))), rule="center_hit"
         )
-    assert str(caught.value) == (
+    assert english(reason_of(caught.value)) == (
         "center_hit needs boxes per slice; the reference is a list of points"
     )
 
@@ -215,7 +220,7 @@ def test_marks_and_nodules_without_a_box_are_said():
     labels = _labels(
         case("a", boxed, nodule(6), mark(0.5), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2)))
     )
-    assert labels.notices == (
+    assert sentences(labels.notices) == (
         "1 nodule(s) have no box on any slice and count as missed.",
         "1 mark(s) have no box on any slice and cannot hit a nodule.",
     )

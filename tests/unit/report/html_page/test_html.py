@@ -13,6 +13,7 @@ import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
 from nodulebench.model.document import evaluation_document, read_evaluation
+from nodulebench.model.notice import read_notice
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.report.html_page.html import Audience, render_html
 
@@ -123,8 +124,8 @@ def test_notices_stand_first_and_shared_ones_once() -> None:
     assert "<b>reference:</b> case-007 has two series; the first was taken." in notices
     assert "<b>all algorithms:</b> 3 repeated header row(s) were dropped." in notices
     assert (
-        "<b>all algorithms, center distance:</b> This rule could not be applied: the marks have no "
-        "boxes." in notices
+        "<b>all algorithms, center distance:</b> This rule could not be applied: center_distance "
+        "needs boxes per slice; the submission is a list of points." in notices
     )
 
 
@@ -138,9 +139,9 @@ def test_remarks_stand_with_the_methods_not_before_the_numbers() -> None:
 
 def test_undefined_is_a_dash_with_its_reason_never_a_zero() -> None:
     html = page(evaluation(ALPHA))
-    cell = r'<td class="number" title="the reference knows no density">–<sup>a</sup></td>'
-    assert re.search(cell, html)
-    assert "<sup>a</sup> the reference knows no density" in html
+    reason = "the reference knows the density of no nodule"
+    assert f'<td class="number" title="{reason}">–<sup>a</sup></td>' in html
+    assert f"<sup>a</sup> {reason}" in html
 
 
 def test_too_few_stands_instead_of_a_rate() -> None:
@@ -248,7 +249,8 @@ def test_page_is_the_same_every_time() -> None:
 
 
 def test_algorithm_that_no_rule_fits_still_has_a_report() -> None:
-    rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined="the marks are points")}
+    why = read_notice("the marks are points")
+    rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=why)}
     one = evaluation(AlgorithmResult("Alpha", "", rules, pl.DataFrame()))
     html = render_html(evaluation_document(one), curves_of(one))
     assert "–  not applicable: the marks are points" in html

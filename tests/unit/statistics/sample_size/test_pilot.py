@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from builders.tables import case, cohort, false_mark, mark, nodule
+from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
@@ -147,5 +148,5 @@ def test_a_figure_without_a_value_is_told() -> None:
         (sometimes, "the figure is undefined in test sets of 5 patients"),
         (never, "undefined for one of the algorithms on the pilot set"),
     ):
-        with pytest.raises(UndefinedError, match=reason):
+        with undefined(match=reason):
             size_from_pilot(figure, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)

@@ -49,4 +49,5 @@ def test_readings_without_any_mark_need_a_table_of_cases(tmp_path: Path) -> None
     small_cases("a").write_csv(tmp_path / "cases.csv")
     found = compare_readings(files, cases=tmp_path / "cases.csv", out=tmp_path / "out")
     assert found.checks[0].is_consistent
-    assert found.quality()["group"] == {"value": None, "reason": "nobody drew anything"}
+    group = found.quality()["group"]
+    assert group == {"value": None, "reason": {"code": "nothing_drawn", "values": {}}}

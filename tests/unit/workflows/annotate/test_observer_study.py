@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 from builders.tables import case, ignored, mark, nodule, protocol, reference, submission
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.annotate.observer_selection import (
@@ -148,7 +149,7 @@ def test_an_added_nodule_has_the_mean_diameter_of_those_who_call_it_one() -> Non
     assert added["size_definition"] == "mean of readers"
     assert (added["nodule_id"], added["diameter_mm"], added["agreement"]) == ("observer-m0", 6.0, 3)
     assert not added["is_ignored"]
-    assert found.after.notices == (
+    assert sentences(found.after.notices) == (
         "1 nodules were added and 0 findings ignored after an observer study of false positives.",
     )
     strict = conclude(truth, listed("m0"), calls, minimum_agreement=4, ignores_others=False)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.tables import case, cohort, false_mark, mark, nodule, protocol
 from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.language import english
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
@@ -178,7 +179,7 @@ def test_an_undefined_figure_is_told_with_the_algorithm_and_the_reason() -> None
     chosen = protocol(figures=("precision",), **RATES)
     (one,) = compare_algorithms(cohorts, chosen, ComparisonChoice("old")).differences
     assert one.comparison is None
-    assert one.reason == "silent: no mark counts as hit or false positive"
+    assert english(one.reason) == "silent: no mark counts as hit or false positive"
 
 
 def test_a_figure_that_no_algorithm_has_is_told_too() -> None:
@@ -187,7 +188,7 @@ def test_a_figure_that_no_algorithm_has_is_told_too() -> None:
     comparison = compare_algorithms(cohorts, chosen, ComparisonChoice("old"))
     (one,) = comparison.differences
     assert one.comparison is None
-    assert one.reason == "silent: no mark counts as hit or false positive"
+    assert english(one.reason) == "silent: no mark counts as hit or false positive"
     assert comparison.rankings == {}
 
 
@@ -207,7 +208,7 @@ def test_algorithms_that_find_the_same_nodules_are_not_tested_on_them() -> None:
     (one,) = compare_algorithms(cohorts, protocol(**RATES), ComparisonChoice("old")).detection
     assert one.tests is None
     assert (one.both, one.algorithm_only, one.baseline_only, one.neither) == (1, 0, 0, 1)
-    assert one.reason == "no nodule tells the algorithms apart"
+    assert english(one.reason) == "no nodule tells the algorithms apart"
 
 
 def test_rankings_order_every_figure_that_has_a_better_end() -> None:
@@ -299,7 +300,7 @@ def test_algorithms_judged_on_different_nodules_are_told() -> None:
         one_rule(narrow=narrow, wide=wide), protocol(**RATES), ComparisonChoice("wide")
     )
     (notice,) = comparison.notices
-    assert "had to find different nodules" in notice
+    assert "had to find different nodules" in english(notice)
 
 
 def test_resamples_too_few_for_the_adjustment_are_told() -> None:
@@ -307,7 +308,7 @@ def test_resamples_too_few_for_the_adjustment_are_told() -> None:
     cohorts = made_up_cohorts(4)
     few = ComparisonChoice("a0", bootstraps=358, permutations=0)
     (notice,) = compare_algorithms(cohorts, three_rules(), few).notices
-    assert notice == (
+    assert english(notice) == (
         "358 resamples are too few to adjust for 9 comparisons: no P value can be below 0.0056, so "
         "differences may pass as not significant. Use at least 360."
     )

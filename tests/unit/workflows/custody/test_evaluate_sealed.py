@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
+from builders.words import sentences
 from nodulebench.errors import InputError
+from nodulebench.language import english
 from nodulebench.workflows.custody import evaluate_sealed as module
 from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
@@ -71,7 +73,7 @@ def test_a_second_look_warns_and_a_third_is_refused(desk: Desk) -> None:
     told = look(desk, "two.csv", "scan0", "scan1")
     assert told["looks"]["look"] == 2
     assert told["looks"]["optimism_standard_errors"] == 0.5642
-    assert "This is look 2 at the same cases." in told["looks"]["warning"]
+    assert "This is look 2 at the same cases." in english(told["looks"]["warning"])
     with pytest.raises(InputError, match="developer 'example': has had 2 of 2 looks"):
         look(desk, "three.csv", "scan3", developer="EXAMPLE")
     assert steps(desk)[-1] == "refused"
@@ -96,7 +98,9 @@ def test_a_look_that_was_interrupted_is_charged_and_can_be_repeated(
             look(desk, "one.csv", "scan0")
     assert steps(desk) == ["sealed", "look"]
     notices = verify_sealed(desk.sealed).notices
-    assert notices == ("the look of event 2 was interrupted; asking again costs no look",)
+    assert sentences(notices) == (
+        "the look of event 2 was interrupted; asking again costs no look",
+    )
     assert len(read_audit(desk.sealed).uses[0].looks) == 1
     assert look(desk, "one.csv", "scan0")["looks"]["look"] == 1
     assert len(read_audit(desk.sealed).uses[0].looks) == 1
@@ -257,7 +261,7 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
     assert ("worst_cases" in json.dumps(told)) == tells_cases
     assert (tmp_path / "out" / "evaluation").exists() == tells_cases
     second = look(desk, "two.csv", "scan0", "scan1")
-    assert "no bound holds for a developer who adapts to it" in second["looks"]["warning"]
+    assert "no bound holds for a developer who adapts to it" in english(second["looks"]["warning"])
 
 
 def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) -> None:

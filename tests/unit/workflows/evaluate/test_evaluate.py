@@ -12,7 +12,10 @@ from builders.tables import (
     reference,
     submission,
 )
+from builders.words import sentences
 from nodulebench.errors import InputError
+from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 from nodulebench.workflows.evaluate.divisions import divide
@@ -68,12 +71,12 @@ def test_no_marks_means_everything_missed_and_no_precision() -> None:
     precision = result.figures["precision"]
     assert isinstance(precision, Estimate)
     assert precision.value is None
-    assert precision.reason == "no mark counts as hit or false positive"
+    assert english(precision.reason) == "no mark counts as hit or false positive"
 
 
 def test_no_nodules_leaves_recall_undefined_with_its_reason() -> None:
     recall = result_of(case("a", false_mark(0.5))).figures["recall"]
-    assert recall == Estimate(None, reason="there are no nodules to find")
+    assert recall == Estimate(None, reason=Notice("no_nodules"))
 
 
 def test_marks_of_unknown_cases_are_an_error_that_names_mark_and_case() -> None:
@@ -92,7 +95,7 @@ def test_where_the_protocol_allows_it_they_are_dropped_and_counted() -> None:
     )
     kept, notices = keep_listed(reference(case("a")), marks, protocol(unlisted_cases="drop"))
     assert kept.marks.height == 1
-    assert notices == (
+    assert sentences(notices) == (
         "2 mark(s) of 1 case(s) that are not in the list were dropped: 'zzz'.",
         "1 repeated header row(s) were dropped.",
     )
@@ -108,7 +111,7 @@ def test_a_rule_without_its_inputs_says_so_and_the_others_go_on() -> None:
     chosen = protocol("center_hit")
     chosen = chosen.model_copy(update={"rules": (*chosen.rules, *protocol("luna16").rules)})
     found = evaluate(reference(*CASES), [submission(*CASES)], chosen).algorithms[0].rules
-    assert "center_hit needs boxes per slice" in found["center_hit"].undefined
+    assert "center_hit needs boxes per slice" in english(found["center_hit"].undefined)
     assert found["luna16"].counts["hit"] == 1
 
 
@@ -161,7 +164,9 @@ def test_strata_of_nodules_by_hand() -> None:
     assert found["type"]["solid"].missed == 0
     assert found["type"]["pleural"].miss_rate.value == 1.0
     assert found["type"]["pleural"].is_too_few
-    assert found["type"]["calcified"].miss_rate.reason == "nothing to count in this stratum"
+    assert (
+        english(found["type"]["calcified"].miss_rate.reason) == "nothing to count in this stratum"
+    )
     assert [stratum.nodules for stratum in found["size"].values()] == [0, 1, 0, 1]
 
 
@@ -181,7 +186,7 @@ def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
     assert (recall.low, recall.high) == (pytest.approx(0.292402, abs=1e-6), 1.0)
     assert (missed.low, missed.high) == (0.0, pytest.approx(0.707598, abs=1e-6))
     assert recall.method == "Clopper-Pearson over patients"
-    assert recall.reason == "all replicates are equal: exact interval over 3 patients"
+    assert english(recall.reason) == "all replicates are equal: exact interval over 3 patients"
 
 
 def test_size_bins_are_half_open() -> None:

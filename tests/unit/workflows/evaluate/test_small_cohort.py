@@ -3,6 +3,7 @@
 import pytest
 
 from builders.tables import Case, case, ignored, nodule, protocol, reference
+from nodulebench.language import english
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
@@ -24,14 +25,14 @@ def test_a_hundred_cases_with_enough_nodules_need_no_warning() -> None:
 @pytest.mark.parametrize(("count", "with_nodules"), [(99, 99), (100, 64), (300, 10), (1, 0)])
 def test_fewer_cases_or_fewer_with_nodules_are_told(count: int, with_nodules: int) -> None:
     (notice,) = small_cohort_notices(reference(*cases(count, with_nodules)), RESAMPLED)
-    assert f"{count} patient(s), {with_nodules} with nodules" in notice
-    assert "about 92 % hold the truth" in notice
+    assert f"{count} patient(s), {with_nodules} with nodules" in english(notice)
+    assert "about 92 % hold the truth" in english(notice)
 
 
 def test_cases_of_one_patient_count_once_where_patients_are_resampled() -> None:
     one_patient = reference(*cases(100, 100, patient_id="p"))
     (notice,) = small_cohort_notices(one_patient, RESAMPLED)
-    assert "1 patient(s), 1 with nodules" in notice
+    assert "1 patient(s), 1 with nodules" in english(notice)
     by_case = protocol(interval=IntervalChoice(bootstraps=10, unit="case"))
     assert small_cohort_notices(one_patient, by_case) == ()
 

@@ -45,6 +45,7 @@ from nodulebench.formats.dicom.reports.sr_regions import Surroundings, region
 from nodulebench.formats.dicom.reports.sr_tree import Item, content_tree, descendants
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import RUNS, Submission
 
 CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)
@@ -135,7 +136,7 @@ def _cad_report(name: str, data: Any, at_hand: CasesAtHand, *, includes_hidden: 
     states = [item.code for item in summaries]
     notices = passed_over(name, others)
     if set(states) & set(_NOT_ALL):
-        notices = (*notices, f"{name}: not all algorithms of the CAD system succeeded.")
+        notices = (*notices, Notice("cad_partly_failed", {"file": name}))
     report = Report(name, series_uid, _observer(tree, data), tuple(findings), notices)
     has_failed = _NO_ALGORITHM_SUCCEEDED in states
     return _CadReport(report, has_failed, intents["hidden"], intents["optional"], tuple(points))
@@ -232,14 +233,14 @@ def _observer(tree: Item, data: Any) -> str:
     return next(filter(None, algorithms), "") or observer_of(tree) or made_by
 
 
-def _scored(found: list[_CadReport]) -> tuple[list[Report], list[str]]:
+def _scored(found: list[_CadReport]) -> tuple[list[Report], list[Notice]]:
     """The reports; operating points are scores where there is no certainty at all."""
     reports = [one.report for one in found]
     findings = [one for report in reports for one in report.findings]
     points = [point for one in found for point in one.operating_points]
     if any("score" in one.numbers for one in findings) or not points or None in points:
         lacking = sum("score" not in one.numbers for one in findings)
-        told = f"{lacking} of {len(findings)} findings have no certainty, so no score."
+        told = Notice("no_certainty", {"count": lacking, "findings": len(findings)})
         return reports, [told] if lacking else []
     scored = [
         replace(
@@ -251,15 +252,15 @@ def _scored(found: list[_CadReport]) -> tuple[list[Report], list[str]]:
         )
         for one in found
     ]
-    return scored, ["No finding has a certainty: scores are CAD operating points, negative."]
+    return scored, [Notice("operating_points_as_scores")]
 
 
-def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[str]:
+def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[Notice]:
     """What a display would not show, or only on demand."""
     hidden, optional = sum(one.hidden for one in found), sum(one.optional for one in found)
-    done = "were kept" if includes_hidden else "were left out"
-    notices = [f"{hidden} finding(s) that are not for presentation to a user {done}."]
-    kept = f"{optional} finding(s) whose presentation is optional were kept."
+    done = "kept" if includes_hidden else "left_out"
+    notices = [Notice("hidden_findings", {"count": hidden, "done": done})]
+    kept = Notice("optional_findings", {"count": optional})
     return [*(notices if hidden else ()), *([kept] if optional else ())]
 
 

@@ -13,6 +13,7 @@ from nodulebench.formats.dicom.reports.sr_regions import Region
 from nodulebench.formats.dicom.series import Series
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES, without_images
 
 
@@ -55,7 +56,7 @@ class Report:
     series_uid: str
     observer: str
     findings: tuple[ReportedFinding, ...]
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     def series_of(self, finding: ReportedFinding) -> str:
         """The series that a finding is about."""
@@ -118,9 +119,9 @@ def middle_mm(regions: Sequence[Region]) -> FloatArray:
     return middle
 
 
-def passed_over(name: str, others: Mapping[str, int]) -> tuple[str, ...]:
+def passed_over(name: str, others: Mapping[str, int]) -> tuple[Notice, ...]:
     """The notice of findings that are no nodules."""
     if not others:
         return ()
-    listed = ", ".join(f"{count} {meaning}" for meaning, count in others.items())
-    return (f"{name}: findings that are no nodules were passed over: {listed}.",)
+    listed = [f"{count} {meaning}" for meaning, count in others.items()]
+    return (Notice("others_passed_over", {"file": name, "others": listed}),)

@@ -9,9 +9,10 @@ from nodulebench.formats.dicom.codes import BOX
 from nodulebench.formats.dicom.reports.reported import CasesAtHand, Report, ReportedFinding
 from nodulebench.formats.dicom.reports.reported_tables import slices_of_mark
 from nodulebench.imaging.linking import link_boxes
+from nodulebench.model.notice import Notice
 
 
-def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report], list[str]]:
+def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report], list[Notice]]:
     """Reports in which boxes on adjacent slices that are findings of their own are one finding.
 
     Programs that work slice by slice report a nodule so. Boxes are linked as those of other
@@ -41,10 +42,8 @@ def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report
             for number in dict.fromkeys(numbers)
         ]
         if len(chains) < len(boxes):
-            notices.append(
-                f"{report.name}: {len(boxes)} boxes were linked into {len(chains)} findings (on "
-                "adjacent slices, the centre of one box inside the other, nearest first)."
-            )
+            values = {"file": report.name, "boxes": len(boxes), "marks": len(chains)}
+            notices.append(Notice("boxes_linked", {**values, "what": "findings"}))
         others = [one for one in report.findings if not any(one is box for box in boxes)]
         made.append(replace(report, findings=(*others, *map(_joined, chains))))
     return made, notices

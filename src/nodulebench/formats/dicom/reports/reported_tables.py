@@ -22,6 +22,7 @@ from nodulebench.formats.marks.boxes import refuse_unlisted
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.model.notice import Notice
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import MARK_SLICES, MARKS, NODULES, Reference, Submission
 from nodulebench.storage.digest import file_digest
@@ -36,7 +37,7 @@ _NO_SLICES = (
 
 
 def submission_of_reports(
-    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[str] = ()
+    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[Notice] = ()
 ) -> Submission:
     """What one algorithm reported.
 
@@ -78,7 +79,7 @@ def submission_of_reports(
 
 
 def reference_of_reports(
-    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[str] = ()
+    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[Notice] = ()
 ) -> Reference:
     """What reports call nodules as a reference; its cases are those given, else those reported."""
     said = submission_of_reports(path, reports, at_hand, notices)
@@ -97,7 +98,7 @@ def reference_of_reports(
 
 
 def readings_of_reports(
-    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[str] = ()
+    path: Path, reports: Sequence[Report], at_hand: CasesAtHand, notices: Iterable[Notice] = ()
 ) -> Readings:
     """What readers reported, each case and reader a session even where nothing was found.
 

@@ -30,6 +30,7 @@ from nodulebench.formats.dicom.reports.seg_writer import (
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.findings import Readings
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
 
 _KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
@@ -61,7 +62,7 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
     return readings_of_reports(path, reports, at_hand, notices)
 
 
-def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAtHand, list[str]]:
+def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAtHand, list[Notice]]:
     files = [file for file, _ in objects_of(path, *SEG_CLASSES)]
     if not files:
         raise InputError(Problem(str(path), "holds no DICOM segmentation.", "Export one."))
@@ -102,7 +103,7 @@ def _report(file: Path) -> Report:
             findings.append(ReportedFinding(one.where, one.label, one.regions, kind, numbers))
     notices = passed_over(name, others)
     if str(data.get("SegmentationType", "")) == "FRACTIONAL":
-        notices = (*notices, f"{name} is fractional: pixels of one half and more were taken.")
+        notices = (*notices, Notice("segmentation_fractional", {"file": name}))
     return Report(name, series_uid, _observer(data), tuple(findings), notices)
 
 

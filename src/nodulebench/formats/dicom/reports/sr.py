@@ -53,6 +53,7 @@ from nodulebench.formats.dicom.reports.sr_writer import write_marks, write_readi
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.findings import Readings
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Submission
 
 SR_CLASSES = (
@@ -85,7 +86,7 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 
 def read_reports(
     path: Path, cases: pl.DataFrame | None
-) -> tuple[list[Report], CasesAtHand, list[str]]:
+) -> tuple[list[Report], CasesAtHand, list[Notice]]:
     """Every measurement report in a file or folder, the cases they can be about, and notices.
 
     Raises:

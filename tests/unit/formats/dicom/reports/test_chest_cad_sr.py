@@ -22,6 +22,7 @@ from builders.chest_cad import (
     save,
 )
 from builders.dicom import CHECKED, complaints, grid_of, world, write_series
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import fitting, read_cases, read_submission
 from nodulebench.formats.dicom.images import images_of_cases
@@ -127,14 +128,14 @@ def test_what_a_user_never_sees_is_left_out_and_told(axial: pl.DataFrame, tmp_pa
     path = save(full_report(axial), tmp_path / "cad.dcm")
     found = read_submission(path, axial)
     assert found.marks.height == 2
-    assert found.notices == (
+    assert sentences(found.notices) == (
         "cad.dcm: findings that are no nodules were passed over: 1 Non-lesion.",
         "1 finding(s) that are not for presentation to a user were left out.",
         "1 finding(s) whose presentation is optional were kept.",
     )
     everything = read_marks(path, axial, includes_hidden=True)
     assert everything.marks["score"].to_list() == pytest.approx([0.85, 0.3, 0.405])
-    assert everything.notices[1].endswith("not for presentation to a user were kept.")
+    assert sentences(everything.notices)[1].endswith("not for presentation to a user were kept.")
 
 
 def test_hidden_parts_do_not_place_a_finding_that_is_shown(
@@ -159,7 +160,9 @@ def test_without_any_certainty_operating_points_are_scores(
     path = save(cad_report(series_of(axial), *findings, images=(4,)), tmp_path / "cad.dcm")
     found = read_submission(path, axial)
     assert found.marks["score"].to_list() == [-1.0, -4.0]
-    assert "No finding has a certainty: scores are CAD operating points, negative." in found.notices
+    assert "No finding has a certainty: scores are CAD operating points, negative." in sentences(
+        found.notices
+    )
 
 
 def test_findings_without_certainty_have_no_score(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -167,7 +170,7 @@ def test_findings_without_certainty_have_no_score(axial: pl.DataFrame, tmp_path:
     path = save(cad_report(series_of(axial), *findings, images=(4,)), tmp_path / "cad.dcm")
     found = read_submission(path, axial)
     assert found.marks["score"].to_list() == [None, None]
-    assert found.notices == ("2 of 2 findings have no certainty, so no score.",)
+    assert sentences(found.notices) == ("2 of 2 findings have no certainty, so no score.",)
 
 
 def test_a_finding_named_twice_is_one_mark(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -196,7 +199,7 @@ def test_a_modifier_decides_what_an_opacity_is(axial: pl.DataFrame, tmp_path: Pa
     report = cad_report(series_of(axial), *findings, images=(4,))
     found = read_submission(save(report, tmp_path / "cad.dcm"), axial)
     assert found.marks["type"].to_list() == ["pure_ground_glass", None]
-    assert found.notices[0].endswith("were passed over: 1 Abnormal opacity.")
+    assert sentences(found.notices)[0].endswith("were passed over: 1 Abnormal opacity.")
 
 
 def test_runs_tell_what_failed(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -206,7 +209,7 @@ def test_runs_tell_what_failed(axial: pl.DataFrame, tmp_path: Path) -> None:
         report = cad_report(series_of(axial), state=state)
         found = read_submission(save(report, tmp_path / "cad.dcm"), axial)
         assert found.marks.height == 0
-        seen.append((found.runs["state"].to_list(), found.notices))
+        seen.append((found.runs["state"].to_list(), sentences(found.notices)))
     assert seen == [
         (["ok"], ()),
         (["failed"], ()),

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from builders.dicom import complaints, grid_of, marks_on, needs, write_series
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
@@ -164,7 +165,9 @@ def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -
     data.save_as(path)
     found = read_submission(path, axial)
     assert found.marks["mark_id"].to_list() == ["whole"]
-    assert found.notices == ("one.dcm: findings that are no nodules were passed over: 1 Lung.",)
+    assert sentences(found.notices) == (
+        "one.dcm: findings that are no nodules were passed over: 1 Lung.",
+    )
 
 
 def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_path: Path) -> None:
@@ -182,7 +185,9 @@ def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_pat
     found = read_submission(path, axial)
     assert highdicom.__version__
     assert sum(len(held) for held in voxels(found, "mark_id", axial).values()) == 1
-    assert found.notices == ("one.dcm is fractional: pixels of one half and more were taken.",)
+    assert sentences(found.notices) == (
+        "one.dcm is fractional: pixels of one half and more were taken.",
+    )
 
 
 def test_nothing_to_fill_is_refused(axial: pl.DataFrame, tmp_path: Path) -> None:

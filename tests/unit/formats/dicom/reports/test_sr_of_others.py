@@ -14,6 +14,7 @@ from builders.dicom import (
     world,
     write_series,
 )
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, fitting, read_cases, read_submission
 from nodulebench.formats.dicom.images import images_of_cases
@@ -168,7 +169,7 @@ def test_boxes_of_their_own_on_adjacent_slices_are_linked(
     found = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
     assert found.marks["mark_id"].to_list() == ["3", "far"]
     assert found.slices.group_by("mark_id", maintain_order=True).len()["len"].to_list() == [3, 1]
-    assert found.notices == (
+    assert sentences(found.notices) == (
         "sr.dcm: 4 boxes were linked into 2 findings (on adjacent slices, the centre of one box "
         "inside the other, nearest first).",
     )
@@ -183,7 +184,7 @@ def test_findings_that_are_no_nodules_are_passed_over(axial: pl.DataFrame, tmp_p
     ]
     found = read_submission(foreign(tmp_path / "sr.dcm", axial, *groups), axial)
     assert found.marks["mark_id"].to_list() == ["b"]
-    assert found.notices == (
+    assert sentences(found.notices) == (
         "sr.dcm: findings that are no nodules were passed over: 1 Lymph Node.",
     )
 
@@ -390,7 +391,7 @@ def test_without_geometry_there_are_marks_but_no_slices(
     found = read_submission(path, None)
     assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()
     assert found.slices is None
-    assert found.notices == (
+    assert sentences(found.notices) == (
         "The geometry of 1 case(s) is not known, so outlines are not laid on slices; rules that "
         "judge slices cannot be used. Give the folder of the images as cases.",
     )

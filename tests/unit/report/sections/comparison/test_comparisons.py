@@ -77,7 +77,9 @@ def test_difference_stands_with_interval_p_values_and_margin() -> None:
 def test_undefined_difference_is_a_dash_with_its_reason() -> None:
     table = tables(comparison_blocks(document(), SAY))["Differences in CPM"]
     assert texts(table)[2] == ["Two", "area overlap", "CPM", "–", "–", "–", "–", "–", "–", "–"]
-    assert table.notes == [("a", "the marks have no scores")]
+    assert table.notes == [
+        ("a", "the marks have no scores, so there is one operating point, no curve")
+    ]
 
 
 def test_nodules_found_by_one_only_have_mcnemars_tests() -> None:

@@ -9,6 +9,7 @@ from builders.evaluation import algorithm_result, difference, evaluation
 from builders.report import typed
 from nodulebench.language import language
 from nodulebench.model.document import evaluation_document
+from nodulebench.model.notice import read_notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import AlgorithmResult, RuleResult
 from nodulebench.report.sections.head.narrative import paragraphs
@@ -44,7 +45,8 @@ def test_without_scores_no_mean_sensitivity_is_told() -> None:
 
 
 def test_algorithm_that_no_rule_fits_is_told_with_the_reason() -> None:
-    rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined="the marks are points")}
+    why = read_notice("the marks are points")
+    rules = {"center_hit": RuleResult("center_hit", {}, {}, {}, undefined=why)}
     text = told(AlgorithmResult("Alpha", "", rules, pl.DataFrame()))
     assert "No rule could be applied to Alpha: the marks are points." in text
 

@@ -1,0 +1,119 @@
+"""Codes -> what a reader must know, and remarks, in English."""
+
+NOTICES = {
+    "as_told": "{text}",
+    # the test set and its marks
+    "small_test_set": (
+        "The test set is small for its intervals: {units} {unit}(s), {with_nodules} with "
+        "nodules. With fewer than {fewest} ({fewest_with_nodules} with nodules) intervals are "
+        "a little too short: of those at 95 %, about 92 % hold the truth."
+    ),
+    "marks_dropped": (
+        "{marks} mark(s) of {cases} case(s) that are not in the list were dropped[: {names:names}]."
+    ),
+    "headers_dropped": "{count} repeated header row(s) were dropped.",
+    "marks_over_cap": (
+        "{count} mark(s) beyond the {cap} best of their case were not judged ({ties:drop=marks "
+        "tied across the cut are all dropped|keep=marks tied across the cut are all kept|"
+        "file_order=ties are cut in file order})."
+    ),
+    "candidates_scored": "The marks score {scored} of the {candidates} candidates[ in {file}].",
+    "outside_image": (
+        "{outside} of {checked} places lie outside the image of their case.[ With x and y "
+        "mirrored it would be {mirrored}: are they RAS coordinates? NoduleBench wants LPS.]"
+    ),
+    "nodules_added": (
+        "{added} nodules were added and {ignored} findings ignored after an observer study of "
+        "false positives."
+    ),
+    # matching
+    "marks_in_two_nodules": (
+        "{count} mark(s) lie inside two nodules; the official program counts a hit for each."
+    ),
+    "nodules_without_size": (
+        "{count} nodule(s) have neither a diameter nor a box and count as missed."
+    ),
+    "nodules_without_box": "{count} nodule(s) have no box on any slice and count as missed.",
+    "marks_without_box": "{count} mark(s) have no box on any slice and cannot hit a nodule.",
+    "spacing_unknown": (
+        "The slice spacing is not known for {pairs} pair(s) of mark and nodule; where several "
+        "marks hit one nodule their distance to its largest slice takes 1 mm per slice."
+    ),
+    "nodule_regions": (
+        "The region of a nodule was its contour on {contours} slice(s) and its box on {boxes}."
+    ),
+    "overlap_of_hits": (
+        "Intersection over union of the {count} hit(s): mean {mean:.3f}, {low} at 0.5 or less."
+    ),
+    # files of marks and references
+    "no_excluded_findings": (
+        "[{folder}|The test set] has no annotations_excluded.csv: marks on excluded findings "
+        "count as false positives, so the result is not the official one."
+    ),
+    "boxes_linked_by_place": (
+        "[{file}|The file] has no nodule_id: {boxes} boxes were linked into {marks} marks (on "
+        "adjacent slices, the centre of one box inside the other, nearest first)."
+    ),
+    "boxes_linked": (
+        "[{file}: ]{boxes} boxes were linked into {marks} {what:findings=findings|*=marks} (on "
+        "adjacent slices, the centre of one box inside the other, nearest first)."
+    ),
+    "convention_assumed": (
+        "[{file}|The file] does not say its {key}; taken as {taken}, as in MONAI's LUNA16 "
+        'examples. State "{key}" at the top of the file if that is wrong.'
+    ),
+    "geometry_unknown": (
+        "The geometry of the cases (size, spacing, origin) is not known, so the boxes are not "
+        "cut into slices; rules that judge slices cannot be used."
+    ),
+    # DICOM reports
+    "others_passed_over": (
+        "[{file}: ]findings that are no nodules were passed over[: {others:list}]."
+    ),
+    "segmentation_fractional": (
+        "[{file}|A segmentation] is fractional: pixels of one half and more were taken."
+    ),
+    "cad_partly_failed": "[{file}: ]not all algorithms of the CAD system succeeded.",
+    "no_certainty": "{count} of {findings} findings have no certainty, so no score.",
+    "operating_points_as_scores": (
+        "No finding has a certainty: scores are CAD operating points, negative."
+    ),
+    "hidden_findings": (
+        "{count} finding(s) that are not for presentation to a user {done:kept=were kept|"
+        "left_out=were left out}."
+    ),
+    "optional_findings": "{count} finding(s) whose presentation is optional were kept.",
+    # readings
+    "xrays_passed_over": "{count} chest X-ray read(s) were passed over.",
+    "readings_repeated": "{count} file(s) repeat the reading of a series and count once.",
+    "reading_corrected": (
+        "[{file}|A file] corrects [series {series}|a series] and was {done:applied=applied|"
+        "*=not applied}."
+    ),
+    "findings_outside": "{count} finding(s) lie outside their image and were kept[: {files:list}].",
+    "no_origin": (
+        "{count} case(s) have no origin: positions in them are measured from the first voxel."
+    ),
+    "file_passed_over": "passed over[: {problem}]",
+    "readers_unknown": (
+        "the database does not say who drew what: every annotation counts as a reader of its "
+        "own, and findings below 3 mm and non-nodules are missing."
+    ),
+    # comparisons and plans
+    "too_few_resamples": (
+        "{resamples} resamples are too few to adjust for {family} comparisons: no P value can "
+        "be below {smallest:.2g}, so differences may pass as not significant. Use at least "
+        "{enough}."
+    ),
+    "different_targets": (
+        "Under the rule '{rule}' the algorithms had to find different nodules, because they "
+        "are declared for different types; differences mix this with their skill."
+    ),
+    "other_than_planned": (
+        "The {part:protocol=protocol|cohort=list of cases|reference=reference standard} is not "
+        "the planned one[: planned {planned}, tested {tested}]."
+    ),
+    # sealed sets
+    "look_interrupted": "the look of event {event} was interrupted; asking again costs no look",
+    "leftover": "[{file}|a file] was left by a killed process and can be removed",
+}

@@ -1,0 +1,91 @@
+"""Codes -> what a reader must know, and remarks, in Chinese."""
+
+NOTICES = {
+    "as_told": "{text}",
+    # the test set and its marks
+    "small_test_set": (
+        "测试集对其区间而言偏小：{units} 个{unit:word}，其中 {with_nodules} 个有结节。少于 "
+        "{fewest} 个（有结节者 {fewest_with_nodules} 个）时区间略短：标称 95 % 的区间约有 92 % "
+        "包含真值。"
+    ),
+    "marks_dropped": "不在病例列表中的 {cases} 个病例的 {marks} 个标记已舍去[：{names:names}]。",
+    "headers_dropped": "重复的 {count} 行表头已舍去。",
+    "marks_over_cap": (
+        "有 {count} 个标记超出每例最高 {cap} 个的上限，未评判（"
+        "{ties:drop=上限处同分的标记全部舍去|keep=上限处同分的标记全部保留|"
+        "file_order=同分时按文件次序截取}）。"
+    ),
+    "candidates_scored": "标记对[ {file} 中] {candidates} 个候选的 {scored} 个给出了分数。",
+    "outside_image": (
+        "{checked} 个位置中有 {outside} 个位于病例图像之外。[若将 x 与 y 取反则为 {mirrored} 个"
+        "：坐标是否为 RAS？NoduleBench 需要 LPS。]"
+    ),
+    "nodules_added": "在假阳性的观察者研究之后，增加了 {added} 个结节，忽略了 {ignored} 个所见。",
+    # matching
+    "marks_in_two_nodules": "有 {count} 个标记同时位于两个结节内；官方程序各计一次命中。",
+    "nodules_without_size": "有 {count} 个结节既无直径也无边界框，计为漏检。",
+    "nodules_without_box": "有 {count} 个结节在任何层面上都没有边界框，计为漏检。",
+    "marks_without_box": "有 {count} 个标记在任何层面上都没有边界框，不能命中结节。",
+    "spacing_unknown": (
+        "有 {pairs} 对标记与结节的层间距未知；多个标记命中同一结节时，到其最大层面的距离按每层 "
+        "1 mm 计。"
+    ),
+    "nodule_regions": "结节区域在 {contours} 个层面上取其轮廓，在 {boxes} 个层面上取其边界框。",
+    "overlap_of_hits": "{count} 次命中的交并比：平均 {mean:.3f}，其中 {low} 次不超过 0.5。",
+    # files of marks and references
+    "no_excluded_findings": (
+        "[{folder} |测试集]没有 annotations_excluded.csv：落在排除所见上的标记计为假阳性，因此"
+        "结果并非官方结果。"
+    ),
+    "boxes_linked_by_place": (
+        "[{file} |文件]没有 nodule_id：{boxes} 个边界框被连接为 {marks} 个标记（相邻层面，一框"
+        "中心位于另一框内，最近者优先）。"
+    ),
+    "boxes_linked": (
+        "[{file}：]{boxes} 个边界框被连接为 {marks} 个{what:findings=所见|*=标记}（相邻层面，一"
+        "框中心位于另一框内，最近者优先）。"
+    ),
+    "convention_assumed": (
+        "[{file} |文件]没有说明其 {key}；按 MONAI 的 LUNA16 示例取 {taken}。若不正确，请在文件"
+        "开头写明“{key}”。"
+    ),
+    "geometry_unknown": (
+        "病例的几何信息（大小、间距、原点）未知，因此边界框未被切分到各层；按层面评判的规则不能"
+        "使用。"
+    ),
+    # DICOM reports
+    "others_passed_over": "[{file}：]非结节的所见已略过[：{others:list}]。",
+    "segmentation_fractional": "[{file} |有分割]为分数型：取值不小于一半的像素。",
+    "cad_partly_failed": "[{file}：]CAD 系统的算法并未全部成功。",
+    "no_certainty": "{findings} 个所见中有 {count} 个没有置信度，因此没有分数。",
+    "operating_points_as_scores": "没有所见带置信度：以 CAD 工作点的负值作为分数。",
+    "hidden_findings": "有 {count} 个不向用户显示的所见{done:kept=已保留|left_out=已略去}。",
+    "optional_findings": "有 {count} 个可选显示的所见已保留。",
+    # readings
+    "xrays_passed_over": "{count} 份胸部 X 线阅片已略过。",
+    "readings_repeated": "有 {count} 个文件重复同一序列的阅片，只计一次。",
+    "reading_corrected": (
+        "[{file} |有文件]更正了[序列 {series}|某一序列]，{done:applied=已采用|*=未采用}。"
+    ),
+    "findings_outside": "有 {count} 个所见位于图像之外，已保留[：{files:list}]。",
+    "no_origin": "有 {count} 个病例没有原点：其中的位置从第一个体素算起。",
+    "file_passed_over": "已略过[：{problem}]",
+    "readers_unknown": (
+        "数据库没有说明由谁勾画：每个标注视为一位独立的阅片者，且缺少小于 3 mm 的所见和非结节。"
+    ),
+    # comparisons and plans
+    "too_few_resamples": (
+        "{resamples} 次重抽样不足以校正 {family} 次比较：P 值不会低于 {smallest:.2g}，因此差异"
+        "可能被判为不显著。请至少使用 {enough} 次。"
+    ),
+    "different_targets": (
+        "在规则“{rule:word}”下，各算法因声明适用的类型不同而须检出不同的结节；差异中混有这一因素。"
+    ),
+    "other_than_planned": (
+        "{part:protocol=方案|cohort=病例列表|reference=参考标准}与计划不同[：计划为 {planned}，"
+        "测试为 {tested}]。"
+    ),
+    # sealed sets
+    "look_interrupted": "事件 {event} 的查看被中断；再次请求不计次数",
+    "leftover": "[{file} |有文件]由被终止的进程遗留，可以删除",
+}

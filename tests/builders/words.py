@@ -1,0 +1,27 @@
+"""Notices and reasons in English, so that tests can say what a reader sees."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from nodulebench.errors import UndefinedError
+from nodulebench.language import english
+from nodulebench.model.notice import reason_of
+
+
+def sentences(notices: Iterable[Any]) -> tuple[str, ...]:
+    """Notices as sentences."""
+    return tuple(map(english, notices))
+
+
+@contextmanager
+def undefined(match: str) -> Iterator[None]:
+    """Expect that a figure is undefined for a reason whose words hold the pattern."""
+    with pytest.raises(UndefinedError) as found:
+        yield
+    said = english(reason_of(found.value))
+    assert re.search(match, said), f"{match!r} is not in {said!r}"
+    assert said != found.value.code, f"{found.value.code} has no words"
