@@ -8,6 +8,7 @@ from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_u
 from generate.markdown import code, field_meanings, table
 from nodulebench import Estimate, Evaluation, evaluate, load_protocol
 from nodulebench.model.document import evaluation_document
+from nodulebench.model.notice import is_notice
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.protocols import NAMES
 from nodulebench.workflows.evaluate.files import with_options
@@ -137,6 +138,11 @@ def evaluation_json_page() -> str:
                 ["key", "what it holds"],
                 ([code(name), ESTIMATE.get(name) or meaning] for name, meaning in estimate.items()),
             ),
+            "## A notice",
+            "Notices, remarks and reasons are objects: a `code`, and the `values` that its "
+            "sentence names (numbers, names, lists, or another notice). The words are made where "
+            "they are read, in English and Chinese. Results of version 0.1 hold English sentences "
+            "instead, and are still read.",
             "## The files beside it",
             table(["file", "what it holds"], FILES),
             "",
@@ -238,11 +244,11 @@ def places(value: Any, place: str = "", key: str = "") -> Iterator[str]:
     """The keys of a document down to its estimates, names replaced by what they name."""
     if value in ({}, []):
         return
-    is_leaf = not isinstance(value, dict | list) or "value" in value
+    is_leaf = not isinstance(value, dict | list) or "value" in value or is_notice(value)
     if is_leaf or key in WHOLE or ".extras." in place:
         yield place
     elif isinstance(value, list):
-        is_plain = not isinstance(value[0], dict)
+        is_plain = not isinstance(value[0], dict) or is_notice(value[0])
         for item in value[:1] if is_plain else value:
             yield from places(item, place if is_plain else f"{place}[]", key)
     else:

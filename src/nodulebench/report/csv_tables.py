@@ -26,9 +26,7 @@ def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[st
         "differences": list(_differences(document)),
         "rankings": list(_rankings(document)),
         "rule_effects": list(_rule_effects(document)),
-        "criteria": [_worded(as_json(one)) for one in document.plan.criteria]
-        if document.plan
-        else [],
+        "criteria": list(_criteria(document)),
     }
     return {
         name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows
@@ -57,6 +55,11 @@ def _figures(document: Document) -> Iterator[Row]:
             readings = {None: found} if isinstance(found, Estimate) else found
             for point, one in readings.items():
                 yield {**named, "figure": figure, "point": point, **_estimate(one)}
+
+
+def _criteria(document: Document) -> Iterator[Row]:
+    for one in document.plan.criteria if document.plan else ():
+        yield _worded(as_json(one))
 
 
 def _counts(document: Document) -> Iterator[Row]:

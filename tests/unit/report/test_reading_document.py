@@ -70,7 +70,8 @@ def test_key_table_has_a_row_for_every_algorithm_and_rule() -> None:
     assert rows[0][5:] == ["0.750 (0.720–0.780)", "0.474 (0.444–0.504)", "2.500 (2.470–2.530)"]
     assert rows[1] == [
         "center distance",
-        "–  not applicable: center_distance needs boxes per slice; the submission is a list of points",
+        "–  not applicable: center_distance needs boxes per slice; the submission is a list of "
+        "points",
     ]
     assert rows[3][0] == HOSTILE
 
