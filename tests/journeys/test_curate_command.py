@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -50,6 +51,17 @@ def test_curate_writes_cases_and_says_what_fell_out(archive, tmp_path, capsys):
     assert summary["excluded"] == {"listed_uid": 1}
     reasons = pl.read_csv(other / "exclusions.csv")["code"].to_list()
     assert reasons == ["listed_uid", "listed_pixels", "other_file"]
+
+
+def test_scans_are_selected_as_luna16_did(archive, tmp_path, capsys):
+    assert run("curate", archive, "--design", "luna16", "--out", tmp_path / "thin") == 0
+    assert capsys.readouterr().out.startswith("1 series found, 1 admitted\n")
+    thick = tmp_path / "thick"
+    (case,) = make_cases(1, 8, matrix=96)
+    write_volume(case.scan.volume, thick, replace(case.header, slice_thickness_mm=3.0))
+    assert run("curate", thick, "--design", "luna16", "--out", tmp_path / "none") == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[:2] == ["1 series found, 0 admitted", "  thick_slices                1"]
 
 
 def test_a_wrong_folder_or_limit_is_one_clear_line(tmp_path, capsys):

@@ -10,7 +10,7 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 
 @click.command("coverage")
 @click.argument("test_set", type=FILE)
-@click.option("--design", help="Published design (fg-ai4h, nifdc-2022) or TOML file.")
+@click.option("--design", help="Published design (fg-ai4h, luna16, nifdc-2022) or TOML file.")
 @click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
 @click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
 def command(test_set: Path, design: str | None, cases: Path | None, out: Path | None) -> None:

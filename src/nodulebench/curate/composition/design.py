@@ -14,7 +14,7 @@ from nodulebench.curate.examine.limits import Limits
 from nodulebench.errors import InputError, Problem, UnknownNameError, did_you_mean
 from nodulebench.model.written import Written, parse_written
 
-NAMES = ("fg-ai4h", "nifdc-2022")
+NAMES = ("fg-ai4h", "luna16", "nifdc-2022")
 LARGEST_HALF_WIDTH = 0.1
 SLACK = 1e-6
 """By how much shares may exceed 1: they are written rounded."""
