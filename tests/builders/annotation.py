@@ -5,7 +5,9 @@ from typing import Any
 import polars as pl
 
 from nodulebench.annotate.people import Person, Roster, Team
+from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.errors import InputError, Problem
 from nodulebench.model.tables import CASES
 
 
@@ -60,3 +62,20 @@ def small_cases(*names: str) -> pl.DataFrame:
         for name in names
     ]
     return CASES.conform(pl.DataFrame(rows), "cases")
+
+
+class MemoryStore:
+    """Events in memory."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def read(self) -> list[Event]:
+        """All events, first to last."""
+        return list(self._events)
+
+    def append(self, event: Event) -> None:
+        """Keep one more event."""
+        if event.number != len(self._events) + 1:
+            raise InputError(Problem(f"event {event.number}", "another came first."))
+        self._events.append(event)

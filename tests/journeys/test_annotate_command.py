@@ -116,6 +116,11 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert told.startswith("b1: typing\n")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
+    shown = step("show", "b1", by=reviewer).splitlines()
+    drew = [f"a: {one} drew {2 if one == readers[0] else 1}" for one in readers]
+    assert shown[:3] == sorted(drew)
+    assert shown[4] == "a candidate-2: slices 9; not drawn by all on 9"
+    assert step("show", "b1", by=readers[1]) == f"a: {readers[1]} drew 1\na candidate-1: slices 3\n"
     step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
     told = step("judge", "b1", "a", "candidate-2", "--object", by=reviewer)
     assert f"  a: waits for {reviewer} to finish its review" in told.splitlines()

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from builders.annotation import drawn, reading, small_cases, two_teams
+from builders.annotation import MemoryStore, drawn, reading, small_cases, two_teams
 from nodulebench.annotate.people import PROGRAM
 from nodulebench.annotate.process.actions import (
     AddNodule,
@@ -21,7 +21,7 @@ from nodulebench.annotate.process.actions import (
 )
 from nodulebench.annotate.process.batch import NIFDC, STATES, WorkflowRules
 from nodulebench.annotate.process.events import check_chain
-from nodulebench.annotate.process.storage import MemoryStore, act
+from nodulebench.annotate.process.storage import act
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading
 from nodulebench.errors import InputError

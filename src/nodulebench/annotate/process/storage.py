@@ -1,4 +1,4 @@
-"""Where events are kept: a small interface, in memory or as files."""
+"""Where events are kept: a small interface, and files behind it."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -28,23 +28,6 @@ class EventStore(Protocol):
             InputError: if another event took its number meanwhile; nothing is changed.
         """
         ...
-
-
-class MemoryStore:
-    """Events in memory."""
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-
-    def read(self) -> list[Event]:
-        """All events, first to last."""
-        return list(self._events)
-
-    def append(self, event: Event) -> None:
-        """Keep one more event."""
-        if event.number != len(self._events) + 1:
-            raise InputError(_late(event))
-        self._events.append(event)
 
 
 class FileStore:

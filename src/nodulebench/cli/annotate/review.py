@@ -194,6 +194,24 @@ def settle(
     )
 
 
+@command.command("show")
+@click.argument("folder", type=FOLDER)
+@click.argument("batch")
+@BY
+def show(folder: Path, batch: str, actor: str) -> None:
+    """Show who asks the readings and candidates of a BATCH that they may see now."""
+    from nodulebench.workflows.annotate.desk import open_project
+
+    readings, candidates = open_project(folder).visible(actor, batch)
+    for one in readings:
+        click.echo(f"{one.case_id}: {one.reader_id} drew {len(one.findings)}")
+    for seen in candidates:
+        slices = ", ".join(str(box.slice_index) for box in seen.boxes)
+        open_slices = ", ".join(str(number) for number in seen.inconsistent_slices)
+        told = f"; not drawn by all on {open_slices}" if open_slices else ""
+        click.echo(f"{seen.case_id} {seen.candidate_id}: slices {slices}{told}")
+
+
 @command.command("release")
 @click.argument("folder", type=FOLDER)
 @click.argument("batch")

@@ -24,8 +24,8 @@ from nodulebench.annotate.process.batch import WORKFLOWS, Batch, WorkflowRules
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.process.permissions import known_batch
 from nodulebench.annotate.process.storage import FileStore, act
-from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.annotate.readings.reading import readings_of
+from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
+from nodulebench.annotate.readings.reading import Reading, readings_of
 from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.teams import random_reviewer, random_teams
 from nodulebench.errors import InputError, Problem
@@ -73,6 +73,14 @@ class Desk:
             InputError: if it was not opened.
         """
         return known_batch(self.batches(), batch_id)
+
+    def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
+        """The readings and candidates of a batch that someone may see now."""
+        events = self.store.read()
+        return (
+            self.workflow.visible_readings(events, actor_id, batch_id),
+            self.workflow.visible_candidates(events, actor_id, batch_id),
+        )
 
     def batches(self) -> dict[str, Batch]:
         """All batches as they stand."""

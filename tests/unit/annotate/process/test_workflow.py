@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.annotation import drawn, reading, small_cases, two_teams
+from builders.annotation import MemoryStore, drawn, reading, small_cases, two_teams
 from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
 from nodulebench.annotate.process.actions import (
     AddNodule,
@@ -19,7 +19,7 @@ from nodulebench.annotate.process.actions import (
 )
 from nodulebench.annotate.process.batch import ITU, NIFDC
 from nodulebench.annotate.process.events import check_chain
-from nodulebench.annotate.process.storage import FileStore, MemoryStore, act
+from nodulebench.annotate.process.storage import FileStore, act
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
 
@@ -286,9 +286,8 @@ def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
         FileStore(tmp_path).read()
 
 
-@pytest.mark.parametrize("kind", ["memory", "files"])
-def test_of_two_simultaneous_steps_one_is_refused(kind: str, tmp_path: Path) -> None:
-    store = MemoryStore() if kind == "memory" else FileStore(tmp_path)
+def test_of_two_simultaneous_steps_one_is_refused(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
     workflow = Workflow(two_teams(), small_cases("a"))
     order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), reviewer_id="lead2")
     event = workflow.perform([], "office", order, NOON)
