@@ -55,6 +55,28 @@ def test_what_is_left_out_is_named_and_the_exit_status_says_so(
     assert "repeated    1 file(s) of the same instance" in shown.out
 
 
+def test_the_key_table_is_shown_to_who_can_open_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*CLEAN, "--prefix", "SITE7") == 0
+    capsys.readouterr()
+    show = ("deidentify", "--show-keys", "--key-table", "keys", "--passphrase-file")
+    assert run(*show, "passphrase") == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head == "patient,issuer,pseudonym,days,study,new_study,series,new_series"
+    assert row.split(",")[0] == str(identified_slice(1).PatientID)
+    assert row.split(",")[2].startswith("SITE7")
+    Path("other").write_text("another horse\n")
+    assert run(*show, "other") == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert str(identified_slice(1).PatientID) not in shown.err
+    assert run("deidentify", "--show-keys") == 2
+    assert "give --key-table with --show-keys" in capsys.readouterr().err
+    assert run("deidentify", "--show-keys", "--key-table", "none", *show[-1:], "passphrase") == 1
+    assert "none: is not there." in capsys.readouterr().err
+
+
 def test_wrong_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("deidentify", "in") == 2
     assert "give --out and --key-table, or --check" in capsys.readouterr().err
+    assert run("deidentify", "--check") == 2
+    assert "Missing argument 'DIR'" in capsys.readouterr().err

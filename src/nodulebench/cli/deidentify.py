@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ FILE = click.Path(path_type=Path)
 
 
 @click.command("deidentify")
-@click.argument("folder", metavar="DIR", type=FILE)
+@click.argument("folder", metavar="[DIR]", type=FILE, required=False)
 @click.option("--out", type=FILE, help="Folder for the slices without identities.")
 @click.option("--key-table", type=FILE, help="Who is who, sealed; kept apart from both folders.")
 @vault_options
@@ -21,8 +22,9 @@ FILE = click.Path(path_type=Path)
 @click.option("--pixel-check/--no-pixel-check", default=True, help="Search pictures for text.")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes.")
 @click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
+@click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
 def command(
-    folder: Path,
+    folder: Path | None,
     out: Path | None,
     key_table: Path | None,
     vault_key: Path | None,
@@ -31,6 +33,7 @@ def command(
     pixel_check: bool,
     jobs: int,
     check: bool,
+    show_keys: bool,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
@@ -40,9 +43,17 @@ def command(
     \b
     nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
     nodulebench deidentify clean/ --check
+    nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
     from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
 
+    if show_keys:
+        if key_table is None:
+            raise click.UsageError("give --key-table with --show-keys")
+        _show_keys(key_table, required_secret(vault_key, passphrase_file, is_new=False))
+        return 0
+    if folder is None:
+        raise click.UsageError("Missing argument 'DIR'.")
     if check:
         problems = check_folder(folder, jobs=jobs)
         for problem in problems:
@@ -74,3 +85,10 @@ def command(
     click.echo(f"took        {made.seconds:.1f} s: {rate}")
     click.echo(f"key table   {key_table}: keep it, and what opens it, apart from the slices")
     return 1 if made.refused else 0
+
+
+def _show_keys(key_table: Path, secret: Any) -> None:
+    """Print the key table to whoever has what opens it."""
+    from nodulebench.workflows.curate.deidentify import key_table_csv
+
+    click.echo(key_table_csv(key_table, secret), nl=False)

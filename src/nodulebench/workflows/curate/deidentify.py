@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import polars as pl
+
 from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
@@ -149,6 +151,11 @@ def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
     closed: list[OSError] = []
     paths = sorted(Path(one) for one in files_below(folder, closed.append))
     return paths, [str(one.filename) for one in closed]
+
+
+def key_table_csv(path: Path, secret: Secret) -> str:
+    """Who is who, as CSV: one row per series."""
+    return pl.DataFrame(read_key_table(path, secret), infer_schema_length=None).write_csv()
 
 
 def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:
