@@ -173,3 +173,22 @@ def test_options_that_do_not_go_together_are_wrong_usage(
 ) -> None:
     assert run("plan", *arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_observed_errors_of_size_stand_for_a_normal_one(tmp_path: Path, capsys) -> None:
+    table = tmp_path / "sizes.csv"
+    table.write_text("true_mm,reported_mm\n4,3.4\n4.5,4.5\n12,10\n14,14.5\n")
+    told = ("plan", "size-error", "--mean-excess", 2, "--tolerance", 0)
+    assert run(*told, "--errors", table) == 0
+    said = capsys.readouterr().out
+    assert f"Errors of size are those of 4 nodules of {table}, alike at every size." in said
+    # of sizes x = 4 + excess, -2 loses excess < 2, -0.6 excess < 0.6: (1 - e^-1 + 1 - e^-0.3) / 4
+    assert " 0.2228" in said
+    assert run(*told, "--errors", table, "--edge", 8) == 0
+    said = capsys.readouterr().out
+    assert "apart at 8 mm" in said
+    assert " 0.1295" in said  # below 8 mm only -0.6 of two errors: (1 - e^-0.3) / 2
+    assert run(*told, "--errors", table, "--error-sd", 1) == 2
+    assert "give --error-sd or --errors, and not both" in capsys.readouterr().err
+    assert run(*told, "--errors", table, "--edge", 20) == 1
+    assert "size class 2 of 2 has no observed errors" in capsys.readouterr().err

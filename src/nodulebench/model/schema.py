@@ -98,6 +98,8 @@ class TableSchema:
                     yield from places.problems(is_bad, before, column.name, complaint)
 
     def _key_problems(self, typed: pl.DataFrame, places: "_Places") -> Iterator[Problem]:
+        if not self.key:
+            return
         keys = typed.select(self.key)
         is_repeated = ~keys.select(pl.struct(self.key).is_first_distinct()).to_series()
         repeated = is_repeated.arg_true()

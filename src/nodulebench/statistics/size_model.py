@@ -96,16 +96,6 @@ def normal_error(
     return below
 
 
-def continuous_error(errors: Distribution) -> SizeError:
-    """Error of any continuous distribution, the same for every size."""
-
-    def below(x: FloatArray, t: FloatArray) -> FloatArray:
-        del x  # the same at every size
-        return np.asarray(errors.cdf(t), dtype=np.float64)
-
-    return below
-
-
 def empirical_error(errors_mm: Sequence[float] | npt.NDArray[np.float64]) -> SizeError:
     """Error as observed, reported minus true size, the same for every size."""
     observed = np.sort(np.asarray(errors_mm, dtype=np.float64))

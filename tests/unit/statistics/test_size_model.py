@@ -5,7 +5,6 @@ from scipy import integrate, stats
 from builders.words import undefined
 from nodulebench.statistics.size_model import (
     binned_error,
-    continuous_error,
     empirical_error,
     limited_sensitivity,
     lost_fraction,
@@ -69,14 +68,11 @@ def test_shares_agree_with_numerical_integration(tolerance):
     )
 
 
-def test_any_continuous_error_can_be_given():
-    lost = lost_fraction(EXPONENTIAL, continuous_error(stats.norm(0, 0.5)), minimum_mm=4)
-    assert lost == pytest.approx(0.08597, abs=5e-6)
-
-
 def test_uniform_sizes_and_errors_overestimate_by_hand():
     # x uniform on [0, 4], e uniform on [-1, 1]: only x in (3, 4) can reach 4, on average by 1/4
-    error = continuous_error(stats.uniform(-1, 2))
+    def error(_, t):
+        return stats.uniform(-1, 2).cdf(t)
+
     share = overestimated_share(stats.uniform(0, 4), error, minimum_mm=4)
     assert share == pytest.approx(1 / 16, abs=1e-9)
 

@@ -18,12 +18,24 @@ for one in COMMANDS:
 
 @command.command("size-error")
 @click.option("--minimum", type=POSITIVE, default=4.0, show_default=True, help="Smallest size, mm.")
-@click.option("--error-sd", type=POSITIVE, required=True, help="SD of reported - true size, mm.")
+@click.option("--error-sd", type=POSITIVE, help="SD of reported - true size, mm.")
 @click.option("--error-mean", default=0.0, show_default=True, help="Mean of it (bias), mm.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path),
     help="Take the nodule sizes from this reference instead of a distribution.",
+)
+@click.option(
+    "--errors",
+    type=click.Path(path_type=Path),
+    help="Observed instead of normal errors: a table of true_mm, reported_mm.",
+)
+@click.option(
+    "--edge",
+    "edges",
+    type=POSITIVE,
+    multiple=True,
+    help="With --errors: sizes in mm that part nodules whose errors differ.",
 )
 @click.option(
     "--mean-excess",
@@ -43,20 +55,31 @@ for one in COMMANDS:
 @click.option("--sensitivity", type=click.FloatRange(0, 1), default=1.0, show_default=True)
 def size_error(
     minimum: float,
-    error_sd: float,
+    error_sd: float | None,
     error_mean: float,
     reference: Path | None,
+    errors: Path | None,
+    edges: tuple[float, ...],
     mean_excess: float,
     tolerance: tuple[float, ...],
     sensitivity: float,
 ) -> None:
     """What a smallest size to report costs when sizes are measured with error (Fotin 2008)."""
-    from nodulebench.workflows.plan.size_error import plan_size_error
+    from nodulebench.workflows.plan.size_error import (
+        normal_errors,
+        observed_errors,
+        plan_size_error,
+    )
 
+    if errors is not None and error_sd is None:
+        model = observed_errors(errors, edges)
+    elif error_sd is not None and errors is None:
+        model = normal_errors(error_mean, error_sd)
+    else:
+        raise click.UsageError("give --error-sd or --errors, and not both")
     plan = plan_size_error(
+        model,
         minimum_mm=minimum,
-        error_mean_mm=error_mean,
-        error_sd_mm=error_sd,
         tolerances_mm=tolerance,
         sensitivity=sensitivity,
         mean_excess_mm=mean_excess,

@@ -4,16 +4,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import polars as pl
+
 from nodulebench.errors import UndefinedError
 from nodulebench.formats import read_reference
+from nodulebench.model.schema import Column, TableSchema
 from nodulebench.statistics.size_model import (
     Distribution,
+    SizeError,
     Sizes,
+    binned_error,
+    empirical_error,
     limited_sensitivity,
     lost_fraction,
     normal_error,
     overestimated_share,
 )
+from nodulebench.storage.table_file import read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +43,55 @@ class SizeErrorPlan:
     rows: tuple[ToleranceRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorModel:
+    """How reported sizes differ from true ones, and in words."""
+
+    error: SizeError
+    words: str
+
+
+OBSERVED = TableSchema(
+    "SIZES",
+    "One row per nodule: its true and its reported size.",
+    (
+        Column("true_mm", pl.Float64, "true size", "mm", minimum=0),
+        Column("reported_mm", pl.Float64, "reported size", "mm", minimum=0),
+    ),
+    key=(),
+)
+
+
+def normal_errors(mean_mm: float, sd_mm: float) -> ErrorModel:
+    """Errors of a normal distribution, the same at every size."""
+    return ErrorModel(
+        normal_error(sd_mm, mean_mm),
+        f"Reported size = true size + normal error, mean {mean_mm:g}, SD {sd_mm:g} mm.",
+    )
+
+
+def observed_errors(path: Path, edges_mm: tuple[float, ...] = ()) -> ErrorModel:
+    """Errors as a table shows them: true_mm, reported_mm.
+
+    Args:
+        path: the table.
+        edges_mm: sizes that part nodules whose errors differ; none: errors are alike at every size.
+    """
+    table = read_table(path, OBSERVED)
+    size = table["true_mm"].to_numpy()
+    error = table["reported_mm"].to_numpy() - size
+    words = f"Errors of size are those of {len(error)} nodules of {path}"
+    if not edges_mm:
+        return ErrorModel(empirical_error(error), f"{words}, alike at every size.")
+    cuts = sorted(edges_mm)
+    shown = ", ".join(f"{edge:g}" for edge in cuts)
+    return ErrorModel(binned_error(size, error, cuts), f"{words}, apart at {shown} mm.")
+
+
 def plan_size_error(
+    model: ErrorModel,
     *,
     minimum_mm: float,
-    error_mean_mm: float,
-    error_sd_mm: float,
     tolerances_mm: tuple[float, ...],
     sensitivity: float = 1.0,
     mean_excess_mm: float = 2.0,
@@ -61,7 +112,7 @@ def plan_size_error(
         targets = nodules.filter(~nodules["is_ignored"])["diameter_mm"]
         sizes = targets.filter(targets > 0).to_numpy()
         source = f"Sizes are those of {len(sizes)} nodules of {reference}."
-    error = normal_error(error_sd_mm, error_mean_mm)
+    error = model.error
 
     def too_small(tolerance_mm: float) -> float | None:
         try:
@@ -82,8 +133,7 @@ def plan_size_error(
     return SizeErrorPlan(
         assumptions=(
             source,
-            f"Reported size = true size + normal error, mean {error_mean_mm:g}, "
-            f"SD {error_sd_mm:g} mm.",
+            model.words,
             f"Sensitivity to nodules of any reported size: {sensitivity:g}.",
         ),
         rows=tuple(rows),
