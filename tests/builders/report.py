@@ -4,12 +4,8 @@ from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
 from nodulebench.model.comparison import ComparisonDocument
-from nodulebench.model.document import (
-    Document,
-    evaluation_document,
-    read_comparison,
-    read_evaluation,
-)
+from nodulebench.model.document import Document, evaluation_document, read_evaluation
+from nodulebench.model.written import checked
 
 RULES = ("center_hit", "center_distance", "area_overlap")
 TYPES = ("solid", "pure_ground_glass", "calcified")
@@ -187,7 +183,7 @@ def comparison(**changes: Any) -> dict[str, Any]:
 
 def compared(**changes: Any) -> ComparisonDocument:
     """The comparison, read."""
-    return read_comparison(comparison(**changes), "comparison.json")
+    return checked(ComparisonDocument, comparison(**changes), "comparison.json")
 
 
 def rank(

@@ -5,19 +5,20 @@ Its JSON Schema is published from these records; what each field means stands be
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, WrapValidator, with_config
+from pydantic import ConfigDict, TypeAdapter, WrapValidator, with_config
 from typing_extensions import TypedDict
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.as_json import as_json, record
-from nodulebench.model.comparison import MOST_RESAMPLES, ComparisonDocument
 from nodulebench.model.notice import Reason, Told
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import AlgorithmResult, Estimate, Evaluation, RuleResult, Stratum
 
 if TYPE_CHECKING:
+    from nodulebench.model.comparison import ComparisonDocument
     from nodulebench.model.plan import PlanOutcome
 
 SCHEMA: Final = "nodulebench/evaluation@1"
@@ -295,7 +296,7 @@ class Document:
     """What a reader must know about how the reference was read."""
     algorithms: tuple[AlgorithmSummary, ...]
     """Each algorithm."""
-    comparisons: tuple[ComparisonDocument, ...] = ()
+    comparisons: "tuple[ComparisonDocument, ...]" = ()
     """What ``nodulebench compare`` found, one for each baseline."""
 
     @property
@@ -315,7 +316,7 @@ class Document:
         """The names of the rules under which something was judged, in their order."""
         return list(dict.fromkeys(rule for _, rule, _ in self.results))
 
-    def with_comparison(self, found: ComparisonDocument) -> "Document":
+    def with_comparison(self, found: "ComparisonDocument") -> "Document":
         """The document with a comparison; an older one against the same baseline is replaced."""
         others = [one for one in self.comparisons if one.baseline != found.baseline]
         return replace(self, comparisons=(*others, found))
@@ -408,9 +409,10 @@ def read_evaluation(content: Any, source: str) -> Document:
     Raises:
         InputError: with one problem per wrong field.
     """
+    from nodulebench.model.comparison import MOST_RESAMPLES
     from nodulebench.model.written import checked
 
-    document: Document = checked(Document, content, source)
+    document = checked(Document, content, source, document_reader())
     bootstraps = document.protocol.interval.bootstraps
     if bootstraps > MOST_RESAMPLES:
         where = f"{source} field 'protocol.interval.bootstraps'"
@@ -419,13 +421,12 @@ def read_evaluation(content: Any, source: str) -> Document:
     return document
 
 
-def read_comparison(content: Any, source: str) -> ComparisonDocument:
-    """The comparison that JSON values describe.
+@cache
+def document_reader() -> TypeAdapter[Document]:
+    """What reads a document from JSON values, and knows its JSON Schema.
 
-    Raises:
-        InputError: with one problem per wrong field.
+    An evaluation needs no comparison, so that its records are loaded here.
     """
-    from nodulebench.model.written import checked
+    from nodulebench.model.comparison import ComparisonDocument  # noqa: F401  # of a field above
 
-    document: ComparisonDocument = checked(ComparisonDocument, content, source)
-    return document
+    return TypeAdapter(Document)

@@ -2,8 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -35,22 +34,18 @@ def parse_written(kind: type[Record], text: str, source: str) -> Record:
     return checked(kind, content, source)
 
 
-def checked(kind: type[Record], content: Any, source: str) -> Record:
-    """The record that plain values describe: a model, or a dataclass of typed fields.
+def checked(
+    kind: type[Record], content: Any, source: str, reader: TypeAdapter[Record] | None = None
+) -> Record:
+    """The record that plain values describe, by a reader of that kind if one is at hand.
 
     Raises:
         InputError: with one problem per wrong field.
     """
     try:
-        record: Record = _reader(cast("Any", kind)).validate_python(content)
+        return (reader or TypeAdapter(kind)).validate_python(content)
     except ValidationError as error:
         raise InputError(_problems(kind, error, source)) from error
-    return record
-
-
-@cache
-def _reader(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[Problem]:

@@ -6,12 +6,12 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.as_json import as_json
-from nodulebench.model.comparison import ComparisonDocument
 from nodulebench.model.document import SCHEMA, Document, evaluation_document, read_evaluation
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
@@ -30,6 +30,9 @@ from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import read_parquet
+
+if TYPE_CHECKING:
+    from nodulebench.model.comparison import ComparisonDocument
 
 EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
 LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
@@ -67,7 +70,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
     return [out / name for name in names]
 
 
-def add_comparison(folder: Path, document: Document, found: ComparisonDocument) -> list[Path]:
+def add_comparison(folder: Path, document: Document, found: "ComparisonDocument") -> list[Path]:
     """Write a comparison beside its evaluation, whose document and report then have it too."""
     document = document.with_comparison(found)
     page = render_html(document, read_parquet(folder / CURVE_FILE), read_flips(folder))
@@ -137,7 +140,7 @@ def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
             )
 
 
-def _write_document(document: Document | ComparisonDocument, path: Path) -> None:
+def _write_document(document: "Document | ComparisonDocument", path: Path) -> None:
     """Write a document as strict JSON."""
     text = json.dumps(as_json(document), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text, encoding="utf-8")
