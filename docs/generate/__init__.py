@@ -5,7 +5,7 @@ from pathlib import Path
 
 from generate.command_line import command_line_page
 from generate.curation import curation_page
-from generate.evaluation_json import evaluation_json_page
+from generate.evaluation_json import evaluation_json_page, evaluation_schema_text
 from generate.figures import figures_page
 from generate.formats import formats_page
 from generate.mark_rules import mark_rules_page
@@ -23,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "protocol-fields.md": protocol_fields_page,
     "published-protocols.md": published_protocols_page,
     "evaluation-json.md": evaluation_json_page,
+    "evaluation.schema.json": evaluation_schema_text,
     "curation-codes.md": curation_page,
 }
 

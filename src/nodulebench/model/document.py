@@ -64,25 +64,35 @@ class CaseErrors(TypedDict):
     """A case among the worst."""
 
     case_id: str
+    """The case."""
     nodules: int
+    """Nodules to find in it."""
     missed: int
+    """Of these missed."""
     false_positive: int
+    """False positives in it."""
 
 
 class WorstCases(TypedDict):
     """The cases with most errors, the worst first."""
 
     missed: list[CaseErrors]
+    """By nodules missed."""
     false_positive: list[CaseErrors]
+    """By false positives."""
 
 
 class CrossedCount(TypedDict):
     """Nodules and misses of one type and size."""
 
     type: str
+    """The type."""
     size: str
+    """The size."""
     nodules: int
+    """Nodules of both."""
     missed: int
+    """Of these missed."""
 
 
 @with_config(ConfigDict(extra="allow"))
@@ -234,19 +244,29 @@ class CriterionSummary:
     """A criterion as it was stated, and how one algorithm stands to it."""
 
     algorithm: str
+    """The algorithm that is judged."""
     figure: str
+    """The figure; one read at several points is written ``sensitivity_at_fp_rate@1``."""
     rule: str
+    """The rule under which it is read."""
     stratum: str
+    """A part of the cohort, written ``type=solid``; empty: all of it."""
     bound: Literal["value", "low", "high"]
+    """What is compared: the value, or a bound of its interval."""
     comparison: Literal[">=", "<="]
+    """How it has to lie to the limit."""
     limit: float
+    """What it is compared with."""
     value: float | None
-    """The figure found, and the bounds of its interval."""
+    """The figure found."""
     low: float | None
+    """Lower bound of its interval."""
     high: float | None
+    """Upper bound."""
     met: bool | None
-    """Whether it is met; null, with the reason: it cannot be decided."""
+    """Whether it is met; null: it cannot be decided."""
     reason: Reason
+    """Why not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ class Notice:
     """A code and the values that its sentence names: numbers, names, lists, or other notices."""
 
     code: str
+    """What is told; its sentences stand in ``language/``."""
     values: Mapping[str, Any] = field(default_factory=dict)
+    """What the sentence names."""
 
     def __hash__(self) -> int:
         return hash((self.code, repr(sorted(self.values.items()))))
