@@ -4,11 +4,13 @@ import inspect
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import FIGURES, TestProtocol
-from nodulebench.metrics import CURVES, FACTS, Figure, meaning_of
+from nodulebench.metrics import CURVES, FACTS, Figure, FigureFacts, meaning_of
 from nodulebench.metrics.figure import Ratio
 from nodulebench.workflows.evaluate.extras import TABLE_NAMES
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
+UNKNOWN = FigureFacts(None)
+"""What is known of a figure of another package."""
 
 
 def figures_page() -> str:
@@ -26,9 +28,9 @@ def figures_page() -> str:
                     [
                         f"[{name}](#{name})",
                         meaning_of(figure),
-                        DIRECTION[FACTS[name].is_higher_better],
-                        FACTS[name].unit,
-                        FACTS[name].ieee_2802,
+                        DIRECTION[FACTS.get(name, UNKNOWN).is_higher_better],
+                        FACTS.get(name, UNKNOWN).unit,
+                        FACTS.get(name, UNKNOWN).ieee_2802,
                     ]
                     for name, figure in FIGURES.items()
                 ),
@@ -40,7 +42,7 @@ def figures_page() -> str:
 
 
 def _section(name: str, figure: Figure) -> str:
-    facts, parts = FACTS[name], [f"## {name}"]
+    facts, parts = FACTS.get(name, UNKNOWN), [f"## {name}"]
     if isinstance(figure, Ratio):
         undefined = f"Undefined when {figure.undefined}."
         binomial = " Binomial and cluster intervals apply." if figure.is_proportion else ""

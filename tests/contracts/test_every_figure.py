@@ -2,123 +2,34 @@
 
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 import pytest
 
-from builders.random_cohorts import SCORES, duplicated, random_cases, with_scores
-from builders.tables import Case, case, cohort, false_mark, mark, nodule
+from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
 from nodulebench.errors import UndefinedError
 from nodulebench.language import english
-from nodulebench.metrics import FACTS, FIGURES, meaning_of, name_of
-from nodulebench.model.arrays import FloatArray
+from nodulebench.metrics import FACTS, FIGURES
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import reason_of
-
-SEEDS = (1, 2)
+from nodulebench.testing.figures import FIGURE_CHECKS, value
+from nodulebench.testing.scenes import cohort_of, telling_set
 
 every_figure = pytest.mark.parametrize("name", list(FIGURES))
-every_seed = pytest.mark.parametrize("seed", SEEDS)
 
 
-@cache
-def some_cases(seed: int) -> tuple[Case, ...]:
-    return random_cases(seed)
+@every_figure
+@pytest.mark.parametrize("check", FIGURE_CHECKS, ids=lambda check: check.__name__)
+def test_it_keeps_to_the_contract(name: str, check: Callable[[str], None]) -> None:
+    check(name)
 
 
 @cache
 def some_cohort(seed: int) -> LabelledCohort:
-    return cohort(*some_cases(seed))
-
-
-def value(name: str, of: LabelledCohort) -> FloatArray:
-    """The figure on all cases, NaN where it is undefined."""
-    try:
-        return FIGURES[name](of, np.ones((1, of.case_count), dtype=np.int32))[0]
-    except UndefinedError:
-        return np.array(np.nan)
-
-
-@every_figure
-def test_it_is_defined_on_cases_that_say_everything(name: str) -> None:
-    assert np.isfinite(value(name, some_cohort(1))).all()
-
-
-@cache
-def reordered_cohort(seed: int) -> LabelledCohort:
-    return cohort(
-        *(
-            replace(one, marks=one.marks[::-1], nodules=one.nodules[::-1])
-            for one in reversed(some_cases(seed))
-        )
-    )
-
-
-@every_figure
-@every_seed
-def test_the_order_of_cases_nodules_and_marks_is_free(name: str, seed: int) -> None:
-    np.testing.assert_allclose(
-        value(name, reordered_cohort(seed)), value(name, some_cohort(seed)), rtol=1e-12
-    )
-
-
-@cache
-def repeated_cohort(seed: int) -> tuple[np.ndarray, LabelledCohort]:
-    times = np.random.default_rng(seed).integers(0, 4, len(some_cases(seed)))
-    return times, cohort(*duplicated(some_cases(seed), times.tolist()))
-
-
-@every_figure
-@every_seed
-def test_a_weight_is_as_good_as_repeated_cases(name: str, seed: int) -> None:
-    times, repeated = repeated_cohort(seed)
-    weights = np.stack([np.ones_like(times), times]).astype(np.int32)
-    weighted = FIGURES[name](some_cohort(seed), weights)
-    np.testing.assert_allclose(weighted[0], value(name, some_cohort(seed)), rtol=1e-12)
-    np.testing.assert_allclose(weighted[1], value(name, repeated), rtol=1e-12)
-
-
-@every_figure
-def test_halving_all_weights_changes_nothing(name: str) -> None:
-    whole = np.random.default_rng(5).integers(0, 4, (3, some_cohort(1).case_count))
-    np.testing.assert_allclose(
-        FIGURES[name](some_cohort(1), whole / 2), FIGURES[name](some_cohort(1), whole), rtol=1e-12
-    )
-
-
-@cache
-def rescored_cohort(seed: int) -> LabelledCohort:
-    stretched = {score: float(np.exp(5 * score) - 40) for score in SCORES}
-    return cohort(*with_scores(some_cases(seed), stretched))
-
-
-@every_figure
-@every_seed
-def test_only_the_order_of_scores_matters(name: str, seed: int) -> None:
-    np.testing.assert_allclose(
-        value(name, rescored_cohort(seed)), value(name, some_cohort(seed)), rtol=1e-12
-    )
-
-
-@every_figure
-def test_a_replicate_without_cases_is_undefined(name: str) -> None:
-    weights = np.zeros((2, some_cohort(1).case_count), dtype=np.int32)
-    weights[1] = 1
-    answer = FIGURES[name](some_cohort(1), weights)
-    assert np.isnan(answer[0]).all()
-    assert np.isfinite(answer[1]).all()
-
-
-@every_figure
-def test_many_replicates_give_the_same_as_one_by_one(name: str) -> None:
-    weights = np.random.default_rng(3).integers(0, 3, (6, some_cohort(2).case_count))
-    together = FIGURES[name](some_cohort(2), weights)
-    alone = np.concatenate([FIGURES[name](some_cohort(2), row[np.newaxis]) for row in weights])
-    assert len(together) == 6
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    return cohort_of(telling_set(seed))
 
 
 @cache
@@ -243,12 +154,8 @@ def test_the_official_program_is_asked_under_luna16(name: str) -> None:
         FIGURES[name](missed, weight, interpolation="luna16")
 
 
-def test_every_figure_has_facts_and_a_meaning() -> None:
+def test_every_figure_has_facts() -> None:
     assert set(FACTS) == set(FIGURES)
-    for name, figure in FIGURES.items():
-        assert name_of(figure) == name
-        assert 10 < len(meaning_of(figure)) <= 100
-        assert not meaning_of(figure).endswith(".")
 
 
 @every_figure

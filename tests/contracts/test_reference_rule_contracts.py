@@ -1,5 +1,6 @@
 """What every reference rule and every way of grouping must hold to, whatever it decides."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,11 @@ from nodulebench.model.tables import NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
 from nodulebench.reference.group import GROUPINGS
 from nodulebench.reference.rules import RULES
+from nodulebench.testing.reference_rules import (
+    REFERENCE_RULE_CHECKS,
+    Parameters,
+    check_reference_rule,
+)
 
 NEEDED: dict[str, dict[str, Any]] = {"arbitrated": {"arbitrator": "1"}}
 READERS = ("1", "2", "3")
@@ -51,34 +57,22 @@ def built(
 
 
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=10)
-@given(case=cases)
-def test_no_finding_is_lost_and_none_is_both_nodule_and_ignored_elsewhere(
-    rule: str, case: ReadCase
-) -> None:
-    table = built(rule, readings(case), has_slices=True)
-    named = " ".join(table["findings"].to_list()).split()
-    assert set(named) == {f"f{number}" for number in range(len(case.drawings))}
-    if rule != "luna16":  # which also lists the members of its nodules among the ignored
-        assert len(named) == len(set(named))
-    assert (table["agreement"] >= 1).all()
-    assert (table["agreement"] <= len(READERS)).all()
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_case_that_nobody_marked_has_no_nodules(rule: str) -> None:
-    assert built(rule, readings(read("a", readers=READERS), read("b", readers=READERS))).height == 0
-
-
-@pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=6)
+@pytest.mark.parametrize("check", REFERENCE_RULE_CHECKS, ids=lambda check: check.__name__)
+@settings(max_examples=8)
 @given(one=cases, other=cases)
-def test_cases_do_not_depend_on_each_other(rule: str, one: ReadCase, other: ReadCase) -> None:
-    first, second = replace(one, name="x"), replace(other, name="y")
-    together = built(rule, readings(first, second))
-    turned = built(rule, readings(second, first))
-    for name in "xy":
-        assert together.filter(case_id=name).equals(turned.filter(case_id=name))
+def test_it_keeps_to_the_contract(
+    rule: str,
+    check: Callable[[str, Readings, Parameters], None],
+    one: ReadCase,
+    other: ReadCase,
+) -> None:
+    drawn = readings(replace(one, name="x"), replace(other, name="y"))
+    check(rule, drawn, NEEDED.get(rule, {}))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_it_keeps_to_the_contract_as_other_packages_run_it(rule: str) -> None:
+    check_reference_rule(rule, **NEEDED.get(rule, {}))
 
 
 @pytest.mark.parametrize("rule", RULES)

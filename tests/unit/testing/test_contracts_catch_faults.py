@@ -1,0 +1,121 @@
+"""A thing that breaks the contract is found, and the reason says how."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.formats import FORMATS, Format
+from nodulebench.match.rules import RULES
+from nodulebench.metrics import FIGURES
+from nodulebench.model.labels import FALSE_POSITIVE, Labels
+from nodulebench.model.tables import MARKS, Submission
+from nodulebench.reference.rules import RULES as REFERENCE_RULES
+from nodulebench.registry import Registry
+from nodulebench.testing import (
+    check_detector,
+    check_figure,
+    check_format,
+    check_mark_rule,
+    check_reference_rule,
+)
+
+
+@pytest.fixture
+def register(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """Lets a thing of another package be known for a while."""
+
+    def known(registry: Registry[object], name: str, thing: object) -> None:
+        monkeypatch.setitem(registry.outside, name, None)
+        monkeypatch.setitem(registry._loaded, name, thing)
+
+    return known
+
+
+def unweighted(cohort, case_weight):
+    """Share of nodules found in all cases, whatever they weigh."""
+    return np.full(len(case_weight), cohort.is_hit.sum() / max(len(cohort.is_hit), 1))
+
+
+def by_height(cohort, case_weight):
+    """Mean score of false positives, so that its height matters."""
+    weight = case_weight[:, cohort.false_case].astype(float)
+    with np.errstate(invalid="ignore"):
+        return (weight * cohort.false_score).sum(axis=1) / weight.sum(axis=1)
+
+
+def own_setting(_cohort, case_weight, *, cleverness=3):
+    """A figure with a setting that no protocol can set."""
+    return np.full(len(case_weight), float(cleverness))
+
+
+@pytest.mark.parametrize(
+    ("figure", "reason"),
+    [
+        (unweighted, "repeated cases"),
+        (by_height, "other scores"),
+        (own_setting, "settings that no protocol has: \\['cleverness'\\]"),
+        (lambda *_: np.zeros(1), "it is called <lambda>"),
+    ],
+)
+def test_a_figure(register, figure, reason: str) -> None:
+    name = "broken" if figure.__name__ == "<lambda>" else figure.__name__
+    register(FIGURES, name, figure)
+    with pytest.raises(AssertionError, match=reason):
+        check_figure(name)
+
+
+def nothing_hits(scene) -> Labels:
+    """Every mark is wrong."""
+    count = len(scene.mark_case)
+    return Labels(np.arange(count), np.full(count, -1), np.full(count, FALSE_POSITIVE))
+
+
+def test_a_mark_rule(register) -> None:
+    register(RULES, "nothing_hits", nothing_hits)
+    with pytest.raises(AssertionError, match="a nodule is hit twice, or none at all"):
+        check_mark_rule("nothing_hits")
+
+
+def test_a_reference_rule(register) -> None:
+    register(REFERENCE_RULES, "deaf", lambda panel: REFERENCE_RULES["union"](panel)[1:])
+    with pytest.raises(AssertionError, match="deaf loses findings"):
+        check_reference_rule("deaf")
+
+
+def rounded(said: Submission, path: Path, _cases: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = said.marks.with_columns(pl.col("x_mm", "y_mm").round(0)).to_dicts()
+    path.write_text(json.dumps({"rounded": rows}))
+
+
+def read_rounded(path: Path, _cases: object) -> Submission:
+    rows = json.loads(path.read_text())["rounded"]
+    return Submission(path.stem, MARKS.conform(pl.DataFrame(rows), "marks"), digest="x")
+
+
+def test_a_format(register) -> None:
+    form = Format(
+        "rounded",
+        "Places to the millimetre",
+        (".json",),
+        refuse_marks=lambda seen: seen.is_not("json") or seen.lacks("rounded"),
+        read_marks=read_rounded,
+        write_marks=rounded,
+    )
+    register(FORMATS, "rounded", form)
+    with pytest.raises(AssertionError, match="x_mm"):
+        check_format("rounded")
+
+
+def test_a_detector(register) -> None:
+    chance = np.random.default_rng()
+    places = np.array([[0.0, 0.0, -250.0]])
+    register(DETECTORS, "dice", lambda _: Candidates(places, chance.random(1), np.ones(1)))
+    with pytest.raises(AssertionError, match="dice: score differs each time"):
+        check_detector("dice")
