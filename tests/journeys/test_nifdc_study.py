@@ -133,7 +133,7 @@ def test_tests_between_rules_stand_as_published_and_paired(page: str) -> None:
 
 
 def test_study_reads_in_chinese_and_prints(folder: Path) -> None:
-    pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installed")
+    pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
     pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed")
     choice = ReportChoice(audience="developer", language="zh", algorithm="AUT 5", is_pdf=True)
     written = write_report(folder, choice, folder.parent / "send")

@@ -40,7 +40,7 @@ FILE = click.Path(path_type=Path)
     help="Judge again with other values of a rule's parameter; may be repeated.",
 )
 @click.option("--agreement", type=FILE, help="JSON list of name, value, low, high: the readers.")
-@click.option("--font", type=FILE, help="TrueType font that the PDF embeds for Chinese.")
+@click.option("--font", type=FILE, help="Font in which the PDF is set.")
 def command(folder: Path, out: Path | None, **chosen: Any) -> None:
     r"""Write the report of DIR, the folder that evaluate wrote, from its tables alone.
 

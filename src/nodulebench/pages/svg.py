@@ -40,7 +40,7 @@ def label(x: float, y: float, text: str, kind: str = "") -> str:
     return f'<text{named} x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-def stand_alone(picture: Markup, *, medium: Medium = "light", style: str = "") -> str:
+def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> str:
     """A picture as a file of its own, with the style that it needs; ``style`` comes after it."""
     head, _, rest = str(picture).partition(">")
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)

@@ -54,7 +54,7 @@ class ReportChoice:
     spreads: tuple[Path, ...] = ()
     """CSV tables of ``nodulebench reference spread --out``."""
     font: Path | None = None
-    """A TrueType font that print embeds."""
+    """The font in which print is set."""
 
     @property
     def name(self) -> str:

@@ -159,7 +159,7 @@ def test_agreement_of_another_shape_is_refused(folder: Path, tmp_path: Path) -> 
 
 
 def test_pdf_is_written_on_demand(folder: Path) -> None:
-    pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installed")
+    pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
     written = write_report(folder, ReportChoice(is_pdf=True))
     assert folder / "report.pdf" in written
     assert (folder / "report.pdf").read_bytes().startswith(b"%PDF-")

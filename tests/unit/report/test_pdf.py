@@ -1,6 +1,7 @@
 """report.pdf: the same report on paper, its text extractable in both languages."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,18 @@ from builders.hidden_packages import hide_package
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
 from nodulebench.model.document import Document, evaluation_document
+from nodulebench.pages.colours import COLOURS, palette
+from nodulebench.pages.templates import FOLDER
+from nodulebench.report.blocks.blocks import Section
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.content import Beside
+from nodulebench.report.content import Beside, report_content
 from nodulebench.report.html_page.html import render_html
-from nodulebench.report.pdf import render_pdf
-from nodulebench.report.pdf.drawing import absolute_steps, look_of
-from nodulebench.report.pdf.fonts import load_fonts
-from nodulebench.report.pdf.tables import TableMaker
+from nodulebench.report.pdf import render_pdf, text_size, write_print
 from nodulebench.report.sections.results.gallery import Patch
 from nodulebench.workflows.evaluate.cut_patches import png
 
-pytest.importorskip("reportlab", reason="reportlab (extra 'pdf') is not installed")
+pytest.importorskip("typst", reason="typst (extra 'pdf') is not installed")
 pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads PDF files back, is not installed")
 
 
@@ -148,65 +149,114 @@ def test_gallery_is_printed(tmp_path: Path) -> None:
     assert sum(len(page.images) for page in pypdf.PdfReader(path).pages) == 3
 
 
+def fonts_of(path: Path) -> set[str]:
+    """The fonts of a file, each checked to be embedded."""
+    found = set()
+    for page in pypdf.PdfReader(path).pages:
+        for one in page["/Resources"].get("/Font", {}).values():
+            (inner,) = one.get_object()["/DescendantFonts"]
+            described = inner.get_object()["/FontDescriptor"].get_object()
+            assert {"/FontFile2", "/FontFile3"} & set(described)
+            found.add(str(described["/FontName"]).partition("+")[2])
+    return found
+
+
+def test_every_font_is_embedded_so_that_it_reads_the_same_everywhere(
+    printed: Path, tmp_path: Path
+) -> None:
+    pages_of(tmp_path / "zh.pdf", language="zh")
+    assert "LibertinusSerif-Regular" in fonts_of(printed)
+    assert "NotoSansCJKsc-Regular" in fonts_of(tmp_path / "zh.pdf")
+
+
+def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
+    from importlib import import_module
+
+    from nodulebench.language import PARTS
+
+    texttools = pytest.importorskip("fontTools.ttLib", reason="fontTools is not installed")
+    (file,) = (FOLDER / "fonts").glob("*.otf")
+    known = set(texttools.TTFont(file).getBestCmap())
+    parts = [import_module(f"nodulebench.language.zh.{one}") for one in PARTS]
+    used = {letter for part in parts for text in part.TEXTS.values() for letter in text}
+    assert {one for one in used if ord(one) > 0x2E80 and ord(one) not in known} == set()
+
+
 def test_font_that_cannot_be_embedded_is_told(tmp_path: Path) -> None:
     path = tmp_path / "font.ttf"
     path.write_bytes(b"not a font")
-    with pytest.raises(InputError, match=r"font\.ttf: cannot be embedded: .* Give a TrueType font"):
-        load_fonts(path)
+    with pytest.raises(InputError, match=r"font\.ttf: cannot be embedded: .* Give a TrueType"):
+        pages_of(tmp_path / "x.pdf", font=path)
 
 
-def test_given_font_is_used_for_chinese() -> None:
-    import reportlab
-
-    path = Path(reportlab.__file__).parent / "fonts" / "VeraIt.ttf"
-    fonts = load_fonts(path)
-    assert fonts.runs("a召→✓") == [
-        ("Vera", "a"),
-        ("given-VeraIt", "召"),
-        ("Symbol", "→"),
-        ("ZapfDingbats", "✓"),
-    ]
+def test_given_font_sets_the_report(tmp_path: Path) -> None:
+    (font,) = (FOLDER / "fonts").glob("*.otf")
+    pages_of(tmp_path / "x.pdf", font=font)
+    assert not any("Libertinus" in one for one in fonts_of(tmp_path / "x.pdf"))
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    load_fonts.cache_clear()
-    hide_package(monkeypatch, "reportlab")
-    with pytest.raises(InputError, match=r"needs reportlab.* pip install 'nodulebench\[pdf\]'"):
+    hide_package(monkeypatch, "typst")
+    with pytest.raises(InputError, match=r"needs typst.* pip install 'nodulebench\[pdf\]'"):
         render_pdf(tmp_path / "x.pdf", document(), curves_of(ONE))
 
 
-@pytest.mark.parametrize(
-    ("path", "steps"),
-    [
-        ("M1 2h3v4l-1-1z", [["M", 1, 2], ["L", 4, 2], ["L", 4, 6], ["L", 3, 5], ["Z"]]),
-        ("M1 2L3 4H5V6", [["M", 1, 2], ["L", 3, 4], ["L", 5, 4], ["L", 5, 6]]),
-        ("M0 0C1 2 3 4 5 6c1 1 2 2 3 3", [["M", 0, 0], ["C", 1, 2, 3, 4, 5, 6],
-                                           ["C", 6, 7, 7, 8, 8, 9]]),
-        ("M-4.5.5zm1 1l2 2", [["M", -4.5, 0.5], ["Z"], ["M", -3.5, 1.5], ["L", -1.5, 3.5]]),
-        ("M1 1 2 2 3 3", [["M", 1, 1], ["L", 2, 2], ["L", 3, 3]]),
-    ],
-)  # fmt: skip
-def test_paths_become_absolute_steps(path: str, steps: list[list[Any]]) -> None:
-    assert absolute_steps(path) == steps
+def drawn_colours(path: Path) -> set[str]:
+    """Every colour that fills or strokes something, as #rrggbb."""
+    found = set()
+    for page in pypdf.PdfReader(path).pages:
+        drawn, forms = [page.get_contents().get_data()], [page]
+        while forms:
+            inner = forms.pop().get("/Resources", {}).get("/XObject", {})
+            forms += [one.get_object() for one in inner.values()]
+            drawn += [one.get_data() for one in forms if one.get("/Subtype") == "/Form"]
+        set_to = re.findall(rb"(?:cs|CS) ([\d. ]+) (?:scn|SCN)\b", b"\n".join(drawn))
+        for numbers in set_to:
+            shades = [round(255 * float(one)) for one in numbers.split()]
+            found.add("#" + "".join(f"{one:02x}" for one in (shades * 3)[:3]))
+    return found
 
 
-def test_every_class_of_our_pictures_has_a_look() -> None:
-    """A class that print does not know would be drawn as a black outline."""
-    from xml.etree import ElementTree
-
-    known = set()
-    html = render_html(document(), curves_of(ONE), beside=Beside(flips=flips_of(ONE)))
-    for picture in re.findall(r"<svg\b.*?</svg>(?:<g class=\"points\">.*?</g></svg>)?", html):
-        for tag, kinds in re.findall(r'<(path|rect)[^>]*class="([^"]+)"', picture):
-            known |= {(tag, kinds)}
-    plain = look_of(("unknown",), ElementTree.Element("path"))
-    for _, kinds in known:
-        assert look_of(tuple(kinds.split()), ElementTree.Element("path")) != plain, kinds
+def test_print_has_the_colours_of_the_table_and_no_other(printed: Path) -> None:
+    colours = palette("print")
+    drawn = drawn_colours(printed)
+    assert drawn <= set(colours.values())
+    wanted = ("ink", "muted", "line", "soft", "share", "less", "accent", "c1", "c2", "c3")
+    assert {colours[name] for name in wanted} <= drawn
 
 
-def test_wide_table_gets_smaller_text_and_never_leaves_the_page() -> None:
-    fonts = load_fonts()
+def test_a_colour_that_changes_in_the_table_changes_in_print(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changed = {name: ("#123456",) * 3 if name == "c1" else of for name, of in COLOURS.items()}
+    monkeypatch.setattr("nodulebench.pages.colours.COLOURS", changed)
+    pages_of(tmp_path / "x.pdf")
+    drawn = drawn_colours(tmp_path / "x.pdf")
+    assert "#123456" in drawn
+    assert COLOURS["c1"][2] not in drawn
+
+
+def test_file_states_no_date_that_is_not_true(printed: Path) -> None:
+    """A report knows no day of its own; the print's would not be the evaluation's."""
+    metadata = pypdf.PdfReader(printed).metadata
+    assert metadata.creation_date is None
+    assert metadata.modification_date is None
+
+
+def test_headings_of_a_long_table_stand_on_each_of_its_pages(tmp_path: Path) -> None:
+    rows = [[head(f"row {number}"), Cell("0.5")] for number in range(200)]
+    long = Table("long", [words("First"), Cell("Second")], rows)
+    content = report_content(document(), curves_of(ONE))
+    content = replace(content, sections=[Section("long", "Long", [long])])
+    write_print(tmp_path / "x.pdf", content)
+    pages = [page.extract_text() for page in pypdf.PdfReader(tmp_path / "x.pdf").pages]
+    having = [page for page in pages if "row " in page]
+    assert len(having) > 2
+    assert all("First" in page and "Second" in page for page in having)
+
+
+def test_wide_table_gets_smaller_text() -> None:
     row = [head("a long name of an algorithm"), *(Cell("0.123", bounds="0.100–0.150"),) * 16]
-    maker = TableMaker(fonts, 480.0, is_chinese=False)
-    table = maker.made(Table("wide", [words("h"), *(Cell("head"),) * 16], [row] * 3))
-    assert sum(table._colWidths) <= 480.5
+    wide = Table("wide", [words("h"), *(Cell("head"),) * 16], [row] * 3)
+    narrow = Table("narrow", [words("h"), Cell("head")], [row[:2]] * 3)
+    assert text_size(wide) < text_size(narrow) == 7.5

@@ -1,0 +1,293 @@
+"""Content of a report -> report.pdf: the same report on paper, with vector figures.
+
+typst sets the pages by ``pages/templates/report.typ``: in this process, without network, from data
+alone, so that no text is ever taken for markup. It embeds what it uses of every font; the Chinese
+one comes with NoduleBench, so that a report reads the same on every machine.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copy
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.language import Language, LanguageName
+from nodulebench.model.document import Document
+from nodulebench.optional_package import needs
+from nodulebench.pages.cells import Cell
+from nodulebench.pages.colours import palette
+from nodulebench.pages.svg import stand_alone
+from nodulebench.pages.templates import FOLDER, printable
+from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
+from nodulebench.report.blocks.charts import Chart
+from nodulebench.report.blocks.tables import Table
+from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
+from nodulebench.report.drawing.pictures.canvas import text_width
+from nodulebench.report.drawing.svg import FINE
+from nodulebench.report.sections.results.gallery import Gallery
+
+FONTS = ("Libertinus Serif", "Noto Sans CJK SC")
+MONOSPACED = ("DejaVu Sans Mono", "Noto Sans CJK SC")
+WIDTH, GAP = 510.0, 14.0
+"""Width of the text and between charts, in points."""
+PLOT_SHARE = 0.72
+"""How much of the width a large plot takes."""
+LARGEST_LABEL = 9.0
+"""Points: labels of a picture are never larger than a table's caption."""
+SIZES = (7.5, 7.0, 6.5, 6.0, 5.5)
+"""Sizes of text, in points, that are tried until a table fits."""
+DIGEST_SHOWN = len("sha256:") + 12
+
+
+def render_pdf(
+    path: Path,
+    document: Document,
+    curves: pl.DataFrame,
+    *,
+    audience: Audience = "lab",
+    language: LanguageName = "en",
+    beside: Beside = NOTHING,
+    font: Path | None = None,
+) -> None:
+    """Write the report as PDF; the same report gives the same bytes.
+
+    Args:
+        path: the file.
+        document: what evaluation.json holds.
+        curves: the table in curves.parquet.
+        audience: as for the page.
+        language: as for the page.
+        beside: what else lies beside the evaluation.
+        font: a font to set the whole report in.
+
+    Raises:
+        InputError: if typst is not installed, or the font cannot be read.
+    """
+    content = report_content(document, curves, beside, audience=audience, language_name=language)
+    write_print(path, content, font)
+
+
+def write_print(path: Path, content: Content, font: Path | None = None) -> None:
+    """Write content as PDF."""
+    with needs("pdf", "report.pdf"):
+        import typst
+
+    with TemporaryDirectory(prefix="nodulebench-print-") as name:
+        folder = Path(name)
+        own = () if font is None else (_family(font),)
+        said = Printed(folder, content.say, (*own, *FONTS)).said(content)
+        told = printable(json.dumps(said, ensure_ascii=False))
+        (folder / "content.json").write_text(told, encoding="utf-8", errors="replace")
+        main = Path(copy(FOLDER / "templates" / "report.typ", folder))
+        fonts = [FOLDER / "fonts", *([] if font is None else [font.parent])]
+        typst.compile(main, path, font_paths=fonts, ignore_system_fonts=True, format="pdf")
+
+
+def _family(font: Path) -> str:
+    """The name by which a font is asked for.
+
+    Raises:
+        InputError: if it is no font.
+    """
+    with needs("pdf", "report.pdf"):
+        import typst
+
+    found = {
+        one.family
+        for one in typst.Fonts(False, False, [font.parent]).fonts()
+        if one.path and Path(one.path).resolve() == font.resolve()
+    }
+    if not found:
+        raise InputError(
+            Problem(
+                str(font),
+                "cannot be embedded: it is no font that typst knows.",
+                "Give a TrueType or OpenType font (.ttf, .otf, .ttc).",
+            )
+        )
+    return min(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Turns content into what the template of the print reads; images become files."""
+
+    folder: Path
+    say: Language
+    fonts: Sequence[str] = FONTS
+
+    def said(self, content: Content) -> dict[str, Any]:
+        """Everything that the print says."""
+        say = content.say
+        before, middle, after = re.split("[\0\1]", say("page.of", page="\0", pages="\1"))
+        return {
+            "title": content.title,
+            "window": f"{content.title} – {content.protocol}",
+            "lead": content.lead,
+            "kind": say("page.kind" if content.audience == "lab" else "page.kind_developer"),
+            "version": f"NoduleBench {content.version}",
+            "language": say.name,
+            "page": [before, middle, after],
+            "digests": " · ".join(
+                f"{say.word(name)} {digest[:DIGEST_SHOWN]}…"
+                for name, digest in content.digests.items()
+            ),
+            "facts": content.facts,
+            "parts": list(self._parts(content)),
+            "footer": say("page.footer"),
+            "fonts": self.fonts,
+            "mono": MONOSPACED,
+            "colours": palette("print"),
+        }
+
+    def _parts(self, content: Content) -> Iterator[dict[str, Any]]:
+        say, found = content.say, content.verdict
+        if found is not None:
+            blocks = [Paragraphs(found.sentences), found.table]
+            yield self._part(say("section.verdict"), blocks, answer=found.answer)
+        if content.notices:
+            told = [f"{about}{say('colon')} {text}" for about, text in content.notices]
+            yield self._part(say("page.read_first"), [Paragraphs(told)])
+        first = [] if content.headline else [content.key_table]
+        blocks = [*first, Paragraphs(content.paragraphs)]
+        yield self._part(say("section.key"), blocks, headline=content.headline)
+        for one in content.sections:
+            yield self._part(one.title, one.blocks)
+
+    def _part(
+        self,
+        title: str,
+        blocks: Sequence[Any],
+        *,
+        answer: str = "",
+        headline: Sequence[tuple[str, ...]] = (),
+    ) -> dict[str, Any]:
+        shown = [one for block in blocks for one in self._block(block)]
+        return {"title": title, "answer": answer, "headline": headline, "blocks": shown}
+
+    def _block(self, block: Any) -> Iterator[dict[str, Any]]:
+        """A block as one or more that the template knows."""
+        match block:
+            case Table():
+                yield self._table(block)
+            case Chart():
+                yield self._chart(block, WIDTH)
+            case Side():
+                yield from self._side(block)
+            case Fold():
+                yield {"block": "caption", "text": block.title}
+                if block.file:
+                    told = self.say("print.in_file", file=block.file)
+                    yield {"block": "remark", "text": told}
+                else:
+                    yield from (one for inner in block.blocks for one in self._block(inner))
+            case Paragraphs():
+                yield from ({"block": "text", "text": text} for text in block.texts)
+            case Gallery():
+                yield self._gallery(block)
+
+    def _side(self, side: Side) -> Iterator[dict[str, Any]]:
+        """Charts side by side; tables one after another, since they need the width."""
+        charts = [one for one in side.blocks if isinstance(one, Chart)]
+        across = 3 if charts and all(one.is_narrow for one in charts) else 2
+        width = (WIDTH - GAP * (across - 1)) / across
+        if charts:
+            drawn = [self._chart(one, width) for one in charts]
+            yield {"block": "charts", "across": across, "charts": drawn}
+        if side.remark:
+            yield {"block": "remark", "text": side.remark}
+        for one in side.blocks:
+            if not isinstance(one, Chart):
+                yield from self._block(one)
+
+    def _gallery(self, gallery: Gallery) -> dict[str, Any]:
+        patches = []
+        for patch in gallery.patches:
+            number = len(list(self.folder.glob("*.png")))
+            names = [f"{number + view}.png" for view in range(len(patch.views))]
+            for name, png in zip(names, patch.views, strict=True):
+                (self.folder / name).write_bytes(png)
+            patches.append({"views": names, "caption": patch.caption(gallery.say)})
+        remarks = [gallery.say("gallery.remark")]
+        return {"block": "gallery", "title": gallery.title, "remarks": remarks, "patches": patches}
+
+    def _chart(self, chart: Chart, width: float) -> dict[str, Any]:
+        is_small = chart.readings is None
+        label = 19.0 if is_small and 'class="plot"' in chart.picture else 13.0
+        found = re.search(r'viewBox="0 0 ([\d.]+)', chart.picture)
+        own = float(found[1]) if found else width
+        wanted = width if is_small else PLOT_SHARE * width
+        return {
+            "block": "chart",
+            "title": chart.title,
+            "picture": self._drawn(chart.picture, label),
+            "width": min(wanted, own * LARGEST_LABEL / label),
+            "legend": [[self._drawn(style.sample), name] for name, style in chart.legend],
+            "remarks": chart.remarks,
+        }
+
+    def _drawn(self, picture: str, label: float = 13.0) -> str:
+        """A picture with its style inside; typst scales strokes with what they are drawn in."""
+        family = ", ".join(f'"{one}"' for one in self.fonts)
+        style = f"""text {{ font-family: {family}; }} .plot text {{ font-size: {label}px; }}
+.inside .curve {{ stroke-width: {2 * FINE}px; }}
+.inside .beyond {{ stroke-width: {1.5 * FINE}px; stroke-dasharray: {FINE} {4 * FINE}; }}"""
+        before, opened, rest = str(picture).partition('class="inside"')
+        inside, closed, after = rest.partition("</svg>")
+        dashed = re.sub(
+            r'(?<=stroke-dasharray=")[\d. ]+',
+            lambda found: " ".join(str(FINE * float(one)) for one in found[0].split()),
+            inside,
+        )
+        whole = f"{before}{opened}{dashed}{closed}{after}"
+        return stand_alone(whole, medium="print", style=style)
+
+    def _table(self, table: Table) -> dict[str, Any]:
+        heads = []
+        if table.groups:
+            heads.append([self._cell(Cell(text, columns=reach)) for text, reach in table.groups])
+        if table.has_heads:
+            heads.append([self._cell(one) for one in table.heads])
+        columns = max(len(table.heads), *(sum(one.columns for one in row) for row in table.rows), 1)
+        return {
+            "block": "table",
+            "caption": table.caption,
+            "remarks": [table.remark] if table.remark else [],
+            "columns": columns,
+            "size": text_size(table),
+            "heads": heads,
+            "rows": [[self._cell(one) for one in row] for row in table.rows],
+            "notes": table.notes,
+        }
+
+    def _cell(self, cell: Cell) -> dict[str, Any]:
+        return {
+            "text": cell.text,
+            "bounds": cell.bounds,
+            "note": cell.note,
+            "kind": cell.kind.partition(" ")[0],
+            "strong": cell.kind in ("head", "number best"),
+            "picture": self._drawn(cell.picture) if cell.picture else "",
+            "rows": cell.rows,
+            "columns": cell.columns,
+        }
+
+
+def text_size(table: Table) -> float:
+    """The largest size of text at which every column has room for its longest word."""
+    needed: dict[int, float] = {}
+    for row in (table.heads, *table.rows):
+        for place, cell in enumerate(row):
+            if cell.columns == 1:
+                words = cell.text.split() if cell.kind != "number" else [cell.text]
+                longest = max((text_width(one) for one in [*words, cell.bounds]), default=0.0)
+                needed[place] = max(needed.get(place, 0.0), min(longest, 130.0))
+    letters = sum(needed.values()) / 13  # text_width is that of letters of 13 points
+    padding = 6 * len(needed)
+    return next((one for one in SIZES if letters * one + padding <= WIDTH), SIZES[-1])
