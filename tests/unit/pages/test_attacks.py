@@ -18,6 +18,7 @@ from nodulebench.curate.composition.design import CoverageRule, DesignInput
 from nodulebench.curate.examine.admission import CodedReason
 from nodulebench.imaging.png import png
 from nodulebench.language import LANGUAGES, Language
+from nodulebench.model.document import evaluation_document
 from nodulebench.pages.frame import framed
 from nodulebench.report.blocks.blocks import Paragraphs, Section
 from nodulebench.report.content import Audience, Beside, report_content
@@ -83,8 +84,10 @@ def assert_harmless(attacked_page: str, page_itself: str) -> None:
 @pytest.mark.parametrize("audience", ["lab", "developer"])
 def test_report_shows_every_text_as_text(audience: Audience, language: Any) -> None:
     one = evaluation(*(algorithm_result(name, (90, 66)) for name in ("One", "Two", "Three")))
-    document = group_document(comparisons=[comparison(rule_effects=rule_effects())])
-    document["plan"] = plan(verdicts={"One": "failed"})
+    document = group_document(
+        comparisons=[comparison(rule_effects=rule_effects())],
+        plan=plan(verdicts={"One": "failed"}),
+    )
     view = png(np.zeros((9, 9), dtype=np.uint8))
     beside = Beside(
         flips=flips_of(one), patches=[Patch("One", "hit", "c", "n", (view, view, view), "solid")]
@@ -100,16 +103,10 @@ def test_names_in_pictures_and_data_of_the_script_are_text() -> None:
     one = evaluation(*(algorithm_result(name, (90, 66)) for name in names))
     plain = evaluation(*(algorithm_result(name[0], (90, 66)) for name in names))
     pages = [
-        page(report_content(document_of(it), curves_of(it), Beside(flips=flips_of(it))))
+        page(report_content(evaluation_document(it), curves_of(it), Beside(flips=flips_of(it))))
         for it in (one, plain)
     ]
     assert_harmless(*pages)
-
-
-def document_of(one: Any) -> Any:
-    from nodulebench.report.document import evaluation_document
-
-    return evaluation_document(one)
 
 
 def test_curation_page_shows_every_text_as_text() -> None:
