@@ -19,7 +19,7 @@ from nodulebench.optional_package import needs
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
 ENHANCED_CT = ("1.2.840.10008.5.1.4.1.1.2.1", "1.2.840.10008.5.1.4.1.1.2.2")
 """Enhanced CT, and legacy CT converted to it: many frames in one file."""
-CT_CLASSES = (CT_IMAGE_STORAGE, *ENHANCED_CT)
+CT_CLASSES = frozenset({CT_IMAGE_STORAGE, *ENHANCED_CT})
 IMPLICIT_LITTLE, EXPLICIT_LITTLE = "1.2.840.10008.1.2", "1.2.840.10008.1.2.1"
 DICOM_SUFFIXES = (".dcm", ".dicom", ".ima")
 MOST_FRAMES = 10_000

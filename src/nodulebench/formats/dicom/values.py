@@ -1,5 +1,6 @@
 """A DICOM header and a keyword -> text or numbers; None or nothing where it says anything else."""
 
+from collections.abc import MutableSequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -39,7 +40,7 @@ def text_of(data: Any, keyword: str) -> str:
     value = value_of(data, keyword)
     if value is None:
         return ""
-    if not isinstance(value, str | int | float) and hasattr(value, "__iter__"):
+    if isinstance(value, MutableSequence):  # not a person's name, which has signs to iterate
         value = "\\".join(str(one) for one in value)
     return str(value).strip(" \0")
 
@@ -52,14 +53,19 @@ def many_of(data: Any, keyword: str) -> list[Any]:
     return [value] if isinstance(value, str | int | float) else list(value)
 
 
+def floats_of(data: Any, keyword: str) -> tuple[float, ...] | None:
+    """All values as numbers, be they finite or not; None where one is none."""
+    try:
+        return tuple(float(one) for one in many_of(data, keyword))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def numbers_of(data: Any, keyword: str, count: int | None = None) -> tuple[float, ...] | None:
     """So many finite numbers, or as many as there are; None where it says anything else."""
-    try:
-        values = tuple(float(one) for one in many_of(data, keyword))
-    except (TypeError, ValueError):
-        return None
-    is_finite = all(abs(one) < 1e9 for one in values)  # NaN compares as false
-    return values if count in (None, len(values)) and is_finite else None
+    values = floats_of(data, keyword)
+    is_finite = values is not None and all(abs(one) < 1e9 for one in values)  # NaN: false
+    return values if values is not None and is_finite and count in (None, len(values)) else None
 
 
 def number_of(data: Any, keyword: str) -> float | None:
@@ -74,6 +80,11 @@ def items_of(data: Any, keyword: str) -> list[Any]:
 
     value = None if data is None else data.get(keyword)
     return list(value) if isinstance(value, Sequence) else []
+
+
+def item_of(data: Any, keyword: str) -> Any:
+    """The first item of a sequence; None where there is none."""
+    return next(iter(items_of(data, keyword)), None)
 
 
 def whole_of(data: Any, keyword: str) -> int | None:

@@ -1,5 +1,6 @@
 """Chest CAD reports (TID 4100), as products emit them -> marks of an algorithm."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from nodulebench.formats.dicom.reports.reported_tables import submission_of_repo
 from nodulebench.formats.dicom.reports.sr_facts import (
     TYPE_OF_CODE,
     ct_series_of,
+    measured_number,
     numbers_of,
     observer_of,
     said_of,
@@ -43,6 +45,7 @@ from nodulebench.formats.dicom.reports.sr_facts import (
 )
 from nodulebench.formats.dicom.reports.sr_regions import Surroundings, region
 from nodulebench.formats.dicom.reports.sr_tree import Item, content_tree, descendants
+from nodulebench.formats.dicom.values import item_of, text_of
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.notice import Notice
@@ -178,9 +181,10 @@ def _operating_point(item: Item) -> float | None:
     """The CAD operating point from which on a finding is presented."""
     holders = [*item.named(RENDERING_INTENT), item]
     for number in (child for holder in holders for child in holder.named(OPERATING_POINT)):
-        values = number.data.get("MeasuredValueSequence")
-        if values:
-            return float(values[0].get("NumericValue"))
+        measured = item_of(number.data, "MeasuredValueSequence")
+        if measured is not None:
+            point = measured_number(measured)
+            return point if math.isfinite(point) else None
     return None
 
 
@@ -229,7 +233,7 @@ def _type_said(item: Item) -> dict[str, str | int]:
 def _observer(tree: Item, data: Any) -> str:
     """The CAD system: its algorithm's name, else what the report calls its device."""
     algorithms = [item.text_of(ALGORITHM_NAME) for item in descendants(tree)]
-    made_by = f"{data.get('Manufacturer', '')} {data.get('ManufacturerModelName', '')}".strip()
+    made_by = f"{text_of(data, 'Manufacturer')} {text_of(data, 'ManufacturerModelName')}".strip()
     return next(filter(None, algorithms), "") or observer_of(tree) or made_by
 
 

@@ -27,6 +27,7 @@ from nodulebench.formats.dicom.reports.seg_writer import (
     write_readings,
     write_reference,
 )
+from nodulebench.formats.dicom.values import item_of, items_of, text_of
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.findings import Readings
@@ -82,8 +83,7 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAt
 def _report(file: Path) -> Report:
     data, segments = read_segments(file)
     name = file.name
-    series: Any = next(iter(data.get("ReferencedSeriesSequence") or ()), {})
-    series_uid = str(series.get("SeriesInstanceUID", ""))
+    series_uid = text_of(item_of(data, "ReferencedSeriesSequence"), "SeriesInstanceUID")
     if not series_uid:
         raise InputError(
             Problem(
@@ -102,16 +102,16 @@ def _report(file: Path) -> Report:
             numbers = {"volume_mm3": one.volume_mm3} if one.volume_mm3 else {}
             findings.append(ReportedFinding(one.where, one.label, one.regions, kind, numbers))
     notices = passed_over(name, others)
-    if str(data.get("SegmentationType", "")) == "FRACTIONAL":
+    if text_of(data, "SegmentationType") == "FRACTIONAL":
         notices = (*notices, Notice("segmentation_fractional", {"file": name}))
     return Report(name, series_uid, _observer(data), tuple(findings), notices)
 
 
 def _observer(data: Any) -> str:
     """Who made it: the content's creator, else the algorithm of the first segment."""
-    segments = data.get("SegmentSequence") or ()
-    names = (str(one.get("SegmentAlgorithmName", "")) for one in segments)
-    creator = str(data.get("ContentCreatorName", "") or "").rstrip("^ ")
+    segments = items_of(data, "SegmentSequence")
+    names = (text_of(one, "SegmentAlgorithmName") for one in segments)
+    creator = text_of(data, "ContentCreatorName").rstrip("^ ")
     return creator or next(filter(None, names), "")
 
 

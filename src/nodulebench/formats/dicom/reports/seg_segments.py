@@ -12,7 +12,14 @@ from nodulebench.formats.dicom.codes import OUTLINES
 from nodulebench.formats.dicom.file import read_object
 from nodulebench.formats.dicom.reports.sr_regions import Region
 from nodulebench.formats.dicom.reports.sr_tree import code_key
-from nodulebench.formats.dicom.values import number_of, numbers_of, whole_of
+from nodulebench.formats.dicom.values import (
+    item_of,
+    items_of,
+    number_of,
+    numbers_of,
+    text_of,
+    whole_of,
+)
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.arrays import FloatArray
@@ -74,20 +81,20 @@ def read_segments(file: Path) -> tuple[Any, list[Segment]]:
     if len(frames) != len(pixels):
         what = f"describes {len(frames)} frames and holds {len(pixels)}."
         raise InputError(Problem(name, what, "Copy or export it anew."))
-    described = data.get("SegmentSequence") or ()
+    described = items_of(data, "SegmentSequence")
     return data, [_segment(one, frames, pixels, name) for one in described]
 
 
 def _frames(data: Any, name: str) -> list[_Frame]:
     """The place of each frame: what it does not say itself, all frames share."""
-    shared: Any = next(iter(data.get("SharedFunctionalGroupsSequence") or ()), None)
+    shared = item_of(data, "SharedFunctionalGroupsSequence")
     frames = []
-    for number, own in enumerate(data.get("PerFrameFunctionalGroupsSequence") or (), start=1):
+    for number, own in enumerate(items_of(data, "PerFrameFunctionalGroupsSequence"), start=1):
         where = f"{name} frame {number}"
 
         def group(keyword: str, own: Any = own) -> Any:
-            held = own.get(keyword) or (shared and shared.get(keyword))
-            return held[0] if held else None
+            held = item_of(own, keyword)
+            return item_of(shared, keyword) if held is None else held
 
         position = _numbers(group("PlanePositionSequence"), "ImagePositionPatient", 3, where)
         cosines = _numbers(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6, where)
@@ -119,7 +126,7 @@ def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
             Problem(name, f"its pixels cannot be read: {told}.", "Copy or export it anew.")
         ) from error
     stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
-    if str(data.get("SegmentationType", "")) == "FRACTIONAL":
+    if text_of(data, "SegmentationType") == "FRACTIONAL":
         return 2 * stack.astype(np.int64) >= (whole_of(data, "MaximumFractionalValue") or 255)
     return stack
 
@@ -139,14 +146,14 @@ def _segment(described: Any, frames: list[_Frame], pixels: npt.NDArray[Any], nam
         regions.append(Region(where, _OUTLINE, frame.world(corners), is_outline=True))
         area = float(np.linalg.norm(np.cross(frame.across_mm, frame.down_mm)))
         volume += len(row) * area * frame.depth_mm
-    held = described.get("SegmentedPropertyTypeCodeSequence")
-    code = code_key(held)
+    code = code_key(described, "SegmentedPropertyTypeCodeSequence")
+    named = item_of(described, "SegmentedPropertyTypeCodeSequence")
     return Segment(
         where=where,
         number=number,
-        label=str(described.get("TrackingID", "") or described.get("SegmentLabel", "") or number),
+        label=text_of(described, "TrackingID") or text_of(described, "SegmentLabel") or str(number),
         code=code,
-        meaning=str(held[0].get("CodeMeaning", code)) if held else "unnamed",
+        meaning=(text_of(named, "CodeMeaning") or code) if named is not None else "unnamed",
         regions=tuple(regions),
         volume_mm3=volume,
     )

@@ -50,6 +50,7 @@ from nodulebench.formats.dicom.reports.sr_tree import (
     referenced_series,
 )
 from nodulebench.formats.dicom.reports.sr_writer import write_marks, write_readings
+from nodulebench.formats.dicom.values import floats_of, items_of, text_of
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.findings import Readings
@@ -124,7 +125,7 @@ def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
         return {}
     folder = path if path.is_dir() else path.parent
     held = objects_of(folder, *SEG_CLASSES)
-    return {str(header.get("SOPInstanceUID", "")): file for file, header in held}
+    return {text_of(header, "SOPInstanceUID"): file for file, header in held}
 
 
 def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str, Path]) -> Report:
@@ -223,9 +224,9 @@ def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
 def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
     """The outlines of the segments that an item refers to."""
     found: list[Region] = []
-    for reference in item.data.get("ReferencedSOPSequence") or ():
-        uid = str(reference.get("ReferencedSOPInstanceUID", ""))
-        wanted = reference.get("ReferencedSegmentNumber")
+    for reference in items_of(item.data, "ReferencedSOPSequence"):
+        uid = text_of(reference, "ReferencedSOPInstanceUID")
+        numbers = floats_of(reference, "ReferencedSegmentNumber") or ()
         if uid not in around.segmentations:
             raise InputError(
                 Problem(
@@ -234,12 +235,11 @@ def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
                     "Put the segmentation beside the report.",
                 )
             )
-        numbers = [wanted] if isinstance(wanted, int) else list(wanted or ())
         _, segments = read_segments(around.segmentations[uid])
         held = [one for one in segments if one.number in numbers]
         if not held:
             file = around.segmentations[uid].name
-            told = ", ".join(map(str, numbers)) or "none"
+            told = ", ".join(f"{number:g}" for number in numbers) or "none"
             raise InputError(Problem(item.where, f"refers to segment {told}, which {file} lacks."))
         found.extend(region for one in held for region in one.regions)
     return tuple(found)

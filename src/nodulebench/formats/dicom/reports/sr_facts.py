@@ -15,10 +15,11 @@ from nodulebench.formats.dicom.codes import (
     TYPES,
     UNIT_FACTORS,
 )
-from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
 from nodulebench.formats.dicom.reports.reported import CasesAtHand
 from nodulebench.formats.dicom.reports.sr_regions import Surroundings
 from nodulebench.formats.dicom.reports.sr_tree import Item, referenced_series
+from nodulebench.formats.dicom.slices import CT_CLASSES
+from nodulebench.formats.dicom.values import floats_of, item_of, text_of
 
 TYPE_OF_CODE = {concept.key: name for name, concept in TYPES.items()}
 
@@ -29,7 +30,7 @@ def ct_series_of(reports: Iterable[Any]) -> set[str]:
         uid
         for report in reports
         for uid, images in referenced_series(report).items()
-        if CT_IMAGE_STORAGE in images.values()
+        if not CT_CLASSES.isdisjoint(images.values())
     }
 
 
@@ -40,7 +41,7 @@ def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surro
         InputError: if it names no CT series; one of several is found by the images drawn on.
     """
     evidence = referenced_series(data)
-    about = [uid for uid, images in evidence.items() if CT_IMAGE_STORAGE in images.values()]
+    about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
     if not about:
         raise InputError(
             Problem(
@@ -71,16 +72,14 @@ def numbers_of(item: Item) -> dict[str, float]:
     found = {}
     for child in item.of_kind("NUM"):
         column = NUMBERS.get(child.name)
-        values = child.data.get("MeasuredValueSequence")
-        if column is None or not values:
+        measured = item_of(child.data, "MeasuredValueSequence")
+        if column is None or measured is None:
             continue
-        units = values[0].get("MeasurementUnitsCodeSequence")
-        unit = str(units[0].get("CodeValue", "")) if units else ""
+        unit = text_of(item_of(measured, "MeasurementUnitsCodeSequence"), "CodeValue")
         factors = UNIT_FACTORS[
             "mm3" if column.endswith("mm3") else "mm" if column.endswith("mm") else ""
         ]
-        value = values[0].get("FloatingPointValue")
-        number = float(values[0].get("NumericValue") if value is None else value)
+        number = measured_number(measured)
         if unit not in factors or not abs(number) < float("inf"):
             raise InputError(
                 Problem(
@@ -91,6 +90,13 @@ def numbers_of(item: Item) -> dict[str, float]:
             )
         found[column] = number * factors[unit]
     return found
+
+
+def measured_number(measured: Any) -> float:
+    """The number of a measured value, the more exact one where there are two; NaN: none."""
+    exact = floats_of(measured, "FloatingPointValue")
+    told = exact or floats_of(measured, "NumericValue")
+    return told[0] if told else float("nan")
 
 
 def said_of(item: Item) -> dict[str, str | int]:

@@ -9,7 +9,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.reports.sr_tree import Item
 from nodulebench.formats.dicom.series import Series
-from nodulebench.formats.dicom.values import numbers_of
+from nodulebench.formats.dicom.values import floats_of, items_of, numbers_of, text_of
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.model.arrays import FloatArray
 
@@ -63,7 +63,7 @@ def region(item: Item, purpose: str, around: Surroundings) -> Region:
         InputError: if its numbers cannot be a place, it lies on no image, or the image is not at
             hand.
     """
-    graphic = str(item.data.get("GraphicType", ""))
+    graphic = text_of(item.data, "GraphicType")
     given = _numbers(item, graphic)
     series_uid, diameter = "", None
     if item.kind == "SCOORD":
@@ -93,8 +93,7 @@ def region(item: Item, purpose: str, around: Surroundings) -> Region:
 def _numbers(item: Item, graphic: str) -> FloatArray:
     """The coordinates of an item, one row a point."""
     width = 2 if item.kind == "SCOORD" else 3
-    data: Any = item.data.get("GraphicData")
-    values = [] if data is None else [data] if isinstance(data, float) else list(data)
+    values = floats_of(item.data, "GraphicData") or ()
     least = _POINTS_NEEDED.get(graphic, 1)
     points = np.array(values, dtype=np.float64)
     if len(values) % width or len(values) < least * width:
@@ -119,9 +118,9 @@ def _numbers(item: Item, graphic: str) -> FloatArray:
 def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
     """The series and the number of the slice that a SCOORD lies on."""
     named = [
-        (str(one.get("ReferencedSOPInstanceUID", "")), _frame(one))
+        (text_of(one, "ReferencedSOPInstanceUID"), _frame(one))
         for image in item.of_kind("IMAGE")
-        for one in image.data.get("ReferencedSOPSequence") or ()
+        for one in items_of(image.data, "ReferencedSOPSequence")
     ]
     if not named:
         raise InputError(
@@ -154,7 +153,7 @@ def _frame(reference: Any) -> int:
 
 
 def _refuse_other_frame(item: Item, around: Surroundings) -> None:
-    frame = str(item.data.get("ReferencedFrameOfReferenceUID", ""))
+    frame = text_of(item.data, "ReferencedFrameOfReferenceUID")
     listed = set(around.series_of_image.values())
     known = {
         series.frame_of_reference

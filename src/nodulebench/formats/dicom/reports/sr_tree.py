@@ -6,6 +6,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.codes import Concept
+from nodulebench.formats.dicom.values import item_of, items_of, numbers_of, text_of
 from nodulebench.optional_package import needs
 
 _OLD_SNOMED = ("SRT", "SNM3", "99SDM")
@@ -38,30 +39,30 @@ class Item:
         """What a child about a concept says as text, name or UID; empty: nothing."""
         for child in self.named(concept):
             for keyword in ("TextValue", "PersonName", "UID"):
-                if child.data.get(keyword):
-                    return str(child.data.get(keyword)).strip()
+                told = text_of(child.data, keyword).strip()
+                if told:
+                    return told
         return ""
 
     @property
     def code(self) -> str:
         """Key of the coded value; empty: none."""
-        return code_key(self.data.get("ConceptCodeSequence"))
+        return code_key(self.data, "ConceptCodeSequence")
 
     @property
     def meaning(self) -> str:
         """The coded value in words."""
-        held = self.data.get("ConceptCodeSequence")
-        return str(held[0].get("CodeMeaning", "")) if held else ""
+        return text_of(item_of(self.data, "ConceptCodeSequence"), "CodeMeaning")
 
 
-def code_key(sequence: Any) -> str:
+def code_key(data: Any, keyword: str) -> str:
     """What identifies the first code of a sequence: 'SCT:27925004'; older SNOMED is translated."""
-    if not sequence:
+    code = item_of(data, keyword)
+    if code is None:
         return ""
-    code = sequence[0]
     names = ("CodeValue", "LongCodeValue", "URNCodeValue")
-    value = next((str(code.get(name)) for name in names if code.get(name)), "")
-    scheme = str(code.get("CodingSchemeDesignator", "")).upper()
+    value = next(filter(None, (text_of(code, name) for name in names)), "")
+    scheme = text_of(code, "CodingSchemeDesignator").upper()
     if scheme in _OLD_SNOMED:
         with needs("images", "DICOM"):
             from pydicom.sr._snomed_dict import mapping
@@ -75,7 +76,7 @@ def content_tree(report: Any, name: str) -> Item:
     Raises:
         InputError: if it has none, or a reference leads nowhere.
     """
-    if not report.get("ContentSequence"):
+    if not items_of(report, "ContentSequence"):
         raise InputError(
             Problem(name, "has no content: its tree is empty.", "Export the report anew.")
         )
@@ -104,15 +105,14 @@ def _item(
     where = f"{name} item {'.'.join(map(str, path))}"
     if len(path) > MOST_LEVELS:
         raise InputError(Problem(where, f"lies more than {MOST_LEVELS} levels deep."))
-    concept = code_key(data.get("ConceptNameCodeSequence"))
-    item = Item(where, str(data.get("ValueType", "")), concept, data)
+    concept = code_key(data, "ConceptNameCodeSequence")
+    item = Item(where, text_of(data, "ValueType"), concept, data)
     by_path[path] = item
-    for number, child in enumerate(data.get("ContentSequence") or (), start=1):
-        target = child.get("ReferencedContentItemIdentifier")
-        if target is None:
+    for number, child in enumerate(items_of(data, "ContentSequence"), start=1):
+        if "ReferencedContentItemIdentifier" not in child:
             item.children.append(_item(child, name, (*path, number), by_path, references))
         else:
-            steps = [target] if isinstance(target, int) else list(target)
+            steps = numbers_of(child, "ReferencedContentItemIdentifier") or ()
             references.append((item, tuple(int(step) for step in steps)))
     return item
 
@@ -136,22 +136,10 @@ def referenced_series(report: Any) -> dict[str, dict[str, str]]:
         "CurrentRequestedProcedureEvidenceSequence",
         "PertinentOtherEvidenceSequence",
     ):
-        for study in report.get(keyword) or ():
-            for series in study.get("ReferencedSeriesSequence") or ():
-                held = found.setdefault(str(series.get("SeriesInstanceUID", "")), {})
-                for one in series.get("ReferencedSOPSequence") or ():
-                    uid = str(one.get("ReferencedSOPInstanceUID", ""))
-                    held[uid] = str(one.get("ReferencedSOPClassUID", ""))
+        for study in items_of(report, keyword):
+            for series in items_of(study, "ReferencedSeriesSequence"):
+                held = found.setdefault(text_of(series, "SeriesInstanceUID"), {})
+                for one in items_of(series, "ReferencedSOPSequence"):
+                    uid = text_of(one, "ReferencedSOPInstanceUID")
+                    held[uid] = text_of(one, "ReferencedSOPClassUID")
     return found
-
-
-def is_report_of(report: Any, sop_class: str) -> bool:
-    """Whether a dataset is a report of one storage class."""
-    return str(report.get("SOPClassUID", "")) == sop_class
-
-
-def class_name(uid: str) -> str:
-    """A SOP class in words."""
-    with needs("images", "DICOM"):
-        import pydicom
-    return str(pydicom.uid.UID(uid).name)
