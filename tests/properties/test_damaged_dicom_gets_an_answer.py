@@ -104,6 +104,9 @@ def test_a_file_cut_short_anywhere_is_refused(
     )
 )
 @example(damage=[(0.5326290643100391, b"\x01")])  # one number where a segment's plane has six
+@example(damage=[(0.3091084317149788, b"\x00\x00")])  # a measured value without its number
+@example(damage=[(0.04296875, b"\x00")])  # the kind of a segmentation is no UID
+@example(damage=[(0.03515625, b"\x00")])  # nor that of a report
 @settings(max_examples=EXAMPLES)
 def test_any_damage_gets_an_answer(
     files: Files,

@@ -100,7 +100,8 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
             yield file, read_header(file)
         elif not path.is_dir():
             wanted = " or ".join(pydicom.uid.UID(one).name for one in sop_classes)
-            kind = pydicom.uid.UID(found).name or "of no kind"
+            # what the file calls its kind may be no UID at all
+            kind = pydicom.uid.UID(found, pydicom.config.IGNORE).name or "of no kind"
             raise InputError(
                 Problem(str(path), f"is {kind}, not {wanted}.", "Is it the right file?")
             )

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from builders.dicom import (
+    as_enhanced,
     grid_of,
     image_headers,
     marks_on,
@@ -363,6 +364,47 @@ def test_a_unit_that_is_not_known_is_refused(axial: pl.DataFrame, tmp_path: Path
     group = planar(axial, "POINT", [[9, 9]], 1, "a", measurements=[number])
     (problem,) = told(foreign(tmp_path / "sr.dcm", axial, group), axial)
     assert "diameter_mm is 7 %, which is not understood. Known units: mm, cm, um, m." in problem
+
+
+def test_a_measured_value_without_its_number_is_refused(
+    axial: pl.DataFrame, tmp_path: Path
+) -> None:
+    codes = pydicom.sr.codedict.codes
+    number = sr.Measurement(codes.SCT.Diameter, 7.0, codes.UCUM.Millimeter)
+    group = planar(axial, "POINT", [[9, 9]], 1, "a", measurements=[number])
+    path = foreign(tmp_path / "sr.dcm", axial, group)
+    data = pydicom.dcmread(path)
+
+    def empty(_: Any, element: Any) -> None:
+        if element.keyword in ("NumericValue", "FloatingPointValue"):
+            element.value = None
+
+    data.walk(empty)
+    data.save_as(path)
+    (problem,) = told(path, axial)
+    assert "diameter_mm is nan mm, which is not understood." in problem
+
+
+def test_points_on_a_frame_of_an_enhanced_image_are_where_the_frame_lies(tmp_path: Path) -> None:
+    write_series(tmp_path / "files")
+    folder = as_enhanced(tmp_path / "files", tmp_path / "ct", list(reversed(range(12))))
+    cases = read_cases(folder)
+    (series,) = images_of_cases(cases).values()
+    (image,) = series.images
+    source = sr.SourceImageForRegion(image.SOPClassUID, image.SOPInstanceUID, [3])
+    group = sr.PlanarROIMeasurementsAndQualitativeEvaluations(
+        tracking_identifier=sr.TrackingIdentifier(identifier="a"),
+        referenced_region=sr.ImageRegion("POINT", np.array([[9.5, 9.5]]), source),
+    )
+    path = foreign(tmp_path / "sr.dcm", cases, group)
+    marks = read_submission(path, cases, "dicom_sr").marks
+    # frame 3 of 12 from the head is slice 9 from the feet
+    expected = series.geometry.to_world(np.array([[9.0, 9.0, 9.0]]))
+    assert np.allclose(marks.select("x_mm", "y_mm", "z_mm").to_numpy(), expected)
+    with pytest.raises(InputError, match="many frames in one file"):
+        FORMATS["dicom_sr"].write_marks(
+            read_submission(path, cases, "dicom_sr"), tmp_path / "out.dcm", cases
+        )
 
 
 def test_reports_of_two_algorithms_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
