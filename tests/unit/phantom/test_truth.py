@@ -3,11 +3,11 @@ import pytest
 
 from nodulebench.imaging.contour import parse_contour
 from nodulebench.imaging.diameters import area_mm2
-from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.geometry import Geometry, geometry_columns
 from nodulebench.phantom.nodules.nodule import Nodule
 from nodulebench.phantom.nodules.shape import sphere
 from nodulebench.phantom.scan import nodule_mask
-from nodulebench.phantom.truth import geometry_columns, nodule_rows, nodule_tables, slice_rows
+from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
 
 
 def ball(center, radius):
