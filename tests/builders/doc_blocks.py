@@ -83,7 +83,7 @@ def run_block(block: Block, folder: Path) -> str:
         env={
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(folder),
+            "PYTHONPATH": os.pathsep.join([str(folder), *_python_path()]),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -115,6 +115,12 @@ def run_block_here(block: Block, folder: Path) -> str:
                 output.write(run_block(Block("bash", "\n".join(lines)), folder))
     _check_end(block, status, output.getvalue())
     return output.getvalue()
+
+
+def _python_path() -> list[str]:
+    """Where this process looks for modules, beside what is installed."""
+    given = os.environ.get("PYTHONPATH", "")
+    return given.split(os.pathsep) if given else []
 
 
 def _is_plain(line: str) -> bool:
