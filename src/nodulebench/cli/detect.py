@@ -7,7 +7,17 @@ import click
 from nodulebench.cli.progress import ProgressLine
 
 
-@click.command("detect")
+class _ListsDetectors(click.Command):
+    """Its help ends with all detectors, those of other packages too."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        from nodulebench.workflows.detect.known import known_detectors
+
+        with formatter.section("Detectors"):
+            formatter.write_text(", ".join(known_detectors()))
+
+
+@click.command("detect", cls=_ListsDetectors)
 @click.argument("name")
 @click.argument("case", type=click.Path(path_type=Path, exists=True))
 @click.option(
@@ -24,10 +34,10 @@ def command(
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
-    NAME is isicad, subsolidcad, largecad, etrocad, m5l or mot_m5lv1, or several of them joined by
-    '+': their candidates are merged as in LUNA16. CASE is a folder or zip of DICOM, a .mhd, .mha,
-    .nii or .nii.gz file, or a test set with a folder images/. Of a test set all scans are read; one
-    that cannot be read is told, counts as failed, and ends the command with 1.
+    NAME is a detector, or several of them joined by '+': their candidates are merged as in LUNA16.
+    CASE is a folder or zip of DICOM, a .mhd, .mha, .nii or .nii.gz file, or a test set with a
+    folder images/. Of a test set all scans are read; one that cannot be read is told, counts as
+    failed, and ends the command with 1.
 
     \b
     nodulebench detect isicad scan.mhd --out marks/

@@ -1,9 +1,13 @@
 """Candidate detectors, one file each: a chest -> candidates. One line here adds a detector."""
 
-from nodulebench.algorithms.candidate import Detector
+from typing import TYPE_CHECKING
+
 from nodulebench.registry import Registry
 
-DETECTORS: Registry[Detector] = Registry(
+if TYPE_CHECKING:
+    from nodulebench.algorithms.candidate import Detector
+
+DETECTORS: "Registry[Detector]" = Registry(
     "candidate detector",
     "detectors",
     {
