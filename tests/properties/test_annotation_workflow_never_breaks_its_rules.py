@@ -1,6 +1,7 @@
 """Whatever anybody tries in whatever order, the workflow's promises hold."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from nodulebench.annotate.process.actions import (
     SubmitReading,
     TypeNodule,
 )
-from nodulebench.annotate.process.batch import NIFDC, STATES, WorkflowRules
+from nodulebench.annotate.process.batch import NIFDC, State, WorkflowRules
 from nodulebench.annotate.process.events import check_chain
 from nodulebench.annotate.process.storage import act
 from nodulebench.annotate.process.workflow import Workflow
@@ -344,7 +345,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     @invariant()
     def batches_never_go_back(self) -> None:
         for batch_id, batch in self.workflow.batches(self.store.read()).items():
-            place = STATES.index(batch.state)
+            place = get_args(State).index(batch.state)
             assert place >= self.highest.get(batch_id, 0)
             self.highest[batch_id] = place
 

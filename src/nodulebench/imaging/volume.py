@@ -14,7 +14,6 @@ VoxelArray: TypeAlias = npt.NDArray[Any]
 """Voxels in Hounsfield units, int16 or float32, with the axes slice, row, column."""
 
 AIR_HU = -1000.0
-WATER_HU = 0.0
 LARGEST_TILT_DEGREES = 20.0
 """How oblique an image may be and still be read as axial, coronal or sagittal."""
 

@@ -125,8 +125,6 @@ FINDING_SLICES = TableSchema(
     key=("case_id", "finding_id", "slice_index", "outline_index"),
 )
 
-READING_TABLES = (SESSIONS, FINDINGS, FINDING_SLICES)
-
 
 @dataclass(frozen=True)
 class Readings:
@@ -152,10 +150,6 @@ class Readings:
             for table in (self.sessions, self.findings, self.slices)
         )
         return replace(self, cases=cases, sessions=sessions, findings=findings, slices=slices)
-
-    def without_reader(self, reader_id: str) -> "Readings":
-        """The readings as if this reader had not taken part."""
-        return self._kept(self.sessions.filter(pl.col("reader_id") != reader_id))
 
     def without_seat(self, seat: int) -> "Readings":
         """The readings as if the ``seat``-th reader of every case (1, 2, ...) had not taken part.

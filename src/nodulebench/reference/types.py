@@ -26,9 +26,6 @@ TYPE_OF_DENSITY = {
 }
 """The pulmonary type of an ITU density; whether a nodule is pleural a density does not say."""
 
-UNDECIDED_RATING = 3.0
-"""A mean suspicion of malignancy (1-5) above it is taken for malignant, one below it for benign."""
-
 
 def lidc_type() -> pl.Expr:
     """The NIFDC type of a finding from its columns ``calcification`` and ``texture``.
@@ -55,16 +52,3 @@ def most_frequent(column: str) -> pl.Expr:
     first, second = (counted.get(place, null_on_oob=True) for place in (0, 1))
     leads = first.struct.field("count") > second.struct.field("count").fill_null(0)
     return pl.when(leads).then(first.struct.field(column))
-
-
-def malignancy_of_rating(rating: pl.Expr) -> pl.Expr:
-    """A mean rating of suspicion as 0 (benign) or 1 (malignant); null at the middle.
-
-    It is the readers' opinion, not pathology: use it only where the protocol says so.
-    """
-    return (
-        pl.when(rating > UNDECIDED_RATING)
-        .then(pl.lit(1.0))
-        .when(rating < UNDECIDED_RATING)
-        .then(pl.lit(0.0))
-    )

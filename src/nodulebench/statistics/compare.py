@@ -151,21 +151,6 @@ def paired_difference(
     )
 
 
-def compare_with_baseline(
-    replicates: Replicates,
-    baseline: str,
-    *,
-    level: float = 0.95,
-    margin: float | None = None,
-    better: Better = "higher",
-    adjustment: str = "holm",
-) -> tuple[Comparison, ...]:
-    """Every other algorithm against the baseline, P values adjusted over these comparisons."""
-    replicates.row(baseline)
-    pairs = [(name, baseline) for name in replicates.names if name != baseline]
-    return _compare(replicates, pairs, level, margin, better, adjustment)
-
-
 def compare_all(
     replicates: Replicates,
     *,

@@ -36,18 +36,10 @@ def benjamini_hochberg(p_values: Sequence[float] | FloatArray) -> FloatArray:
     return _back_in_order(np.minimum(stepped, 1.0), descending)
 
 
-def fixed_sequence(p_values: Sequence[float] | FloatArray) -> FloatArray:
-    """Gatekeeping in the order given: a test counts only if all before it were significant.
-
-    Controls the family-wise error where the order was fixed before the data were seen.
-    """
-    return np.maximum.accumulate(_checked(p_values))
-
-
 ADJUSTMENTS: Registry[Adjustment] = Registry(
     "adjustment for multiple tests",
     "adjustments",
-    dict.fromkeys(("holm", "bonferroni", "benjamini_hochberg", "fixed_sequence"), __name__),
+    dict.fromkeys(("holm", "bonferroni", "benjamini_hochberg"), __name__),
 )
 
 

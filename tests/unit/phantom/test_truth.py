@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from builders.shapes import sphere
 from nodulebench.imaging.contour import parse_contour
 from nodulebench.imaging.diameters import area_mm2
 from nodulebench.imaging.geometry import Geometry, geometry_columns
 from nodulebench.phantom.nodules.nodule import Nodule
-from nodulebench.phantom.nodules.shape import sphere
 from nodulebench.phantom.scan import nodule_mask
 from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
 

@@ -7,7 +7,6 @@ from nodulebench.reference.types import (
     TYPE_OF_TEXTURE,
     density_of_type,
     lidc_type,
-    malignancy_of_rating,
     most_frequent,
 )
 
@@ -77,9 +76,3 @@ def test_a_type_needs_more_readers_than_any_other(
     assert table.group_by("group").agg(most_frequent("type").alias("t"))["t"].to_list() == [
         expected
     ]
-
-
-def test_suspicion_is_malignant_above_the_middle_and_benign_below() -> None:
-    table = pl.DataFrame({"rating": [1.0, 2.9, 3.0, 3.1, 5.0, None]})
-    found = table.select(malignancy_of_rating(pl.col("rating"))).to_series().to_list()
-    assert found == [0.0, 0.0, None, 1.0, 1.0, None]

@@ -3,7 +3,7 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
-from nodulebench.errors import InputError, UndefinedError, UnknownNameError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray
@@ -12,11 +12,10 @@ from nodulebench.statistics.compare import (
     MarginTest,
     Replicates,
     compare_all,
-    compare_with_baseline,
     paired_difference,
     replicate_figure,
 )
-from nodulebench.statistics.multiplicity import bonferroni, holm
+from nodulebench.statistics.multiplicity import holm
 from nodulebench.statistics.resample import Bootstrap
 
 
@@ -144,18 +143,6 @@ def test_all_pairs_are_adjusted_as_one_family() -> None:
     plain = [one.p_value for one in found]
     assert [one.adjusted_p_value for one in found] == pytest.approx(list(holm(plain)))
     assert {one.adjustment for one in found} == {"holm"}
-
-
-def test_comparisons_with_a_baseline_are_a_smaller_family() -> None:
-    found = compare_with_baseline(THREE, "old", adjustment="bonferroni")
-    assert [(one.algorithm, one.baseline) for one in found] == [("new", "old"), ("older", "old")]
-    plain = [one.p_value for one in found]
-    assert [one.adjusted_p_value for one in found] == pytest.approx(list(bonferroni(plain)))
-
-
-def test_an_unknown_baseline_is_named() -> None:
-    with pytest.raises(UnknownNameError, match=r"no algorithm 'best'. Known: new, old, older\."):
-        compare_with_baseline(THREE, "best")
 
 
 NEW = cohort(

@@ -8,7 +8,6 @@ from nodulebench.statistics.multiplicity import (
     ADJUSTMENTS,
     benjamini_hochberg,
     bonferroni,
-    fixed_sequence,
     holm,
 )
 
@@ -27,10 +26,6 @@ def test_bonferroni_multiplies_by_the_number_of_tests() -> None:
 def test_benjamini_hochberg_multiplies_by_number_over_rank_from_the_largest_down() -> None:
     # sorted .01 .02 .03 .9: times 4/1 4/2 4/3 4/4 = .04 .04 .04 .9
     assert benjamini_hochberg([0.9, 0.02, 0.01, 0.03]) == pytest.approx([0.9, 0.04, 0.04, 0.04])
-
-
-def test_in_a_fixed_sequence_a_failed_test_bars_those_after_it() -> None:
-    assert fixed_sequence([0.01, 0.2, 0.001]) == pytest.approx([0.01, 0.2, 0.2])
 
 
 def test_adjusted_values_stay_at_most_one() -> None:

@@ -53,11 +53,6 @@ class Lungs:
         """Both lungs."""
         return self.label > 0
 
-    def volume_ml(self, side: int) -> float:
-        """How large a lung is."""
-        voxel_mm3 = float(np.prod(self.geometry.spacing_mm))
-        return float(np.count_nonzero(self.label == side)) * voxel_mm3 / 1000.0
-
     def with_slack(self, slack_mm: float = SLACK_MM) -> BoolArray:
         """Both lungs and everything at most ``slack_mm`` away from them."""
         spacing = self.geometry.spacing_mm[::-1]

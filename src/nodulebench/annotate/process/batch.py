@@ -31,14 +31,6 @@ from nodulebench.annotate.readings.reading import Reading
 from nodulebench.model.written import Written
 
 State = Literal["reading", "checking", "typing", "review", "arbitration", "released"]
-STATES: tuple[State, ...] = (
-    "reading",
-    "checking",
-    "typing",
-    "review",
-    "arbitration",
-    "released",
-)
 """In the order in which a batch passes through them; it never goes back."""
 
 Key = tuple[str, str]

@@ -9,7 +9,6 @@ from nodulebench.phantom.drawing.grid import Canvas, Field
 from nodulebench.phantom.drawing.tubes import Tubes, paint_in_lung
 from nodulebench.phantom.nodules.shape import NoduleShape
 
-SURFACES = ("smooth", "lobulated", "spiculated")
 ATTACHMENTS = ("isolated", "juxtavascular", "juxtapleural")
 MOST_SUBVOXELS = 1_500_000
 LUNG_HU = -880.0

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.imaging.diameters import area_mm2, long_and_short_mm
 from nodulebench.model.arrays import BoolArray, FloatArray
@@ -170,11 +169,6 @@ class NoduleShape:
             best = points[int(np.argmin(depth))]
             middle, half = best[:2], half / _ZOOM
         return best if depth.min() < 0 else None
-
-
-def sphere(center_mm: npt.ArrayLike, radius_mm: float) -> NoduleShape:
-    """A ball."""
-    return NoduleShape(np.asarray(center_mm, dtype=np.float64), np.full(3, radius_mm), np.eye(3))
 
 
 def _sphere() -> tuple[FloatArray, FloatArray]:

@@ -68,11 +68,6 @@ class Selection:
     flow: dict[str, int]
     """How many marks there were at each step."""
 
-    @property
-    def all_suspects(self) -> pl.DataFrame:
-        """Everything that gets a verdict, read now or before."""
-        return pl.concat([self.suspects, self.reused_suspects])
-
 
 def false_positives(
     reference: Reference, submission: Submission, protocol: TestProtocol, rate: float

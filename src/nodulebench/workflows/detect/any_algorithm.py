@@ -18,7 +18,6 @@ from nodulebench.robustness.relations import Marks
 from nodulebench.run.command import check_command, run_command
 
 Algorithm = Callable[[Volume], Marks]
-IMAGE_FORMATS = ("metaimage", "nifti", "dicom")
 CASE_ID = "case"
 
 

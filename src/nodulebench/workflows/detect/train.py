@@ -10,7 +10,6 @@ import polars as pl
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.training import roc_area
 from nodulebench.algorithms.classify.weight_files import Classifier, write_weights
 from nodulebench.algorithms.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.errors import InputError, Problem
@@ -88,17 +87,6 @@ def hits(measured: Measured, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray
     is_hit = apart < inside["diameter_mm"].fill_null(10.0).to_numpy() / 2.0
     is_ignored = inside["is_ignored"].to_numpy()
     return is_hit[:, ~is_ignored].any(axis=1), is_hit[:, is_ignored].any(axis=1)
-
-
-def area_by_fold(name: str, examples: Examples, seed: int = SEED) -> dict[int, float]:
-    """Area under the ROC curve of each fold's candidates, by a classifier of the other folds."""
-    areas = {}
-    folds = sorted({int(fold) for fold in examples.fold})
-    for fold in folds:
-        tested = examples.of_folds([fold])
-        classifier = train_on(name, examples, [other for other in folds if other != fold], seed)
-        areas[fold] = roc_area(classifier.score(tested.features), tested.is_nodule)
-    return areas
 
 
 def train_on(name: str, examples: Examples, folds: Iterable[int], seed: int = SEED) -> Classifier:

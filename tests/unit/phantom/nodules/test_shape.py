@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.shapes import sphere
 from nodulebench.imaging.diameters import area_mm2
-from nodulebench.phantom.nodules.shape import Lobe, NoduleShape, sphere
+from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
 
 RADII = st.floats(1.0, 15.0)
 QUICK = settings(max_examples=15, deadline=None)

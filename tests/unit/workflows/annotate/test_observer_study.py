@@ -114,7 +114,8 @@ def test_obvious_annotated_and_read_marks_need_no_reading() -> None:
         ("a", "m4", "r1", "nodule", 7.0),  # the nearer of two
         ("a", "m4", "r2", "non_nodule", None),
     ]
-    assert found.all_suspects["mark_id"].to_list() == ["m3", "m4"]
+    both = pl.concat([found.suspects, found.reused_suspects])
+    assert both["mark_id"].to_list() == ["m3", "m4"]
 
 
 def test_a_prescreen_of_other_marks_is_refused() -> None:

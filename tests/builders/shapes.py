@@ -1,0 +1,11 @@
+"""Shapes of nodules for tests."""
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.phantom.nodules.shape import NoduleShape
+
+
+def sphere(center_mm: npt.ArrayLike, radius_mm: float) -> NoduleShape:
+    """A ball."""
+    return NoduleShape(np.asarray(center_mm, dtype=np.float64), np.full(3, radius_mm), np.eye(3))
