@@ -8,6 +8,7 @@ from benchmarks.measure import DATA, OFFICIAL_CPU_SECONDS, cpu_of_call, cpu_of_c
 from nodulebench.formats.marks.luna16_csv import read_marks, read_reference
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
+from nodulebench.model.results import Estimate
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.evaluate.read_froc import read_froc
 
@@ -30,7 +31,9 @@ def main() -> None:
     def kernel() -> None:
         labels = label_marks(reference, submission, protocol, protocol.rules[0])
         reading = read_froc(labelled_cohort(reference, submission, labels, is_target), protocol)
-        if not np.isclose(reading.cpm.value or 0, 0.8419657913755723, rtol=0, atol=1e-15):
+        cpm = reading.figures["cpm"]
+        value = cpm.value if isinstance(cpm, Estimate) else None
+        if not np.isclose(value or 0, 0.8419657913755723, rtol=0, atol=1e-15):
             raise RuntimeError("the kernel no longer gives the official CPM")
 
     inner = cpu_of_call(kernel, repeats=7)

@@ -70,6 +70,10 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
             ) from error
         return thing
 
+    def is_built_in(self, name: str) -> bool:
+        """Whether it is one of our own; no other package is asked."""
+        return name in self._modules
+
     def __contains__(self, name: object) -> bool:
         return name in self._modules or name in self.outside
 

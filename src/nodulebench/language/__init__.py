@@ -17,6 +17,8 @@ from nodulebench.model.notice import read_notice
 LanguageName = Literal["en", "zh"]
 PARTS = ("page", "results", "compared", "methods", "sentences", "checklist")
 """The modules of a language that hold its texts."""
+FP_RATE = "fp_rate"
+"""How the names of figures end that are read at rates of false positives."""
 NOTICE_PARTS = ("notices", "reasons", "statistics")
 """The modules of a language that hold what notices say, by code."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
@@ -77,12 +79,18 @@ class Language:
             return FigureWords(f"F{name[1:]}", meaning, self._names.TERMS.get(name, ""))
         figure, _, point = name.partition("/")
         if point:
-            title, meaning = self._names.FIGURES[figure]
-            term = self._names.TERMS.get(figure, "")
-            return FigureWords(
-                self("figure.reading", title=title, point=rate(float(point))), meaning, term
-            )
+            found = self.figure(figure)
+            return FigureWords(self.reading(figure, point), found.meaning, found.term)
         return FigureWords(self.heading(name), "")
+
+    def reading(self, figure: str, point: str) -> str:
+        """The title of a figure at one of its points."""
+        key = "figure.reading" if figure.endswith(FP_RATE) else "figure.reading_at"
+        return self(key, title=self.figure(figure).title, point=self.point(figure, point))
+
+    def point(self, figure: str, point: str) -> str:
+        """A point at which a figure is read; rates of false positives as fractions."""
+        return rate(float(point)) if figure.endswith(FP_RATE) else point
 
     def rule(self, name: str) -> str:
         """What a rule counts as a hit; nothing for a rule of others."""

@@ -9,9 +9,20 @@ from nodulebench.metrics.figure import Ratio
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
-from nodulebench.registry import Registry
+from nodulebench.registry import Registry, Thing
 
-__all__ = ["CURVES", "FACTS", "FIGURES", "TABLES", "Figure", "FigureFacts", "meaning_of", "name_of"]
+__all__ = [
+    "CURVES",
+    "FACTS",
+    "FIGURES",
+    "TABLES",
+    "Figure",
+    "FigureFacts",
+    "belongs_to",
+    "facts_of",
+    "meaning_of",
+    "name_of",
+]
 
 Figure = Callable[..., FloatArray]
 """``figure(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
@@ -136,3 +147,20 @@ def meaning_of(figure: Figure) -> str:
     if isinstance(figure, Ratio):
         return figure.meaning
     return (figure.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+
+
+def facts_of(name: str) -> FigureFacts:
+    """What is known of a figure; one of another package has it as its attribute ``facts``."""
+    if name in FACTS:
+        return FACTS[name]
+    found: FigureFacts | None = getattr(FIGURES[name], "facts", None)
+    return found or FigureFacts(is_higher_better=True)
+
+
+def belongs_to(figure: str, registry: Registry[Thing]) -> Thing | None:
+    """What a registry has for a figure: its curve, its table, its own way of being estimated.
+
+    Other packages are asked only for figures of other packages.
+    """
+    is_asked = registry.is_built_in(figure) or not FIGURES.is_built_in(figure)
+    return registry[figure] if is_asked and figure in registry else None

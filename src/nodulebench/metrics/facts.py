@@ -12,8 +12,9 @@ class FigureFacts:
     ieee_2802: str = ""
     """The term of IEEE 2802-2022 for it, if the standard has one."""
     unit: str = ""
-    columns: str = ""
-    """The setting whose values name the columns of a figure read at several points."""
+    columns: str | tuple[str, ...] = ""
+    """The points at which a figure is read, of one read at several: the field of the protocol that
+    lists them, or their names."""
 
 
 _BETTER, _WORSE, _NEITHER = True, False, None

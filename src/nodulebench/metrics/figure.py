@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nodulebench.errors import UndefinedError
+from nodulebench.metrics.facts import FigureFacts
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 
@@ -41,6 +42,8 @@ class Ratio:
     """The code of the reason why the figure is undefined when the denominator is 0."""
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
+    facts: FigureFacts | None = None
+    """What its numbers do not tell, for a figure of another package."""
 
     def __call__(
         self, cohort: LabelledCohort, case_weight: WeightArray, **settings: Any

@@ -155,10 +155,16 @@ def _is_group(document: Document) -> bool:
     return len(document.algorithms) > 1
 
 
+def _readings(document: Document) -> list[str]:
+    """The figures that are read at several points, ours first."""
+    found = [name for _, _, one in document.results for name in one.figures if one.readings(name)]
+    return list(dict.fromkeys((*READINGS, *found)))
+
+
 def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
     return [
         *froc_charts(document, curves, say),
-        *(closed_if_long(readings_table(document, name, say)) for name in READINGS),
+        *(closed_if_long(readings_table(document, name, say)) for name in _readings(document)),
         *other_charts(document, curves, say),
     ]
 

@@ -1,7 +1,7 @@
 """Document -> the tables of results: key figures, readings, counts, every figure."""
 
-from nodulebench.language import Language
-from nodulebench.language.numbers import decimals, rate, significant, whole
+from nodulebench.language import FP_RATE, Language
+from nodulebench.language.numbers import decimals, significant, whole
 from nodulebench.model.document import AlgorithmSummary, Document
 from nodulebench.model.results import Estimate
 from nodulebench.report.blocks.cells import (
@@ -75,17 +75,18 @@ def readings_table(document: Document, figure: str, say: Language) -> Table | No
     if not rows:
         return None
     title = say.figure(figure)
-    is_rate = figure.endswith("fp_rate")
+    by = "rate" if figure.endswith(FP_RATE) else "fraction" if figure.endswith("fpf") else "point"
     heads = [
         *lead_heads(document, say),
-        *(Cell(rate(float(key)) if is_rate else key) for key in keys),
+        *(Cell(say.point(figure, key)) for key in keys),
     ]
+    meaning = title.meaning[:1].upper() + title.meaning[1:]
     return Table(
-        say("readings.by_rate" if is_rate else "readings.by_fraction", figure=title.title),
+        say(f"readings.by_{by}", figure=title.title),
         heads,
         rows,
         notes.all(),
-        say("readings.remark", meaning=title.meaning[0].upper() + title.meaning[1:]),
+        say("readings.remark", meaning=meaning) if meaning else "",
         is_tight=True,
     )
 

@@ -12,6 +12,7 @@ TEXTS = {
     "figure.f1": "harmonic mean of precision and recall",
     "figure.f_beta": "weighted harmonic mean of precision and recall",
     "figure.reading": "{title} at {point} FP",
+    "figure.reading_at": "{title} at {point}",
     "headline.all_marks": ", all marks counted",
     "key.caption": "Every algorithm under every rule",
     "key.remark": (
@@ -19,6 +20,7 @@ TEXTS = {
     ),
     "readings.by_rate": "{figure} by false positives per case",
     "readings.by_fraction": "{figure} by false positive fraction",
+    "readings.by_point": "{figure} at several points",
     "readings.remark": "{meaning}.",
     "counts.caption": "What became of nodules and marks",
     "figures.figure": "Figure",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
-from nodulebench.metrics import FACTS, FIGURES, FigureFacts
+from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.comparison import Permutation
 from nodulebench.model.notice import Notice, read_notice, reason_of
@@ -170,7 +170,7 @@ def _check(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -
 
 def better_of(name: str) -> Better | None:
     """Whether higher or lower values of a figure are better; None for neither."""
-    is_higher_better = FACTS.get(name, FigureFacts(True)).is_higher_better
+    is_higher_better = facts_of(name).is_higher_better
     if is_higher_better is None:
         return None
     return "higher" if is_higher_better else "lower"

@@ -100,7 +100,7 @@ def _read(
         if is_mean and name == CPM:
             read[Reading(name, shown)] = found[SENSITIVITY].mean(axis=1)
         elif found[name].ndim == 2:
-            for column, key in enumerate(column_keys(name, protocol)):
+            for column, key in enumerate(column_keys(name, protocol, found[name].shape[1])):
                 read[Reading(name, shown, key)] = found[name][:, column]
         else:
             read[Reading(name, shown)] = found[name]

@@ -18,18 +18,15 @@ from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission, case_of_marks
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
-from nodulebench.workflows.evaluate.estimate import estimate_figures, shown_name
+from nodulebench.workflows.evaluate.estimate import estimate_all
 from nodulebench.workflows.evaluate.extras import (
     figure_curves,
     figure_tables,
     matching_order,
     size_sweep,
 )
-from nodulebench.workflows.evaluate.read_froc import read_froc
 from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 from nodulebench.workflows.evaluate.strata import estimate_strata
-
-FROC_FIGURES = ("sensitivity_at_fp_rate", "cpm")
 
 MOST_NAMED = 4
 """How many cases a notice names: one more than are shown, to show that there are more."""
@@ -193,29 +190,15 @@ def _evaluate_rule(
         reference, submission, labels, targets(reference, submission, protocol)
     )
     counts = _counts(cohort, labels, protocol.size_limit)
-    wanted = [name for name in protocol.figures if name not in FROC_FIGURES]
-    figures = {
-        shown_name(name, protocol): found
-        for name, found in estimate_figures(cohort, protocol, wanted).items()
-    }
-    curves = figure_curves(cohort, protocol)
-    if any(name in protocol.figures for name in FROC_FIGURES):
-        reading = read_froc(cohort, protocol)
-        figures = {
-            "cpm": reading.cpm,
-            "sensitivity_at_fp_rate": reading.sensitivity,
-            "threshold_at_fp_rate": reading.threshold,
-            **figures,
-        }
-        curves = [*reading.curves, *curves]
+    estimated = estimate_all(cohort, protocol)
     sizes, size_curves = size_sweep(cohort, protocol, choice)
     return RuleResult(
         rule=choice.name,
         parameters=dict(choice.parameters),
         counts=counts,
-        figures=figures,
+        figures=estimated.figures,
         strata=estimate_strata(cohort, protocol),
-        curves=(*curves, *size_curves),
+        curves=(*estimated.curves, *figure_curves(cohort, protocol), *size_curves),
         extras={
             **figure_tables(cohort, protocol),
             **matching_order(labels),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics import CURVES, TABLES
+from nodulebench.metrics import CURVES, TABLES, belongs_to
 from nodulebench.metrics.froc import froc_curve
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import Labels
@@ -24,23 +24,22 @@ TABLE_NAMES = {
     "category_kappa_linear": "category_cuts",
     "category_kappa_quadratic": "category_cuts",
 }
-"""The name in evaluation.json of the table that belongs to a figure."""
+"""The name in evaluation.json of the table that belongs to a figure; else the figure's."""
 
 
 def figure_curves(cohort: LabelledCohort, protocol: TestProtocol) -> list[Curve]:
     """The curves behind the protocol's areas, where they are defined."""
-    found = (
-        _unless_undefined(CURVES[figure], cohort) for figure in protocol.figures if figure in CURVES
-    )
+    makers = (belongs_to(figure, CURVES) for figure in protocol.figures)
+    found = (_unless_undefined(make, cohort) for make in makers if make is not None)
     return [curve for curve in found if curve is not None]
 
 
 def figure_tables(cohort: LabelledCohort, protocol: TestProtocol) -> dict[str, Any]:
     """The tables that belong to the protocol's figures, where they are defined."""
     found = {
-        TABLE_NAMES[figure]: _unless_undefined(TABLES[figure], cohort)
+        TABLE_NAMES.get(figure, figure): _unless_undefined(make, cohort)
         for figure in protocol.figures
-        if figure in TABLES
+        if (make := belongs_to(figure, TABLES)) is not None
     }
     return {name: as_rows(table) for name, table in found.items() if table is not None}
 

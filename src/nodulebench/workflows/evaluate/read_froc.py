@@ -1,7 +1,5 @@
 """Labelled cohort x protocol -> the FROC curve, its readings, the CPM and a bootstrap band."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from nodulebench.errors import UndefinedError
@@ -19,6 +17,7 @@ from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Curve, Estimate
 from nodulebench.statistics.intervals import sorted_index_interval
 from nodulebench.workflows.evaluate.estimate import (
+    Estimated,
     bootstrap_of,
     leave_one_out_of,
     make_estimate,
@@ -29,17 +28,7 @@ BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
 """Where the bootstrap band is drawn, false positives per case."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrocReading:
-    """The FROC of one algorithm under one rule."""
-
-    sensitivity: dict[str, Estimate]
-    cpm: Estimate
-    threshold: dict[str, Estimate]
-    curves: tuple[Curve, ...] = field(default=())
-
-
-def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
+def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     """Read the curve at the protocol's operating points, with intervals.
 
     Under ``interpolation = "luna16"`` and ``interval.method = "luna16"`` every number is the one
@@ -52,7 +41,7 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
         curve = official_curve(cohort) if is_official else froc_curve(cohort)
     except UndefinedError as error:
         nothing = Estimate(None, reason=reason_of(error))
-        return FrocReading(dict.fromkeys(keys, nothing), nothing, dict.fromkeys(keys, nothing))
+        return _estimated(nothing, dict.fromkeys(keys, nothing), dict.fromkeys(keys, nothing))
     rates = np.asarray(protocol.operating_points)
     point = _readings(cohort, everyone, protocol, protocol.operating_points)[0]
     # the official curve leaves out points on straight pieces, and their scores with them
@@ -62,16 +51,28 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> FrocReading:
         sensitivity, cpm, band = _official_bootstrap(cohort, protocol, point)
     else:
         sensitivity, cpm, band = _bootstrap(cohort, protocol, point)
-    return FrocReading(
-        sensitivity=dict(zip(keys, sensitivity, strict=True)),
-        cpm=cpm,
-        threshold={
+    return _estimated(
+        cpm,
+        dict(zip(keys, sensitivity, strict=True)),
+        {
             key: Estimate(float(score))
             if np.isfinite(score)
             else Estimate(None, reason=Notice("rate_too_low"))
             for key, score in zip(keys, threshold, strict=True)
         },
-        curves=(curve, *band),
+        (curve, *band),
+    )
+
+
+def _estimated(
+    cpm: Estimate,
+    sensitivity: dict[str, Estimate],
+    threshold: dict[str, Estimate],
+    curves: tuple[Curve, ...] = (),
+) -> Estimated:
+    return Estimated(
+        {"cpm": cpm, "sensitivity_at_fp_rate": sensitivity, "threshold_at_fp_rate": threshold},
+        curves,
     )
 
 

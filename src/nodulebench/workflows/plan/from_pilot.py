@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
-from nodulebench.metrics import FACTS, FIGURES
+from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.statistics.sample_size.pilot import size_from_pilot
 from nodulebench.statistics.sample_size.plan import Plan
@@ -86,7 +86,7 @@ def _algorithm(cohorts: dict[str, LabelledCohort], name: str) -> LabelledCohort:
 
 def _require_single_merit(name: str) -> None:
     _ = FIGURES[name]  # an unknown name suggests near ones
-    if better_of(name) != "higher" or (name in FACTS and FACTS[name].columns):
+    if better_of(name) != "higher" or facts_of(name).columns:
         raise InputError(
             Problem(
                 f"figure '{name}'",

@@ -10,7 +10,6 @@ from nodulebench.language.numbers import (
     interval,
     p_value,
     percent,
-    rate,
     signed,
     whole,
 )
@@ -193,7 +192,11 @@ def _difference_table(
 
 def _figure_title(one: DifferenceSummary, say: Language) -> str:
     title = say.figure(one.figure).title
-    return say("figure.reading", title=title, point=rate(float(one.point))) if one.point else title
+    return (
+        say("figure.reading", title=title, point=say.point(one.figure, one.point))
+        if one.point
+        else title
+    )
 
 
 def _bounds(difference: Estimate) -> str:

@@ -1,0 +1,108 @@
+"""A figure of another package that is read at several points, from evaluate to verify."""
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.evaluated_folder import SKILLS
+from builders.made_up import made_up_reference, made_up_submission
+from nodulebench.errors import InputError
+from nodulebench.metrics import CURVES, FIGURES, TABLES, FigureFacts
+from nodulebench.model.arrays import FloatArray, WeightArray
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.evaluate.estimate import ESTIMATORS
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.result_folder import read_document, write_evaluation
+from nodulebench.workflows.evaluate.write_report import write_report
+from nodulebench.workflows.verify.verify import verify_folder
+
+
+def share_within(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """Share of cases with at most so many marks."""
+    case = cohort.reference.cases["case_id"].to_list()
+    counted = [cohort.submission.marks["case_id"].to_list().count(one) for one in case]
+    few = np.less_equal.outer(counted, (1, 3, 5)).astype(np.float64)
+    whole: FloatArray = case_weight.sum(axis=1, dtype=np.float64)[:, np.newaxis]
+    return np.asarray((case_weight @ few) / whole)
+
+
+share_within.facts = FigureFacts(True, columns=("1", "3", "5"))  # type: ignore[attr-defined]
+
+
+def without_points(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
+    """The same, but it does not say at which points."""
+    return share_within(cohort, case_weight)
+
+
+def mark_table(cohort: LabelledCohort) -> pl.DataFrame:
+    """The table that belongs to it."""
+    return cohort.submission.marks.group_by("case_id", maintain_order=True).len("marks")
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures, as if another package had registered them."""
+    for registry, names in (
+        (FIGURES, {"share_within": "share_within", "without_points": "without_points"}),
+        (TABLES, {"share_within": "mark_table"}),
+        (CURVES, {}),
+        (ESTIMATORS, {}),
+    ):
+        points = {
+            name: EntryPoint(name, f"{__name__}:{attribute}", registry.group)
+            for name, attribute in names.items()
+        }
+        monkeypatch.setitem(registry.__dict__, "outside", points)
+        monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
+
+
+def protocol(*figures: str) -> TestProtocol:
+    return TestProtocol(
+        name="own",
+        rules=(RuleChoice(name="center_hit"), RuleChoice(name="area_overlap")),
+        figures=figures,
+        interval=IntervalChoice(bootstraps=20),
+    )
+
+
+def result(out: Path, *figures: str) -> Path:
+    truth = made_up_reference(8, 30, 3)
+    said = [made_up_submission(truth, skill, 3) for skill in SKILLS]
+    write_evaluation(evaluate(truth, said, protocol(*figures)), out)
+    return out
+
+
+@pytest.mark.usefixtures("added")
+def test_it_goes_the_whole_way(tmp_path: Path) -> None:
+    folder = result(tmp_path / "out", "recall", "share_within")
+    found = read_document(folder).algorithms[0].rules["center_hit"]
+    readings = found.readings("share_within")
+    assert list(readings) == ["1", "3", "5"]
+    assert all(one.value is not None and one.low is not None for one in readings.values())
+    extras: dict[str, Any] = dict(found.extras)
+    assert extras["share_within"][0].keys() == {"case_id", "marks"}
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Share within" in page
+    comparison, _ = compare_folder(folder, ComparisonChoice(baseline="one", permutations=20))
+    assert {str(one.reading) for one in comparison.differences} >= {
+        "share_within at 1",
+        "share_within at 5",
+    }
+    write_report(folder)
+    assert [str(one) for one in (*verify_folder(folder).problems,)] == []
+    assert verify_folder(folder).is_good
+
+
+@pytest.mark.usefixtures("added")
+def test_one_that_does_not_say_its_points_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"figure 'without_points': gives 3 values but names 0 points"
+    ):
+        result(tmp_path / "out", "without_points")
