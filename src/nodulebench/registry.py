@@ -43,6 +43,14 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         found = sorted(entry_points(group=self.group), key=lambda point: point.name)
         return {point.name: point for point in found if point.name not in self._modules}
 
+    @property
+    def outside_versions(self) -> list[str]:
+        """What other packages add, each with the package and its version."""
+        return [
+            f"{name} of {point.dist.name} {point.dist.version}" if point.dist else name
+            for name, point in self.outside.items()
+        ]
+
     def __getitem__(self, name: str) -> Thing:
         if name not in self._loaded:
             self._loaded[name] = self._load(name)

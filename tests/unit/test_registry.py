@@ -58,6 +58,10 @@ def test_what_outside_packages_add_is_found_and_listed_after_the_rest(outside) -
     assert len(outside) == 4
 
 
+def test_the_packages_of_outside_things_are_told(outside) -> None:
+    assert outside.outside_versions == ["cone", "sphere"]  # of no package that is installed
+
+
 def test_outside_packages_cannot_replace_what_is_there(outside) -> None:
     assert outside["circle"] == math.pi
     assert list(outside).count("circle") == 1

@@ -10,6 +10,7 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.curate.examine.admission import Examined
+from nodulebench.curate.examine.checks import CHECKS
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.formats.dicom.series import Series
 from nodulebench.storage.lock import locked
@@ -18,7 +19,7 @@ JOURNAL = "journal.jsonl"
 
 
 def series_key(series: Series, limits: Limits) -> str:
-    """Changes with any file of the series, any limit and the version of NoduleBench."""
+    """Changes with any file of the series, any limit, the version of NoduleBench and of checks."""
     states = []
     for path in series.files:
         try:
@@ -27,6 +28,7 @@ def series_key(series: Series, limits: Limits) -> str:
         except OSError:
             states.append((path, -1, -1))  # gone since its header was read
     content = [__version__, limits.model_dump_json(), series.copy, len(series.slices), states]
+    content.extend(CHECKS.outside_versions)
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

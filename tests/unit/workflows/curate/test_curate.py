@@ -165,6 +165,46 @@ def test_a_second_run_reads_no_pixels_and_says_the_same(curation, archive):
     assert (out / JOURNAL).read_bytes() == before
 
 
+def test_a_check_of_another_package_excludes_and_is_not_passed_over_by_the_journal(
+    curation, archive, tmp_path
+):
+    result, out = curation
+    assert result.admitted
+    package = tmp_path / "package"
+    about = package / "strict-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strict\nVersion: 1.0\n")
+    points = "[nodulebench.admission_checks]\nnever = strict_checks:never\n"
+    (about / "entry_points.txt").write_text(points)
+    (package / "strict_checks.py").write_text(
+        "from nodulebench.curate.examine.reason import Reason\n"
+        "def never(subject):\n"
+        "    '''No series is good enough.'''\n"
+        "    return Reason('is not good enough')\n"
+    )
+    again = shutil.copytree(out, tmp_path / "again")
+    program = (
+        "from pathlib import Path\n"
+        "from nodulebench.curate.examine.limits import Limits\n"
+        "from nodulebench.workflows.curate.curate import curate\n"
+        "if __name__ == '__main__':\n"
+        f"    made = curate(Path({str(archive)!r}), Path({str(again)!r}),\n"
+        "        limits=Limits(smallest_matrix=64))\n"
+        "    print(len(made.admitted), sum(r.code == 'never' for s in made.series"
+        " for r in s.reasons))\n"
+    )
+    (tmp_path / "run.py").write_text(program)
+    path = os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "run.py")],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["0", "4"]  # the fifth series is a localizer and asked no more
+
+
 def test_other_limits_are_examined_anew(curation, archive):
     _, out = curation
     strict = curate(archive, out, limits=Limits(smallest_matrix=128))
