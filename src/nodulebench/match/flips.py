@@ -19,7 +19,7 @@ from nodulebench.model.labels import (
     Labels,
 )
 from nodulebench.model.notice import Notice
-from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.model.tables import Reference, Submission
 
 
 def flip_list(
@@ -158,7 +158,7 @@ def _nearness(
     seen = scene(
         reference,
         submission,
-        mark_case=case_of_marks(reference, submission),
+        mark_case=submission.rows_in(reference),
         is_judged=is_judged,
         is_target=~reference.nodules["is_ignored"].to_numpy(),
     )

@@ -14,7 +14,7 @@ from nodulebench.model.arrays import BoolArray, IntArray
 from nodulebench.model.labels import NO_NODULE, OVER_CAP, UNCOUNTED, Labels
 from nodulebench.model.parameters import checked_parameters, parameters_of
 from nodulebench.model.protocol import RuleChoice, TestProtocol
-from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.model.tables import Reference, Submission
 
 
 def targets(reference: Reference, submission: Submission, protocol: TestProtocol) -> BoolArray:
@@ -53,7 +53,7 @@ def match_marks(
     reference: Reference, submission: Submission, protocol: TestProtocol, rule: RuleChoice
 ) -> Labels:
     """What one rule says of every mark before any limit on sizes."""
-    mark_case = case_of_marks(reference, submission)
+    mark_case = submission.rows_in(reference)
     is_counted = _is_over_threshold(submission, protocol)
     is_kept = is_counted & _is_under_cap(submission, mark_case, is_counted, protocol)
     seen = scene(

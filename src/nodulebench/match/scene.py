@@ -1,12 +1,13 @@
 """Scene: the marks and nodules that a rule judges, as arrays sorted out once for all rules."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.kept import kept
 from nodulebench.model.tables import Reference, Submission
 
 NEGLIGIBLE_MM = 1e-6
@@ -102,7 +103,7 @@ def scene(
     )
 
 
-@lru_cache(maxsize=4)
+@kept
 def _nodule_boxes(reference: Reference) -> Boxes | None:
     """The same for every submission and rule, so they are made once."""
     return _boxes(reference.slices, reference.nodules, "nodule_id", reference.nodule_case)

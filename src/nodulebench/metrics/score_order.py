@@ -1,13 +1,13 @@
 """Hits and false positives from the best score down, and where a rate meets their curve."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.kept import kept
 
 _ELEMENTS = 250_000  # running sums held at a time; more would leave the processor's cache
 
@@ -27,7 +27,7 @@ class ScoreOrder:
     threshold: FloatArray
 
 
-@lru_cache(maxsize=4)
+@kept
 def score_order(cohort: LabelledCohort) -> ScoreOrder:
     """Sort a cohort's hits and false positives by score, once for all weights and figures.
 

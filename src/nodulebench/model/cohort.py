@@ -7,7 +7,7 @@ import polars as pl
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.labels import FALSE_POSITIVE, HIT, Labels
-from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.model.tables import Reference, Submission
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ def labelled_cohort(
     hit_score = np.full(len(nodule_row), np.nan)
     hit_score[is_hit] = score[hit_mark[is_hit]]
 
-    mark_case = case_of_marks(reference, submission)
+    mark_case = submission.rows_in(reference)
     false_mark = labels.mark[labels.label == FALSE_POSITIVE]
     return LabelledCohort(
         case_count=reference.cases.height,

@@ -1,13 +1,14 @@
 """The tables of NoduleBench, and the two things made of them: a Reference and a Submission."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import IntArray
+from nodulebench.model.kept import kept
 from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema
 
@@ -301,8 +302,7 @@ class Submission:
     facts: dict[str, str] = field(default_factory=dict)
     """Further statements of the algorithm's manifest (version, detector kind)."""
 
-
-@lru_cache(maxsize=4)
-def case_of_marks(reference: Reference, submission: Submission) -> IntArray:
-    """For each mark its row in CASES, -1 where its case is not in the test set."""
-    return reference.rows_of(submission.marks["case_id"])
+    @kept
+    def rows_in(self, reference: Reference) -> IntArray:
+        """For each mark the row of its case in CASES, -1 where it is not in the test set."""
+        return reference.rows_of(self.marks["case_id"])

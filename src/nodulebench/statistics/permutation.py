@@ -7,7 +7,6 @@ then a row of case weights, and any figure of merit can be tested, also pooled o
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -16,6 +15,7 @@ from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.comparison import Permutation
+from nodulebench.model.kept import kept
 from nodulebench.model.tables import Reference, Submission
 
 _BLOCK_ELEMENTS = 8_000_000
@@ -83,7 +83,7 @@ def permutation_test(
     )
 
 
-@lru_cache(maxsize=1)  # the next figure of the same two algorithms
+@kept  # the next figure of the same two algorithms
 def side_by_side(
     first: LabelledCohort, second: LabelledCohort, *, is_on_common_scale: bool
 ) -> LabelledCohort:

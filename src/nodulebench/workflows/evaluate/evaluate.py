@@ -15,7 +15,7 @@ from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
-from nodulebench.model.tables import Reference, Submission, case_of_marks
+from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
 from nodulebench.workflows.evaluate.estimate import estimate_all
@@ -147,7 +147,7 @@ def keep_listed(
     Raises:
         InputError: where the protocol does not allow marks of other cases.
     """
-    row = case_of_marks(reference, submission)
+    row = submission.rows_in(reference)
     if (row >= 0).all():
         return submission, ()
     is_listed = pl.Series(row >= 0)

@@ -1,0 +1,38 @@
+"""kept: what was made of a frozen object stays on the object, and goes when the object goes."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+Owner = TypeVar("Owner")
+Rest = ParamSpec("Rest")
+Made = TypeVar("Made")
+
+
+def kept(
+    function: Callable[Concatenate[Owner, Rest], Made],
+) -> Callable[Concatenate[Owner, Rest], Made]:
+    """The function, which keeps its last result on its first argument.
+
+    Asked again with the very same further arguments it gives that result. So several figures and
+    rules share what is dear to make, and nothing outlives the test set it was made of.
+    """
+    place = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def once(owner: Owner, /, *rest: Rest.args, **named: Rest.kwargs) -> Made:
+        asked: tuple[Any, ...] = (*rest, *named.items())
+        held: tuple[tuple[Any, ...], Made] | None = vars(owner).get(place)
+        if held is None or not _same(held[0], asked):
+            held = asked, function(owner, *rest, **named)
+            vars(owner)[place] = held  # as cached_property does: frozen objects have their dict
+        return held[1]
+
+    return once
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether both are the same objects; settings by keyword may be equal."""
+    return len(one) == len(other) and all(
+        a is b or (isinstance(a, tuple) and a == b) for a, b in zip(one, other, strict=True)
+    )
