@@ -18,9 +18,10 @@ from builders.dicom import CHECKED, complaints, needs
 from builders.words import sentences
 from conftest import TEST_DATA
 from nodulebench.formats import FORMATS, read_cases, read_submission
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
 from nodulebench.formats.readings import read_readings
 from nodulebench.imaging.geometry import geometries
+from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.model.findings import CHARACTERISTICS, Readings
 from nodulebench.reference.build import build_reference
 

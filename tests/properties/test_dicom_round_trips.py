@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 from builders.dicom import image_headers
 from nodulebench.formats import FORMATS
 from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
+from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.model.tables import CASES, MARK_SLICES, MARKS, Submission
 
 pytest.importorskip("pydicom")

@@ -62,9 +62,3 @@ def largest_distance_mm(points: FloatArray) -> float:
     """The largest distance between two points; 0 for a single one."""
     apart = points[:, None, :] - points
     return float(np.hypot(apart[..., 0], apart[..., 1]).max())
-
-
-def area_mm2(outline: FloatArray) -> float:
-    """The area within an outline."""
-    x, y = (outline - outline[0]).T
-    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)

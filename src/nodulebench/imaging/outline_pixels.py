@@ -5,20 +5,71 @@ gives *outside pixels*: the centres of the first pixels outside the nodule, so t
 they enclose, without themselves.
 """
 
-import numpy as np
-import polars as pl
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 
-def contour_texts(outline: IntArray, x_mm: FloatArray, y_mm: FloatArray) -> pl.DataFrame:
-    """Points of many outlines as 'x y;x y;...' to a tenth of a micrometre: outline, contour."""
-    return (
-        pl.DataFrame({"outline": outline, "x": x_mm, "y": y_mm})
-        .select("outline", point=pl.concat_str(pl.col("x", "y").round(4), separator=" "))
-        .group_by("outline", maintain_order=True)
-        .agg(pl.col("point").str.join(";").alias("contour"))
-    )
+@dataclass(frozen=True, slots=True)
+class DrawnOutline:
+    """One outline or box on one slice."""
+
+    slice_index: int
+    """0-based from the feet."""
+    xy_mm: FloatArray
+    z_mm: float | None = None
+    convention: str = "boundary"
+    is_hole: bool = False
+    is_box: bool = False
+
+    def corners_mm(self, grid: Geometry) -> FloatArray:
+        """Its corners in the patient: on the height that was told where slices are axial."""
+        if grid.is_axial and self.z_mm is not None:
+            return np.column_stack([self.xy_mm, np.full(len(self.xy_mm), self.z_mm)])
+        level = np.full(len(self.xy_mm), float(self.slice_index))
+        return np.column_stack([self.xy_mm, grid.height_on(level, self.xy_mm)])
+
+
+def voxels_of(drawn: Iterable[DrawnOutline], grid: Geometry) -> IntArray:
+    """Voxels (column, row, image) that outlines hold: all of them joined, less their holes.
+
+    A hole is cut out with its rim, as LIDC-IDRI's rule has it. Voxels outside the image are left
+    out.
+    """
+    by_slice: dict[int, list[DrawnOutline]] = {}
+    for one in drawn:
+        by_slice.setdefault(one.slice_index, []).append(one)
+    parts = [np.empty((0, 3), dtype=np.int64)]
+    for number, outlines in sorted(by_slice.items()):
+        pixels = _pixels(outlines, grid)
+        k = round(float(grid.slice_number(np.array([float(number)]))[0]))
+        parts.append(np.column_stack([pixels, np.full(len(pixels), k, dtype=np.int64)]))
+    voxel = np.concatenate(parts)
+    if grid.size is None:
+        return voxel
+    kept: IntArray = voxel[np.all((voxel >= 0) & (voxel < grid.size), axis=1)]
+    return kept
+
+
+def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:
+    """Columns and rows that the outlines of one slice hold, each once."""
+    held: set[tuple[int, int]] = set()
+    cut: set[tuple[int, int]] = set()
+    for one in outlines:
+        corners = grid.to_index(one.corners_mm(grid))[:, :2]
+        if one.convention == "outside_pixels":
+            rim = np.rint(corners).astype(np.int64)
+            _, i, j, is_rim = enclosed_pixels(np.zeros(len(rim), dtype=np.int64), *rim.T)
+            counts = ~is_rim | one.is_hole
+            i, j = i[counts], j[counts]
+        else:
+            i, j = polygon_pixels(corners)
+        (cut if one.is_hole else held).update(zip(i.tolist(), j.tolist(), strict=True))
+    return np.array(sorted(held - cut), dtype=np.int64).reshape(-1, 2)
 
 
 def enclosed_pixels(

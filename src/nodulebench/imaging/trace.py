@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nodulebench.imaging.outlines import one_outline
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 _SETS_AT_ONCE = 256
@@ -46,26 +47,17 @@ def _trace(
     picture = np.zeros((int(row.max()) + 3, int(width.sum()) + 2), dtype=np.bool_)
     picture[row + 1, column + 1] = True
 
-    rings: list[list[list[int]]] = [[] for _ in first]
+    rings: list[list[IntArray]] = [[] for _ in first]
     across = picture.shape[1] - 1
     for ring in _rings(picture):
         set_of_ring = int(np.searchsorted(left, min(c % across for c in ring), side="right")) - 1
-        rings[set_of_ring].append(ring)
-    corners = [np.array(_joined(one), dtype=np.int64) for one in rings]
+        rings[set_of_ring].append(np.array(ring, dtype=np.int64))
+    corners = [one_outline(one) for one in rings]
     which = np.repeat(np.arange(len(rings)), [len(one) for one in corners])
     row, column = np.divmod(np.concatenate(corners), across)
     # a corner (row, column) of the picture is the lower left one of the pixel there
     place = np.column_stack([column - left[which] + low_i[which], row + low_j[which]]) - 0.5
     return which + first_owner, place
-
-
-def _joined(rings: list[list[int]]) -> list[int]:
-    """Rings as one path: each further one is reached from the start of the first, and back."""
-    start = rings[0][0]
-    path = list(rings[0])
-    for ring in rings[1:]:
-        path += [start, *ring, ring[0]]
-    return path if len(rings) == 1 else [*path, start]
 
 
 def _rings(picture: BoolArray) -> list[list[int]]:

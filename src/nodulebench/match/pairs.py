@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, unroll
 
 _FARTHEST_MM = 1e5
 _PART = 500_000  # marks and nodules that are sorted together at a time
@@ -84,16 +84,6 @@ def _near_pairs(
 def _key(case: IntArray, x: FloatArray) -> FloatArray:
     """A number that orders by case, then by x; what lies beyond all patients counts as there."""
     return case * np.float64(4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
-
-
-def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
-    """Runs of positions written out: the run of each entry and its position.
-
-    Runs (5, 2) and (9, 1) give the runs 0 0 1 and the positions 5 6 9.
-    """
-    run = np.repeat(np.arange(len(length)), length)
-    offset = np.arange(len(run)) - np.repeat(np.cumsum(length) - length, length)
-    return run, np.repeat(first, length) + offset
 
 
 def first_of_each(*keys: IntArray) -> BoolArray:

@@ -6,23 +6,22 @@ the thickness cancels. Found nodules with slices on both sides take part. The me
 nodule the same say, the pooled form every cubic millimetre.
 """
 
-from functools import lru_cache
-
 import numpy as np
 import polars as pl
 
 from nodulebench.errors import UndefinedError
-from nodulebench.imaging.contour import box_contour, parse_contour
+from nodulebench.imaging.outlines import box_outline, read_outline
+from nodulebench.imaging.overlap import areas_and_overlap_mm2
 from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
-from nodulebench.metrics.outline_overlap import outline_areas
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.kept import kept
 
 _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
 _NOTHING = np.empty((0, 2))
 
 
-@lru_cache(maxsize=4)  # four figures read the same table; tracing outlines takes seconds
+@kept  # four figures read the same table; tracing outlines takes seconds
 def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     """For each found nodule with slices on both sides its areas and its Dice and IoU.
 
@@ -38,7 +37,7 @@ def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
     is_drawn = slices["contour"].is_not_null() | slices["contour_said"].is_not_null()
     drawn = np.flatnonzero(is_drawn.to_numpy())
     for row, pair in zip(drawn, slices[drawn].iter_rows(named=True), strict=True):
-        areas[row] = outline_areas(_outline(pair, ""), _outline(pair, "_said"))
+        areas[row] = areas_and_overlap_mm2(_outline(pair, ""), _outline(pair, "_said"))
     added = (
         slices.select("nodule")
         .with_columns(pl.DataFrame(areas, schema=["truth_mm2", "said_mm2", "shared_mm2"]))
@@ -155,7 +154,7 @@ def _outline(pair: dict[str, object], side: str) -> FloatArray:
     """One side's outline on a slice: its contour, else its box, else nothing."""
     contour, *box = (pair[f"{name}{side}"] for name in ("contour", *_SHAPE[:4]))
     if isinstance(contour, str):
-        return parse_contour(contour, f"slice {pair['slice_index']}")
+        return read_outline(contour, f"slice {pair['slice_index']}")
     if box[0] is None:
         return _NOTHING
-    return box_contour(*(float(str(value)) for value in box))
+    return box_outline(*(float(str(value)) for value in box))

@@ -8,6 +8,7 @@ import polars as pl
 
 from nodulebench.imaging.diameters import long_and_short_mm
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.outlines import outline_text
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import DENSITY_OF_TYPE, NODULE_SLICES, NODULES
 from nodulebench.phantom.nodules.nodule import Nodule
@@ -89,7 +90,7 @@ def _section_row(number: int, z_mm: float, outline: FloatArray) -> dict[str, Any
         "width_mm": float(extent[1]),
         "long_mm": long,
         "short_mm": short,
-        "contour": ";".join(f"{x:.3f} {y:.3f}" for x, y in outline.tolist()),
+        "contour": outline_text(outline.tolist(), ".3f"),
     }
 
 

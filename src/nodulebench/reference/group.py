@@ -277,10 +277,10 @@ def _outline_points(findings: Findings) -> list[FloatArray]:
     """The points of each finding's outlines in mm; its place, where it has none."""
     outlines = findings.panel.outlines
     first, stop = np.searchsorted(outlines.case, [findings.case, findings.case + 1])
-    start, end = np.searchsorted(outlines.points.outline, [first, stop])
-    outline = outlines.points.outline[start:end]
+    start, end = np.searchsorted(outlines.points.owner, [first, stop])
+    outline = outlines.points.owner[start:end]
     xyz = np.column_stack(
-        [outlines.points.x_mm[start:end], outlines.points.y_mm[start:end], outlines.z_mm[outline]]
+        [outlines.points.x[start:end], outlines.points.y[start:end], outlines.z_mm[outline]]
     )
     owner = outlines.finding[outline]
     return [

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.imaging.diameters import (
-    area_mm2,
     axes_of_sides,
     largest_distance_mm,
     long_and_short_mm,
 )
+from nodulebench.imaging.outlines import area_mm2
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 SIZE_DEFINITIONS = {

@@ -21,7 +21,7 @@ from nodulebench.reference.measure import (
     volume_equivalent_mm,
 )
 from nodulebench.reference.region import (
-    Outlines,
+    FindingOutlines,
     Regions,
     case_geometries,
     finding_regions,
@@ -36,7 +36,7 @@ class Panel:
     readings: Readings
     places: list[Geometry | None]
     """The geometry of each case."""
-    outlines: Outlines
+    outlines: FindingOutlines
     regions: Regions
     size_definition: str
     case: IntArray
@@ -168,7 +168,7 @@ def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
 
 
 def _diameters(
-    definition: str, outlines: Outlines, regions: Regions, spacing: FloatArray
+    definition: str, outlines: FindingOutlines, regions: Regions, spacing: FloatArray
 ) -> FloatArray:
     """The diameter of each outlined finding under a definition; NaN for the others."""
     count = regions.count
@@ -177,9 +177,9 @@ def _diameters(
     if definition.startswith("volume_equivalent"):
         diameter[drawn] = volume_equivalent_mm(count[drawn], spacing[drawn])
     elif definition == "outline_extent":
-        pixel_mm = spacing[outlines.finding[outlines.points.outline], :2]
+        pixel_mm = spacing[outlines.finding[outlines.points.owner], :2]
         extent = outline_extents(
-            outlines.points.outline, outlines.point_ij * pixel_mm, len(outlines.finding)
+            outlines.points.owner, outlines.point_ij * pixel_mm, len(outlines.finding)
         )
         diameter[drawn] = 0.0
         np.maximum.at(diameter, outlines.finding, extent)
@@ -196,10 +196,10 @@ def _diameters(
     return diameter
 
 
-def _polygon_sizes(outlines: Outlines, spacing_mm: FloatArray) -> pl.DataFrame:
+def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.DataFrame:
     """Sizes on each slice of findings that were drawn as boundaries, without the pixels' grain."""
     polygons = np.flatnonzero(~outlines.is_rim)
-    bounds = np.searchsorted(outlines.points.outline, np.column_stack([polygons, polygons + 1]))
+    bounds = np.searchsorted(outlines.points.owner, np.column_stack([polygons, polygons + 1]))
     corners = [
         outlines.point_ij[start:stop] * spacing_mm[outlines.finding[outline], :2]
         for outline, (start, stop) in zip(polygons, bounds, strict=True)

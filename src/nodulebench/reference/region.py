@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.imaging.contour import Points, read_contours
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outline_pixels import enclosed_pixels, polygon_pixels
+from nodulebench.imaging.outlines import Outlines, read_outlines
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.findings import Readings
 
@@ -39,7 +39,7 @@ class Regions:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlines:
+class FindingOutlines:
     """FINDING_SLICES as arrays, by case, and their points in image coordinates."""
 
     finding: IntArray
@@ -50,7 +50,7 @@ class Outlines:
     is_hole: BoolArray
     is_rim: BoolArray
     """Whether the points are pixels outside the nodule, not corners of its boundary."""
-    points: Points
+    points: Outlines
     point_ij: FloatArray
     """Image column and row of each point: n x 2."""
 
@@ -62,7 +62,7 @@ def case_geometries(cases: pl.DataFrame) -> list[Geometry | None]:
     return [found.get(case_id) for case_id in cases["case_id"]]
 
 
-def outlines_of(readings: Readings, places: list[Geometry | None]) -> Outlines:
+def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOutlines:
     """The outlines of the readings, sorted by case.
 
     Raises:
@@ -71,19 +71,19 @@ def outlines_of(readings: Readings, places: list[Geometry | None]) -> Outlines:
     rows = _joined(readings)
     case = rows["case"].cast(pl.Int64).to_numpy()
     _refuse_unplaced(readings, np.unique(case), places)
-    points = read_contours(rows["contour"], allows_none=False)
-    point_case = case[points.outline]
+    points = read_outlines(rows["contour"], allows_none=False)
+    point_case = case[points.owner]
     slice_index = rows["slice_index"].to_numpy()
     z_mm = rows["z_mm"].to_numpy().astype(np.float64).copy()
     ij = np.empty((len(point_case), 2))
     for number, part in _runs(point_case):
         place = _known(places[number])
-        xy = np.column_stack([points.x_mm[part], points.y_mm[part]])
-        heights = place.height_on(slice_index[points.outline[part]].astype(np.float64), xy)
+        xy = np.column_stack([points.x[part], points.y[part]])
+        heights = place.height_on(slice_index[points.owner[part]].astype(np.float64), xy)
         ij[part] = place.to_index(np.column_stack([xy, heights]))[:, :2]
         for outline in np.flatnonzero(np.isnan(z_mm) & (case == number)):
-            z_mm[outline] = heights[points.outline[part] == outline].mean()
-    return Outlines(
+            z_mm[outline] = heights[points.owner[part] == outline].mean()
+    return FindingOutlines(
         finding=rows["finding"].cast(pl.Int64).to_numpy(),
         case=case,
         slice_index=slice_index,
@@ -140,7 +140,7 @@ def _refuse_unplaced(readings: Readings, cases: IntArray, places: list[Geometry 
 
 def finding_regions(
     readings: Readings,
-    outlines: Outlines,
+    outlines: FindingOutlines,
     places: list[Geometry | None],
     *,
     includes_rim: bool = False,
@@ -180,7 +180,7 @@ def finding_regions(
 
 
 def _case_voxels(
-    outlines: Outlines, part: slice, *, includes_rim: bool
+    outlines: FindingOutlines, part: slice, *, includes_rim: bool
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Finding, voxel and height of what the outlines of one case hold, sorted, each voxel once."""
     outline, i, j = _drawn_pixels(outlines, part, includes_rim=includes_rim)
@@ -199,11 +199,11 @@ def _case_voxels(
 
 
 def _drawn_pixels(
-    outlines: Outlines, part: slice, *, includes_rim: bool
+    outlines: FindingOutlines, part: slice, *, includes_rim: bool
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Outline, column and row of all pixels that the outlines of one case cover or cut out."""
-    lowest, highest = np.searchsorted(outlines.points.outline, [part.start, part.stop])
-    owner = outlines.points.outline[lowest:highest]
+    lowest, highest = np.searchsorted(outlines.points.owner, [part.start, part.stop])
+    owner = outlines.points.owner[lowest:highest]
     ij = outlines.point_ij[lowest:highest]
     is_rim = outlines.is_rim[owner]
     rims, local = np.unique(owner[is_rim], return_inverse=True)
@@ -229,7 +229,7 @@ def _positions(place: Geometry, voxel: IntArray, z_mm: FloatArray) -> FloatArray
     return xyz_mm
 
 
-def _refuse_empty(readings: Readings, outlines: Outlines, counts: IntArray) -> None:
+def _refuse_empty(readings: Readings, outlines: FindingOutlines, counts: IntArray) -> None:
     empty = [row for row in np.unique(outlines.finding).tolist() if not counts[row]]
     if empty:
         named = readings.findings.select("case_id", "finding_id")

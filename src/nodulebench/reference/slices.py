@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from nodulebench.imaging.outline_pixels import contour_texts
+from nodulebench.imaging.outlines import outline_texts
 from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.tables import NODULE_SLICES
@@ -66,7 +66,7 @@ def _boxes(panel: Panel, case: IntArray, owner: IntArray, voxel: IntArray) -> pl
     heights = panel.slice_heights
     at = zip(case[slice_owner].tolist(), slice_index.tolist(), strict=True)
     return (
-        boxes.join(contour_texts(outline, xy_mm[:, 0], xy_mm[:, 1]), on="outline")
+        boxes.join(outline_texts(outline, xy_mm[:, 0], xy_mm[:, 1]), on="outline")
         .sort("outline")
         .with_columns(
             owner=pl.Series(slice_owner),

@@ -1,18 +1,11 @@
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.readings import rim
-from nodulebench.errors import InputError
-from nodulebench.imaging.contour import read_contours
-from nodulebench.imaging.diameters import area_mm2
-from nodulebench.imaging.outline_pixels import (
-    contour_texts,
-    enclosed_pixels,
-    polygon_pixels,
-)
+from nodulebench.imaging.outline_pixels import enclosed_pixels, polygon_pixels
+from nodulebench.imaging.outlines import area_mm2
 from nodulebench.imaging.trace import trace_outlines
 
 Pixels = set[tuple[int, int]]
@@ -125,22 +118,3 @@ def test_no_pixels_have_no_outline() -> None:
     nothing = np.empty(0, dtype=np.int64)
     owner, corners = trace_outlines(nothing, nothing, nothing)
     assert len(owner) == len(corners) == 0
-
-
-def test_contours_are_read_and_written_as_text() -> None:
-    points = read_contours(pl.Series(["1 2;3.5 -4;5 6", "0.25 1;2 3;"]))
-    assert points.outline.tolist() == [0, 0, 0, 1, 1]
-    assert points.x_mm.tolist() == [1, 3.5, 5, 0.25, 2]
-    assert points.y_mm.tolist() == [2, -4, 6, 1, 3]
-    written = contour_texts(points.outline, points.x_mm, points.y_mm)
-    assert written["contour"].to_list() == ["1.0 2.0;3.5 -4.0;5.0 6.0", "0.25 1.0;2.0 3.0"]
-
-
-@pytest.mark.parametrize("text", ["1 2;3", "1 2;x 4", "", None, "1 2;nan 3", "1 2 3;4 5 6"])
-def test_what_is_no_contour_is_refused(text: str | None) -> None:
-    with pytest.raises(InputError) as caught:
-        read_contours(pl.Series(["0 0;1 1", text], dtype=pl.String), allows_none=False)
-    assert str(caught.value) == (
-        f"outline '{text or ''}': is not a list of points. "
-        "Write it as 'x y;x y;...' in millimetres."
-    )

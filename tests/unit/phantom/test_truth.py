@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from builders.shapes import sphere
-from nodulebench.imaging.contour import parse_contour
-from nodulebench.imaging.diameters import area_mm2
 from nodulebench.imaging.geometry import Geometry, geometry_columns
+from nodulebench.imaging.outlines import area_mm2, read_outline
 from nodulebench.phantom.nodules.nodule import Nodule
 from nodulebench.phantom.scan import nodule_mask
 from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
@@ -42,7 +41,7 @@ def test_each_slice_of_a_ball_shows_a_circle_of_its_height():
         assert row["width_mm"] == pytest.approx(diameter, rel=2e-3)
         assert row["long_mm"] == pytest.approx(diameter, rel=2e-3)
         assert (row["center_x_mm"], row["center_y_mm"]) == pytest.approx((0, 0), abs=0.01)
-        outline = parse_contour(row["contour"], "row")
+        outline = read_outline(row["contour"], "row")
         assert area_mm2(outline) == pytest.approx(np.pi * diameter**2 / 4, rel=5e-3)
 
 

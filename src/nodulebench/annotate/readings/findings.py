@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading, box_diameter_mm
+from nodulebench.imaging.outlines import outline_text
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.schema import TableSchema
 
@@ -79,7 +80,7 @@ def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:
                 "z_mm": drawn.z_mm,
                 "is_hole": False,
                 "convention": "boundary",
-                "contour": ";".join(f"{x!r} {y!r}" for x, y in drawn.outline.tolist()),
+                "contour": outline_text(drawn.outline.tolist()),
             }
 
 

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from nodulebench.annotate.people import Name
 from nodulebench.errors import InputError, Problem
-from nodulebench.imaging.contour import box_contour, parse_contour
 from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.outline_pixels import DrawnOutline
+from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import NODULE_TYPES, Submission
 from nodulebench.model.written import Written
@@ -32,8 +33,13 @@ class DrawnSlice(Written):
     def outline(self) -> FloatArray:
         """The outline's corners; the box's where nothing else was drawn."""
         if self.contour:
-            return parse_contour(self.contour, f"slice {self.slice_index}")
-        return box_contour(self.center_x_mm, self.center_y_mm, self.length_mm, self.width_mm)
+            return read_outline(self.contour, f"slice {self.slice_index}")
+        return box_outline(self.center_x_mm, self.center_y_mm, self.length_mm, self.width_mm)
+
+    @property
+    def as_drawn(self) -> DrawnOutline:
+        """Where it lies in the image."""
+        return DrawnOutline(self.slice_index, self.outline)
 
 
 class DrawnFinding(Written):

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from nodulebench.annotate.readings.pixels import pixels_of
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.imaging.diameters import long_and_short_mm
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.outline_pixels import voxels_of
+from nodulebench.imaging.overlap import crosses_itself
 from nodulebench.imaging.volume import VoxelArray
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import PULMONARY_TYPES
 from nodulebench.model.written import Written
 
@@ -121,7 +122,7 @@ def _pixels(
     lung: BoolArray | None,
     limits: WarningLimits,
 ) -> Iterator[tuple[str, str]]:
-    voxel = np.concatenate([pixels_of(drawn, place) for drawn in finding.slices])
+    voxel = np.concatenate([voxels_of([drawn.as_drawn], place) for drawn in finding.slices])
     if not len(voxel):
         return
     column, row, level = voxel.T
@@ -137,26 +138,3 @@ def _pixels(
         share = float(lung[level, row, column].mean())
         if share < limits.least_in_lung:
             yield "outside_lung", f"{1 - share:.0%} of it lies outside the lungs"
-
-
-def crosses_itself(outline: FloatArray) -> bool:
-    """Whether two sides of a closed outline that are not neighbours cross.
-
-    Sides that only touch do not count.
-    """
-    count = len(outline)
-    following = np.roll(outline, -1, axis=0)
-    first, second = np.triu_indices(count, k=2)
-    is_apart = ~((first == 0) & (second == count - 1))  # the last side joins the first
-    first, second = first[is_apart], second[is_apart]
-    a, b, c, d = outline[first], following[first], outline[second], following[second]
-    splits_second = _side(a, b, c) * _side(a, b, d) < 0
-    splits_first = _side(c, d, a) * _side(c, d, b) < 0
-    return bool((splits_first & splits_second).any())
-
-
-def _side(start: FloatArray, end: FloatArray, point: FloatArray) -> FloatArray:
-    """Positive left of the line from start to end, negative right of it, 0 on it."""
-    along, to = end - start, point - start
-    side: FloatArray = along[:, 0] * to[:, 1] - along[:, 1] * to[:, 0]
-    return side

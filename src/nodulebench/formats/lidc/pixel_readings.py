@@ -9,6 +9,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.lidc.xml import PixelMark, PixelReading
 from nodulebench.imaging.geometry import Geometry, geometries
+from nodulebench.imaging.outlines import outline_texts
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.findings import (
     CHARACTERISTICS,
@@ -267,14 +268,7 @@ def _slices(
     findings: pl.DataFrame, flat: _Flat, slice_index: IntArray, xy_mm: FloatArray
 ) -> pl.DataFrame:
     """FINDING_SLICES of the marks that were outlined; points have none."""
-    contours = (
-        pl.DataFrame({"outline": flat.point_outline, "x": xy_mm[:, 0], "y": xy_mm[:, 1]})
-        .select(
-            "outline", corner=pl.concat_str(pl.col("x", "y").round(_DECIMALS_MM), separator=" ")
-        )
-        .group_by("outline", maintain_order=True)
-        .agg(pl.col("corner").str.join(";").alias("contour"))
-    )
+    contours = outline_texts(flat.point_outline, *xy_mm.T, decimals=_DECIMALS_MM)
     owner = findings.select("case_id", "finding_id", "kind")[flat.outline_mark]
     outlines = pl.DataFrame(
         {

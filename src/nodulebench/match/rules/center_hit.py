@@ -1,17 +1,23 @@
 """Center hit: the centre of a mark's box lies in the nodule's region on the same slice."""
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
+from nodulebench.imaging.outlines import (
+    Outlines,
+    areas_mm2,
+    is_inside,
+    no_outlines,
+    read_outlines,
+)
 from nodulebench.match.one_to_one import Assignment, Duplicates, one_to_one_labels
-from nodulebench.match.outline import Outlines, is_inside, outline_areas, read_outlines
-from nodulebench.match.pairs import first_of_each, unroll
+from nodulebench.match.pairs import first_of_each
 from nodulebench.match.scene import NEGLIGIBLE_MM, Boxes, Scene
 from nodulebench.match.slices import SharedSlices, best_slices, boxless_notices, shared_slices
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, unroll
+from nodulebench.model.kept import kept
 from nodulebench.model.labels import Labels
 from nodulebench.model.notice import Notice
 
@@ -43,7 +49,9 @@ def center_hit(
         duplicates: whether further marks on a nodule are left out or count as false positives.
     """
     shared = shared_slices(scene, "center_hit")
-    outlines, largest = _regions(shared.nodules, region == "contour", scene.nodule_count)
+    nodules = shared.nodules
+    outlines = _outlines(nodules) if region == "contour" else no_outlines(len(nodules.owner))
+    largest = _largest_slices(nodules, outlines, scene.nodule_count)
     inside = np.flatnonzero(_is_center_inside(shared, outlines))
     inside = inside[best_slices(shared.mark[inside], shared.nodule[inside], np.zeros(len(inside)))]
     mark, nodule = shared.mark[inside], shared.nodule[inside]
@@ -62,12 +70,10 @@ def center_hit(
     return replace(labels, remarks=_region_remarks(outlines))
 
 
-@lru_cache(maxsize=4)
-def _regions(nodules: Boxes, has_contours: bool, count: int) -> tuple[Outlines, IntArray]:
-    """The nodules' outlines and largest slices, the same for every submission."""
-    contour = nodules.contour if has_contours else nodules.contour.clear(len(nodules.contour))
-    outlines = read_outlines(contour)
-    return outlines, _largest_slices(nodules, outlines, count)
+@kept
+def _outlines(nodules: Boxes) -> Outlines:
+    """What is drawn around nodules, the same for every submission."""
+    return read_outlines(nodules.contour)
 
 
 def _is_center_inside(shared: SharedSlices, outlines: Outlines) -> BoolArray:
@@ -77,7 +83,7 @@ def _is_center_inside(shared: SharedSlices, outlines: Outlines) -> BoolArray:
     in_box = (apart[:, 0] <= shared.nodules.length_mm[box] / 2 + NEGLIGIBLE_MM) & (
         apart[:, 1] <= shared.nodules.width_mm[box] / 2 + NEGLIGIBLE_MM
     )
-    in_outline = is_inside(outlines, box, center[:, 0], center[:, 1])
+    in_outline = is_inside(outlines, box, center[:, 0], center[:, 1], edge_mm=NEGLIGIBLE_MM)
     return np.where(outlines.is_drawn[box], in_outline, in_box)
 
 
@@ -87,7 +93,7 @@ def _largest_slices(nodules: Boxes, outlines: Outlines, count: int) -> IntArray:
     is_outlined[nodules.owner[~outlines.is_drawn]] = False
     area = np.where(
         is_outlined[nodules.owner],
-        outline_areas(outlines),
+        areas_mm2(outlines),
         nodules.length_mm * nodules.width_mm,
     )
     order = np.lexsort((nodules.slice_index, -area, nodules.owner))

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from nodulebench.imaging.diameters import area_mm2, long_and_short_mm
+from nodulebench.imaging.diameters import long_and_short_mm
+from nodulebench.imaging.outlines import area_mm2
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.phantom.drawing.grid import Field
 

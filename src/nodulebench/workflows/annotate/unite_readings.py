@@ -8,12 +8,12 @@ import polars as pl
 
 from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck
 from nodulebench.annotate.readings.findings import finding_name
-from nodulebench.annotate.readings.pixels import pixels_of
 from nodulebench.annotate.readings.reading import DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.marks.slice_boxes import gather
 from nodulebench.imaging.geometry import Geometry, geometries
-from nodulebench.imaging.outline_pixels import contour_texts
+from nodulebench.imaging.outline_pixels import voxels_of
+from nodulebench.imaging.outlines import outline_texts
 from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.reference.measure import slice_sizes
@@ -121,7 +121,7 @@ def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> di
     """Outline and axes of all pixels that any member holds; nothing where none was outlined."""
     if place is None or not any(member.contour for member in members):
         return {}
-    pixels = np.unique(np.concatenate([pixels_of(member, place) for member in members]), axis=0)
+    pixels = voxels_of([member.as_drawn for member in members], place)
     if not len(pixels):
         return {}
     one_set = np.zeros(len(pixels), dtype=np.int64)
@@ -130,7 +130,7 @@ def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> di
     xyz_mm = place.to_world(np.column_stack([corner, level]))
     sizes = slice_sizes(one_set, pixels, place.spacing_mm[None, :2])
     return {
-        "contour": contour_texts(outline, xyz_mm[:, 0], xyz_mm[:, 1])["contour"][0],
+        "contour": outline_texts(outline, xyz_mm[:, 0], xyz_mm[:, 1])["contour"][0],
         "long_mm": sizes["long_mm"][0],
         "short_mm": sizes["short_mm"][0],
     }

@@ -4,10 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.annotation import drawn, reading, small_cases
-from nodulebench.annotate.readings.pixels import pixels_of
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice
-from nodulebench.annotate.readings.warnings import WarningLimits, crosses_itself, warn
+from nodulebench.annotate.readings.warnings import WarningLimits, warn
 from nodulebench.imaging.geometry import geometries
+from nodulebench.imaging.outline_pixels import voxels_of
+from nodulebench.imaging.overlap import crosses_itself
 
 PLACE = geometries(small_cases("a"))["a"]
 SHAPE = (20, 100, 100)
@@ -83,7 +84,7 @@ def test_a_star_shaped_outline_never_crosses_itself(radii: list[float]) -> None:
 
 def test_pixels_are_those_whose_centre_lies_inside() -> None:
     (only,) = drawn("f", (3, 50, 50, 2.5)).slices
-    found = {tuple(row) for row in pixels_of(only, PLACE).tolist()}
+    found = {tuple(row) for row in voxels_of([only.as_drawn], PLACE).tolist()}
     assert found == {(x, y, 3) for x in (49, 50, 51) for y in (49, 50, 51)}
     (edge,) = drawn("f", (3, 0, 0, 2.5)).slices
-    assert len(pixels_of(edge, PLACE)) == 4  # the rest lies outside the image
+    assert len(voxels_of([edge.as_drawn], PLACE)) == 4  # the rest lies outside the image

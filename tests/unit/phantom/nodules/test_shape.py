@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.shapes import sphere
-from nodulebench.imaging.diameters import area_mm2
+from nodulebench.imaging.outlines import area_mm2
 from nodulebench.phantom.nodules.shape import Lobe, NoduleShape
 
 RADII = st.floats(1.0, 15.0)

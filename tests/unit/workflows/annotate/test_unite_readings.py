@@ -5,8 +5,7 @@ from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import DrawnFinding
 from nodulebench.errors import InputError
-from nodulebench.imaging.contour import parse_contour
-from nodulebench.imaging.diameters import area_mm2
+from nodulebench.imaging.outlines import area_mm2, read_outline
 from nodulebench.workflows.annotate.unite_readings import accept_all, unite
 
 CASES = small_cases("a")
@@ -49,7 +48,7 @@ def test_the_union_of_outlines_holds_every_pixel_of_either() -> None:
         ),
     )
     row = found.slices.row(0, named=True)
-    outline = parse_contour(row["contour"], "union")
+    outline = read_outline(row["contour"], "union")
     assert area_mm2(outline) == 4 * 4 + 4 * 4 - 2 * 2
     assert (outline.min(), outline.max()) == (46.5, 52.5)
     assert row["long_mm"] == pytest.approx(6 * 2**0.5)
@@ -66,7 +65,7 @@ def test_a_box_beside_an_outline_counts_as_its_pixels() -> None:
         ),
         reading("r2", "a", drawn("y", (3, 48.5, 48.5, 6))),
     )
-    assert area_mm2(parse_contour(found.slices["contour"][0], "union")) == 36
+    assert area_mm2(read_outline(found.slices["contour"][0], "union")) == 36
     assert found.slices["contour"].is_not_null().all()
 
 

@@ -20,6 +20,7 @@ from nodulebench.formats.dicom.reports.reported import (
 from nodulebench.formats.dicom.reports.sr_regions import Region
 from nodulebench.formats.marks.boxes import refuse_unlisted
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.outlines import one_outline, outline_text
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.notice import Notice
@@ -236,7 +237,7 @@ def slices_of_mark(
             "center_y_mm": float((low[1] + high[1]) / 2),
             "length_mm": float(high[0] - low[0]),
             "width_mm": float(high[1] - low[1]),
-            "contour": None if is_box else contour_text(_as_one(rings)),
+            "contour": None if is_box else contour_text(one_outline(rings)),
         }
 
 
@@ -285,15 +286,6 @@ def _slice_number(outline: Region, grid: Geometry, problems: list[Problem]) -> i
     return number
 
 
-def _as_one(rings: list[FloatArray]) -> FloatArray:
-    """Rings as one outline that holds the same by the even-odd rule: a line leads to each."""
-    path = [rings[0]]
-    start = rings[0][:1]
-    for ring in rings[1:]:
-        path += [start, ring, ring[:1]]
-    return np.concatenate(path if len(rings) == 1 else [*path, start])
-
-
 def contour_text(points: FloatArray) -> str:
     """Corners as 'x y;x y;...' to a tenth of a micrometre."""
-    return ";".join(f"{round(float(x), 4)} {round(float(y), 4)}" for x, y in points[:, :2])
+    return outline_text((round(x, 4), round(y, 4)) for x, y in points[:, :2].tolist())

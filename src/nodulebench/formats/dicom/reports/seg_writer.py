@@ -13,12 +13,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.codes import KINDS, LUNG, Concept
 from nodulebench.formats.dicom.header import uid_from
-from nodulebench.formats.dicom.reports.drawn_outlines import (
-    Drawn,
-    drawn_by_owner,
-    refuse_upright,
-    voxels_of,
-)
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, refuse_upright
 from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.writing import (
     MAKER,
@@ -31,6 +26,7 @@ from nodulebench.formats.dicom.writing import (
     settle,
 )
 from nodulebench.formats.marks.boxes import complete_slices
+from nodulebench.imaging.outline_pixels import DrawnOutline, voxels_of
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.schema import TableSchema
@@ -68,7 +64,7 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
             "case_id", "finding_id", "reader_id"
         ).iter_rows()
     }
-    sessions: dict[tuple[str, str], dict[str, list[Drawn]]] = {}
+    sessions: dict[tuple[str, str], dict[str, list[DrawnOutline]]] = {}
     for (case_id, finding_id), outlines in drawn.items():
         reader_id = readers[case_id, finding_id]
         sessions.setdefault((case_id, reader_id), {})[finding_id] = outlines
@@ -111,7 +107,7 @@ def _write_owners(
     )
     drawn = drawn_by_owner(complete_slices(owners, given, schema, grids, held.name), key)
     written = moment()
-    by_case: dict[str, dict[str, list[Drawn]]] = {case_id: {} for case_id in case_ids}
+    by_case: dict[str, dict[str, list[DrawnOutline]]] = {case_id: {} for case_id in case_ids}
     for case_id, owner in owners.select("case_id", key).iter_rows():
         by_case[case_id][owner] = drawn[case_id, owner]
     save_objects(
@@ -133,7 +129,7 @@ def _algorithm(name: str) -> Any:
 def _segmentation(
     series: Series,
     maker: str,
-    findings: Mapping[str, list[Drawn]],
+    findings: Mapping[str, list[DrawnOutline]],
     algorithm: Any,
     written: datetime,
 ) -> Any:

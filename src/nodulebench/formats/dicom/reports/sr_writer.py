@@ -37,12 +37,7 @@ from nodulebench.formats.dicom.codes import (
     Concept,
 )
 from nodulebench.formats.dicom.header import uid_from
-from nodulebench.formats.dicom.reports.drawn_outlines import (
-    Drawn,
-    drawn_by_owner,
-    refuse_upright,
-    voxels_of,
-)
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, refuse_upright
 from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.writing import (
     MAKER,
@@ -54,6 +49,7 @@ from nodulebench.formats.dicom.writing import (
     series_of_cases,
     settle,
 )
+from nodulebench.imaging.outline_pixels import DrawnOutline, voxels_of
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.findings import Readings
 from nodulebench.model.tables import Submission
@@ -71,7 +67,7 @@ class _Finding:
     finding_id: str
     row: Mapping[str, Any]
     """Of MARKS or FINDINGS."""
-    drawn: Sequence[Drawn]
+    drawn: Sequence[DrawnOutline]
 
     @property
     def center_mm(self) -> FloatArray | None:

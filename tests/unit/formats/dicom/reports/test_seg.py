@@ -11,7 +11,8 @@ from builders.dicom import complaints, grid_of, marks_on, needs, write_series
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
+from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.model.tables import MARKS, NODULES, Reference, Submission
 
 pydicom = pytest.importorskip("pydicom")

@@ -18,7 +18,8 @@ from builders.dicom import (
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_submission
 from nodulebench.formats.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
+from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.model.findings import (
     CHARACTERISTICS,
     FINDING_SLICES,

@@ -11,7 +11,8 @@ from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_submission
 from nodulebench.formats.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES, Concept
 from nodulebench.formats.dicom.images import images_of_cases
-from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, voxels_of
+from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner
+from nodulebench.imaging.outline_pixels import voxels_of
 
 pydicom = pytest.importorskip("pydicom")
 sr = pytest.importorskip("highdicom.sr")

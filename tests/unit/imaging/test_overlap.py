@@ -3,58 +3,60 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.imaging.contour import box_contour
-from nodulebench.metrics.outline_overlap import outline_areas
+from nodulebench.imaging.outlines import box_outline
+from nodulebench.imaging.overlap import areas_and_overlap_mm2
 
 
 def outline(*corners: tuple[float, float]) -> np.ndarray:
     return np.array(corners, dtype=np.float64)
 
 
-SQUARE = box_contour(0, 0, 2, 2)
+SQUARE = box_outline(0, 0, 2, 2)
 DIAMOND = outline((1.5, 0), (0, 1.5), (-1.5, 0), (0, -1.5))
 CUP = outline((0, 0), (3, 0), (3, 3), (2, 3), (2, 1), (1, 1), (1, 3), (0, 3))
 
 
 def test_a_diamond_loses_its_four_tips_to_a_square() -> None:
-    assert outline_areas(SQUARE, DIAMOND) == pytest.approx((4.0, 4.5, 4.5 - 4 * 0.25))
+    assert areas_and_overlap_mm2(SQUARE, DIAMOND) == pytest.approx((4.0, 4.5, 4.5 - 4 * 0.25))
 
 
 def test_a_concave_outline_may_overlap_in_two_pieces() -> None:
     lid = outline((0.5, 2), (2.5, 2), (2.5, 4), (0.5, 4))
-    assert outline_areas(CUP, lid) == pytest.approx((7.0, 4.0, 0.5 + 0.5))
+    assert areas_and_overlap_mm2(CUP, lid) == pytest.approx((7.0, 4.0, 0.5 + 0.5))
 
 
 def test_an_outline_inside_another_is_shared_whole() -> None:
-    inner = box_contour(0.2, -0.1, 0.5, 0.5)
-    assert outline_areas(SQUARE, inner) == pytest.approx((4.0, 0.25, 0.25))
+    inner = box_outline(0.2, -0.1, 0.5, 0.5)
+    assert areas_and_overlap_mm2(SQUARE, inner) == pytest.approx((4.0, 0.25, 0.25))
 
 
 def test_outlines_that_only_touch_share_nothing() -> None:
-    assert outline_areas(SQUARE, box_contour(2, 0, 2, 2))[2] == pytest.approx(0, abs=1e-12)
+    assert areas_and_overlap_mm2(SQUARE, box_outline(2, 0, 2, 2))[2] == pytest.approx(0, abs=1e-12)
 
 
 def test_an_outline_shares_all_with_itself() -> None:
-    assert outline_areas(CUP, CUP) == pytest.approx((7.0, 7.0, 7.0))
+    assert areas_and_overlap_mm2(CUP, CUP) == pytest.approx((7.0, 7.0, 7.0))
 
 
 def test_a_crossed_outline_encloses_both_its_loops() -> None:
     bow = outline((0, 0), (2, 2), (2, 0), (0, 2))
-    assert outline_areas(bow, box_contour(1.5, 1, 1, 2)) == pytest.approx((2.0, 2.0, 1.0))
+    assert areas_and_overlap_mm2(bow, box_outline(1.5, 1, 1, 2)) == pytest.approx((2.0, 2.0, 1.0))
 
 
 def test_fewer_than_three_corners_enclose_nothing() -> None:
-    assert outline_areas(SQUARE, outline((0, 0), (0.5, 0.5))) == pytest.approx((4.0, 0.0, 0.0))
-    assert outline_areas(outline((0, 0)), SQUARE) == pytest.approx((0.0, 4.0, 0.0))
-    assert outline_areas(np.empty((0, 2)), SQUARE) == pytest.approx((0.0, 4.0, 0.0))
-    assert outline_areas(np.empty((0, 2)), np.empty((0, 2))) == (0.0, 0.0, 0.0)
+    assert areas_and_overlap_mm2(SQUARE, outline((0, 0), (0.5, 0.5))) == pytest.approx(
+        (4.0, 0.0, 0.0)
+    )
+    assert areas_and_overlap_mm2(outline((0, 0)), SQUARE) == pytest.approx((0.0, 4.0, 0.0))
+    assert areas_and_overlap_mm2(np.empty((0, 2)), SQUARE) == pytest.approx((0.0, 4.0, 0.0))
+    assert areas_and_overlap_mm2(np.empty((0, 2)), np.empty((0, 2))) == (0.0, 0.0, 0.0)
 
 
 def test_two_discs_share_a_lens() -> None:
     angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
     disc = np.column_stack([np.cos(angle), np.sin(angle)])
     lens = 2 * np.arccos(0.5) - 0.5 * np.sqrt(3)  # unit discs, centres 1 apart
-    found = outline_areas(disc, disc + np.array([1.0, 0.0]))
+    found = areas_and_overlap_mm2(disc, disc + np.array([1.0, 0.0]))
     assert found == pytest.approx((np.pi, np.pi, lens), rel=2e-4)
 
 
@@ -97,7 +99,7 @@ def test_convex_outlines_agree_with_clipping_and_shoelace(
     first: np.ndarray, second: np.ndarray
 ) -> None:
     expected = shoelace(first), shoelace(second), shoelace(clip(first, second))
-    assert outline_areas(first, second) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert areas_and_overlap_mm2(first, second) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
@@ -109,8 +111,8 @@ def test_the_order_of_two_outlines_is_free(
     corners: list[tuple[int, int]], second: np.ndarray
 ) -> None:
     first = np.array(corners, dtype=np.float64)
-    one, other, shared = outline_areas(first, second)
-    assert outline_areas(second, first) == pytest.approx((other, one, shared), abs=1e-9)
-    turned = outline_areas(first[:, ::-1], second[:, ::-1])
+    one, other, shared = areas_and_overlap_mm2(first, second)
+    assert areas_and_overlap_mm2(second, first) == pytest.approx((other, one, shared), abs=1e-9)
+    turned = areas_and_overlap_mm2(first[:, ::-1], second[:, ::-1])
     assert turned == pytest.approx((one, other, shared), abs=1e-9)
     assert -1e-9 <= shared <= min(one, other) + 1e-9

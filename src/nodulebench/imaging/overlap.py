@@ -11,7 +11,7 @@ import numpy as np
 from nodulebench.model.arrays import FloatArray, IntArray
 
 
-def outline_areas(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:
+def areas_and_overlap_mm2(first: FloatArray, second: FloatArray) -> tuple[float, float, float]:
     """The area of each outline and of what both enclose.
 
     Args:
@@ -34,6 +34,11 @@ def outline_areas(first: FloatArray, second: FloatArray) -> tuple[float, float, 
         float(step[in_second].sum()),
         float(step[in_first & in_second].sum()),
     )
+
+
+def crosses_itself(outline: FloatArray) -> bool:
+    """Whether two sides of an outline cross; sides that only touch do not."""
+    return len(_crossing_heights(outline, np.roll(outline, -1, axis=0))) > 0
 
 
 def _meetings(
