@@ -6,6 +6,8 @@ gives. Values that name cases, nodules, marks, readers or files, and the score o
 have no place here; neither have sentences of older documents, which cannot be looked into.
 """
 
+from dataclasses import replace
+
 from nodulebench.model.notice import Notice
 
 FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
@@ -53,7 +55,6 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "no_interval_without_hits": (),
     "replicates_equal": ("count", "unit"),
     "empty_stratum": (),
-    "not_computed_under_rule": (),
     "too_few_to_tell": (),
     "withheld": (),
     # rules and plans
@@ -120,11 +121,9 @@ def for_developers(notice: Notice) -> Notice | None:
     if notice.code not in FOR_DEVELOPERS:
         return None
     shown = {name: notice.values.get(name) for name in FOR_DEVELOPERS[notice.code]}
-    return Notice(
-        notice.code,
-        {
-            name: (for_developers(value) or WITHHELD) if isinstance(value, Notice) else value
-            for name, value in shown.items()
-            if value is not None
-        },
-    )
+    values = {
+        name: (for_developers(value) or WITHHELD) if isinstance(value, Notice) else value
+        for name, value in shown.items()
+        if value is not None
+    }
+    return replace(notice, values=values)

@@ -55,8 +55,8 @@ NOTICES = {
         "adjacent slices, the centre of one box inside the other, nearest first)."
     ),
     "boxes_linked": (
-        "[{file}: ]{boxes} boxes were linked into {marks} {what:findings=findings|*=marks} (on "
-        "adjacent slices, the centre of one box inside the other, nearest first)."
+        "[{file}: ]{boxes} boxes were linked into {marks} {what:findings=findings|marks=marks} "
+        "(on adjacent slices, the centre of one box inside the other, nearest first)."
     ),
     "convention_assumed": (
         "[{file}|The file] does not say its {key}; taken as {taken}, as in MONAI's LUNA16 "
@@ -88,7 +88,7 @@ NOTICES = {
     "readings_repeated": "{count} file(s) repeat the reading of a series and count once.",
     "reading_corrected": (
         "[{file}|A file] corrects [series {series}|a series] and was {done:applied=applied|"
-        "*=not applied}."
+        "not_applied=not applied}."
     ),
     "findings_outside": "{count} finding(s) lie outside their image and were kept[: {files:list}].",
     "no_origin": (

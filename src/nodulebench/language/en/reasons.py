@@ -54,7 +54,6 @@ NOTICES = {
     "replicates_equal": "all replicates are equal: exact interval over {count} {unit}s",
     "empty_stratum": "nothing to count in this stratum",
     "not_computed": "not computed",
-    "not_computed_under_rule": "not computed under this rule",
     "too_few_to_tell": "too few to be told",
     "withheld": "the reason is not told",
     # rules

@@ -42,8 +42,8 @@ NOTICES = {
         "中心位于另一框内，最近者优先）。"
     ),
     "boxes_linked": (
-        "[{file}：]{boxes} 个边界框被连接为 {marks} 个{what:findings=所见|*=标记}（相邻层面，一"
-        "框中心位于另一框内，最近者优先）。"
+        "[{file}：]{boxes} 个边界框被连接为 {marks} 个{what:findings=所见|marks=标记}（相邻层面"
+        "，一框中心位于另一框内，最近者优先）。"
     ),
     "convention_assumed": (
         "[{file} |文件]没有说明其 {key}；按 MONAI 的 LUNA16 示例取 {taken}。若不正确，请在文件"
@@ -65,7 +65,7 @@ NOTICES = {
     "xrays_passed_over": "{count} 份胸部 X 线阅片已略过。",
     "readings_repeated": "有 {count} 个文件重复同一序列的阅片，只计一次。",
     "reading_corrected": (
-        "[{file} |有文件]更正了[序列 {series}|某一序列]，{done:applied=已采用|*=未采用}。"
+        "[{file} |有文件]更正了[序列 {series}|某一序列]，{done:applied=已采用|not_applied=未采用}。"
     ),
     "findings_outside": "有 {count} 个所见位于图像之外，已保留[：{files:list}]。",
     "no_origin": "有 {count} 个病例没有原点：其中的位置从第一个体素算起。",

@@ -55,7 +55,6 @@ NOTICES = {
     "replicates_equal": "所有重抽样结果相同：按 {count} 个{unit:word}给出精确区间",
     "empty_stratum": "该分层中没有可计数的对象",
     "not_computed": "未计算",
-    "not_computed_under_rule": "在该规则下未计算",
     "too_few_to_tell": "数量过少，不予说明",
     "withheld": "不说明原因",
     # rules

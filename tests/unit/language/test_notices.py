@@ -1,0 +1,182 @@
+"""Every code that a stage tells has words in every language, and every worded code is told."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import nodulebench
+from nodulebench.language import LANGUAGES, NOTICE_PARTS, english, language
+from nodulebench.language.audience import FOR_DEVELOPERS, for_developers
+from nodulebench.language.notices import fields
+from nodulebench.model.notice import AS_TOLD, Notice, read_notice
+
+PACKAGE = Path(nodulebench.__file__).parent
+CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3}
+"""What takes a code, and at which place."""
+COPYING = ("model/notice.py", "metrics/figure.py")
+"""Where codes are handed on, not made."""
+UNMEANT = {
+    "file", "files", "folder", "names", "mark", "case", "nodule", "reader", "series", "text",
+    "problem", "score", "others", "planned", "tested",
+}  # fmt: skip
+"""Values that name cases, nodules, marks, readers or files, or that nobody has looked into."""
+
+
+def worded(name: str) -> dict[str, str]:
+    parts = [import_module(f"nodulebench.language.{name}.{part}").NOTICES for part in NOTICE_PARTS]
+    together = {code: text for part in parts for code, text in part.items()}
+    assert len(together) == sum(map(len, parts)), "a code stands twice"
+    return together
+
+
+WORDS = {name: worded(name) for name in LANGUAGES}
+
+
+def needed(template: str) -> set[str]:
+    """The values that a template cannot do without."""
+    return fields(re.sub(r"\[[^\]]*\]", "", template))
+
+
+def codes_told() -> Iterator[tuple[str, str, ast.Call]]:
+    """Every code in the source with its place and the call that it stands in."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        constants = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            number = CALLED.get(node.func.id)
+            if number is None or len(node.args) <= number or place in COPYING:
+                continue
+            given = node.args[number]
+            given = constants.get(given.id, given) if isinstance(given, ast.Name) else given
+            for one in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
+                assert isinstance(one, ast.Constant), f"{place}:{node.lineno}: no code is seen here"
+                yield one.value, f"{place}:{node.lineno}", node
+
+
+TOLD = list(codes_told())
+
+
+def test_every_code_that_is_told_has_words_in_every_language() -> None:
+    assert len(TOLD) > 150
+    for words in WORDS.values():
+        assert [f"{code} at {place}" for code, place, _ in TOLD if code not in words] == []
+
+
+def test_every_worded_code_is_told() -> None:
+    told = {code for code, _, _ in TOLD} | {AS_TOLD}
+    for words in WORDS.values():
+        assert sorted(set(words) - told) == []
+
+
+def test_languages_name_the_same_values() -> None:
+    first, *others = WORDS.values()
+    for other in others:
+        assert [code for code in first if fields(first[code]) != fields(other[code])] == []
+        assert [code for code in first if needed(first[code]) != needed(other[code])] == []
+
+
+@pytest.mark.parametrize(("code", "place", "call"), TOLD, ids=[place for _, place, _ in TOLD])
+def test_values_given_are_those_that_the_words_name(code: str, place: str, call: ast.Call) -> None:
+    template = WORDS["en"][code]
+    if len(call.args) < 2 and call.func.id == "Notice":  # type: ignore[attr-defined]
+        given = set()
+    elif call.func.id == "UndefinedError":  # type: ignore[attr-defined]
+        given = {str(one.arg) for one in call.keywords}
+    elif isinstance(call.args[1], ast.Dict) and None not in call.args[1].keys:
+        given = {key.value for key in call.args[1].keys if isinstance(key, ast.Constant)}  # type: ignore[misc]
+    else:
+        return
+    if place.startswith("statistics/groups") and call.func.id == "Notice":  # type: ignore[attr-defined]
+        given.add("reason")  # added where the test fails
+    assert needed(template) <= given <= fields(template)
+
+
+def test_chinese_is_chinese_and_is_punctuated_so() -> None:
+    words = {code: text for code, text in WORDS["zh"].items() if code != AS_TOLD}
+    spoken = {
+        code: re.sub(r"\{[^}]*\}", "", re.sub(r"=([^|}]*)", r"}\1{", text))
+        for code, text in words.items()
+    }
+    assert [code for code, text in spoken.items() if not re.search("[\u4e00-\u9fff：]", text)] == []
+    wrong = r"[\u4e00-\u9fff][,;:]|[,;:][\u4e00-\u9fff]"
+    assert [code for code, text in words.items() if re.search(wrong, text)] == []
+
+
+# how values stand in words
+
+
+def test_long_lists_of_names_are_quoted_and_shortened() -> None:
+    dropped = Notice("marks_dropped", {"marks": 9, "cases": 5, "names": ["a", "b", "c", "d"]})
+    assert english(dropped).endswith("were dropped: 'a', 'b', 'c', ....")
+    assert language("zh").message(dropped).endswith("已舍去\uff1a“a”、“b”、“c”等。")
+
+
+def test_what_is_not_told_leaves_no_trace() -> None:
+    values = {"boxes": 8, "marks": 3}
+    assert english(Notice("boxes_linked_by_place", {"file": "a.csv", **values})).startswith("a.csv")
+    assert english(Notice("boxes_linked_by_place", values)).startswith("The file has no nodule_id")
+    assert english(Notice("marks_dropped", {"marks": 1, "cases": 1})).endswith("were dropped.")
+
+
+def test_a_reason_within_a_reason_is_spoken_in_the_same_language() -> None:
+    inner = Notice("no_boxes_in_submission", {"rule": "center_hit"})
+    outer = Notice("rule_not_applicable", {"rule": "center_hit", "reason": inner})
+    assert english(outer) == (
+        "the rule center_hit could not be applied: center_hit needs boxes per slice; the "
+        "submission is a list of points"
+    )
+    assert "中心命中需要逐层边界框" in language("zh").message(outer)
+    assert read_notice(outer.to_json()) == outer
+
+
+def test_a_code_without_words_is_shown_as_it_is() -> None:
+    assert english(Notice("of_another_program", {"count": 2})) == "of_another_program (count 2)"
+    assert english("a sentence of version 0.1 {x}") == "a sentence of version 0.1 {x}"
+
+
+def test_what_is_neither_notice_nor_sentence_is_refused() -> None:
+    with pytest.raises(ValueError, match="neither a code with values nor a sentence"):
+        read_notice(7)
+
+
+# what developers may see
+
+
+def test_the_allow_list_names_worded_codes_and_their_values() -> None:
+    words = WORDS["en"]
+    assert sorted(set(FOR_DEVELOPERS) - set(words)) == []
+    assert {
+        code: set(shown) - fields(words[code])
+        for code, shown in FOR_DEVELOPERS.items()
+        if set(shown) - fields(words[code])
+    } == {}
+
+
+def test_words_do_without_what_developers_may_not_see() -> None:
+    for words in WORDS.values():
+        lost = {code: needed(words[code]) - set(shown) for code, shown in FOR_DEVELOPERS.items()}
+        assert {code: names for code, names in lost.items() if names} == {}
+
+
+def test_no_name_or_file_is_on_the_allow_list() -> None:
+    assert {code: shown for code, shown in FOR_DEVELOPERS.items() if UNMEANT & set(shown)} == {}
+    assert AS_TOLD not in FOR_DEVELOPERS
+
+
+def test_a_withheld_reason_within_a_reason_is_withheld() -> None:
+    secret = Notice(AS_TOLD, {"text": "case O'Brien's"})
+    shown = for_developers(Notice("rule_not_applicable", {"rule": "r", "reason": secret}))
+    assert shown == Notice("rule_not_applicable", {"rule": "r", "reason": Notice("withheld")})

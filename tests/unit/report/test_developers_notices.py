@@ -1,0 +1,148 @@
+"""Of every value of every notice: it reaches a developer only where the allow-list says so."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+from builders.evaluation import algorithm_result, curves_of, evaluation
+from builders.report import comparison, criterion, group_content, plan, typed
+from nodulebench.language import NOTICE_PARTS
+from nodulebench.language.audience import FOR_DEVELOPERS
+from nodulebench.language.en import notices, reasons, statistics
+from nodulebench.language.notices import fields
+from nodulebench.model.document import Document
+from nodulebench.model.notice import Notice
+from nodulebench.model.results import Estimate
+from nodulebench.report.audience import developers_document
+from nodulebench.report.csv_tables import csv_tables
+from nodulebench.report.html_page.html import render_html
+
+WORDS = notices.NOTICES | reasons.NOTICES | statistics.NOTICES
+FIELDS = [(code, field) for code in WORDS for field in sorted(fields(WORDS[code]))]
+KINDS = ("text", "number", "list")
+CURVES = curves_of(evaluation(algorithm_result("One", (90, 66))))
+
+
+def token(code: str, field: str, kind: str) -> str:
+    """A text that stands for one value and nothing else."""
+    number = FIELDS.index((code, field))
+    return str(73_100_000 + number) if kind == "number" else f"zq{number:03}qz"
+
+
+def canary(code: str, field: str, kind: str) -> Any:
+    """A value that does its best to get out."""
+    secret = token(code, field, kind)
+    if kind == "number":
+        return int(secret)
+    text = f"O'Brien's {secret} <b>'x'"
+    return [text, text] if kind == "list" else text
+
+
+def told(code: str, kind: str) -> Notice:
+    return Notice(code, {field: canary(code, field, kind) for field in fields(WORDS[code])})
+
+
+@cache
+def document(kind: str) -> Document:
+    """A document with every code in every place where one can stand."""
+    everything = [told(code, kind) for code in WORDS]
+    each = [one.to_json() for one in everything]
+    content = group_content(notices=each, comparisons=[comparison(notices=each)])
+    stated = [{**criterion("recall", "low", ">=", 0.7, met=None), "reason": one} for one in each]
+    content["plan"] = plan(matches=False, differences=each, criteria=stated)
+    first = content["algorithms"][0]
+    first["notices"] = each
+    rule = first["rules"]["center_hit"]
+    rule["notices"], rule["remarks"] = each, each
+    found = typed(content)
+    algorithm = found.algorithms[0]
+    undefined = {f"f{number}": Estimate(None, reason=one) for number, one in enumerate(everything)}
+    told_of = replace(algorithm.rules["center_hit"], figures=undefined)
+    algorithm = replace(algorithm, rules={**algorithm.rules, "center_hit": told_of})
+    return replace(found, algorithms=(algorithm, *found.algorithms[1:]))
+
+
+@cache
+def as_json(kind: str) -> str:
+    return json.dumps(developers_document(document(kind)).to_json(), ensure_ascii=False)
+
+
+@cache
+def as_tables(kind: str) -> str:
+    tables = csv_tables(developers_document(document(kind)))
+    return "\n".join(table.write_csv() for table in tables.values())
+
+
+@cache
+def as_page(kind: str, audience: str = "developer", language: str = "en") -> str:
+    return render_html(document(kind), CURVES, audience=audience, language=language)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pypdf = pytest.importorskip("pypdf")
+    from nodulebench.report.pdf import render_pdf
+
+    path = tmp_path_factory.mktemp("printed") / "report.pdf"
+    render_pdf(path, document("text"), CURVES, audience="developer")
+    return "".join(page.extract_text() for page in pypdf.PdfReader(path).pages)
+
+
+def is_allowed(code: str, field: str) -> bool:
+    return field in FOR_DEVELOPERS.get(code, ())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("code", "field"), FIELDS)
+def test_a_value_is_in_the_developers_document_if_it_is_allowed(
+    code: str, field: str, kind: str
+) -> None:
+    assert (token(code, field, kind) in as_json(kind)) == is_allowed(code, field)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("code", "field"), FIELDS)
+def test_a_value_is_on_the_developers_pages_and_tables_only_if_it_is_allowed(
+    code: str, field: str, kind: str
+) -> None:
+    secret = token(code, field, kind)
+    shown = (as_tables(kind), as_page(kind), as_page(kind, language="zh"))
+    assert is_allowed(code, field) or not any(secret in text for text in shown)
+    assert kind != "text" or secret in as_page(kind, "lab")
+
+
+def test_a_value_is_on_the_developers_print_only_if_it_is_allowed(printed: str) -> None:
+    assert token("marks_dropped", "marks", "text") in printed
+    leaked = [one for one in FIELDS if not is_allowed(*one) and token(*one, "text") in printed]
+    assert leaked == []
+
+
+def test_the_laboratorys_remarks_are_not_handed_to_developers() -> None:
+    shown = developers_document(document("text"))
+    assert [rule.remarks for _, _, rule in shown.results if rule.remarks] == []
+    for code in ("nodule_regions", "overlap_of_hits"):
+        assert code not in FOR_DEVELOPERS
+        assert f'"{code}"' not in as_json("text")
+
+
+def test_sentences_of_older_documents_are_not_handed_to_developers() -> None:
+    sentence = "no nodule of case O'Brien's <b>'x' was found"
+    content = group_content()
+    content["algorithms"][0]["notices"] = [sentence]
+    rule = content["algorithms"][0]["rules"]["center_hit"]
+    rule["notices"] = rule["remarks"] = [sentence]
+    rule["figures"]["recall"] = {"value": None, "reason": sentence}
+    content["algorithms"][0]["rules"]["center_distance"] = {"undefined": sentence}
+    shown = developers_document(typed(content))
+    assert "Brien" not in json.dumps(shown.to_json())
+    assert shown.algorithms[0].rules["center_hit"].figure("recall") == Estimate(
+        None, reason=Notice("withheld")
+    )
+    assert "Brien" in render_html(typed(content), CURVES)
+
+
+def test_every_module_of_words_is_looked_through() -> None:
+    assert set(NOTICE_PARTS) == {"notices", "reasons", "statistics"}
