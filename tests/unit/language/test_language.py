@@ -2,9 +2,10 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -14,10 +15,18 @@ from nodulebench.language import LANGUAGES, PARTS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.document import Verdict, WorstCases, evaluation_document
 from nodulebench.model.labels import LABEL_NAMES
+from nodulebench.model.plan import Criterion
+from nodulebench.model.protocol import IntervalChoice, TestProtocol
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.report.html_page.html import render_html
+from nodulebench.report.sections.comparison.combinations import COLUMNS as COMBINED
+from nodulebench.report.sections.comparison.comparisons import MARGIN_ANSWERS
+from nodulebench.report.sections.methods.checklist import ITEMS
+from nodulebench.report.sections.methods.matching import ONE_TO_ONE
+from nodulebench.report.sections.results.curves import OTHER_CURVES
+from nodulebench.report.sections.results.gallery import KINDS as GALLERY_KINDS
 
 PACKAGE = Path(nodulebench.__file__).parent
 SPEAKING = (PACKAGE / "report", PACKAGE / "language")
@@ -41,9 +50,9 @@ def fields(text: str) -> set[str]:
     return set(re.findall(r"\{(\w+)\}", text))
 
 
-def keys_in_source() -> tuple[set[str], list[str]]:
-    """Texts that look like keys, and patterns of those that are put together."""
-    whole, patterns = set(), []
+def keys_in_source() -> tuple[set[str], set[str]]:
+    """Texts that look like keys, and families: keys that are put together, with what is put in."""
+    whole, families = set(), set()
     for path in (path for folder in SPEAKING for path in folder.rglob("*.py")):
         if path.parent.parent.name == "language":
             continue
@@ -51,14 +60,78 @@ def keys_in_source() -> tuple[set[str], list[str]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 whole.add(node.value)
             if isinstance(node, ast.JoinedStr):
-                parts = (
-                    re.escape(part.value) if isinstance(part, ast.Constant) else ".+"
+                key = "".join(
+                    part.value
+                    if isinstance(part, ast.Constant)
+                    else f"{{{ast.unparse(part.value)}}}"
                     for part in node.values
                 )
-                patterns.append("".join(parts))
+                families |= {key} if re.match(r"[a-z_]+\.", key) else set()
     for path in (PACKAGE / "pages" / "templates").glob("*.html"):
         whole |= set(re.findall(r'say\("([^"]+)"', path.read_text(encoding="utf-8")))
-    return whole, patterns
+    return whole, families
+
+
+VERDICTS = get_args(Verdict)
+EFFECTS = ("one_way", "repeated", "friedman")
+SOURCES = ("sampling", "rule", "order", "reference", "size", "replicates", "algorithm", "computing")
+FAMILIES: dict[str, Iterable[object]] = {
+    "fact.{name}": ("test_set", "cases", "patients", "nodules", "rule", "rules", "protocol"),
+    "verdict.{plan.verdict}": VERDICTS,
+    "verdict.{outcome}.adjective": VERDICTS,
+    "verdict.met_{met}": ("yes", "no"),
+    "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met"),
+    "verdict.bound_{one.bound}": get_args(Criterion.model_fields["bound"].annotation),
+    "spread.{name}": ("reference", "nodules", "hit"),
+    "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
+    "answer.{key}": (
+        "design", "goal", "missing_data", "blinding_index", "hit_criterion", "figures", "counts",
+        "estimates", "protocol", "software",
+    ),
+    "checklist.{key}": ("topic", "stard", "claim", "answer"),
+    "check.{topic}": (topic for topic, _, _ in ITEMS),
+    "sketch.{name}": ONE_TO_ONE,
+    "flow.best_{rule}": ONE_TO_ONE,
+    "interval.{choice.method}": get_args(IntervalChoice.model_fields["method"].annotation),
+    "interpolation.{protocol.interpolation}": get_args(
+        TestProtocol.model_fields["interpolation"].annotation
+    ),
+    "ties.{protocol.ties}": get_args(TestProtocol.model_fields["ties"].annotation),
+    "protocol.{name}": (
+        "name", "source", "test_set", "reference_rule", "intended_use", "size_limit", "assignment",
+        "duplicates", "marks_judged", "score_threshold", "operating_points", "reading",
+        "size_bins", "smallest_stratum", "intervals", "seed",
+    ),
+    "sources.{key}": ("source", "treated", "in_interval"),
+    "source.{name}": SOURCES,
+    "source.{name}_in": SOURCES,
+    "uncertainty.{key}": ("value", "half_width", "sides"),
+    "trace.{step}": ("report", "figures", "protocol", "labels", "reference", "cohort", "plan"),
+    "trace.{step[0]}": ("marks",),
+    "effect.{key}": (
+        *EFFECTS, "mean_difference", "unpaired", "paired", "paired_holm", "wilcoxon",
+        "wilcoxon_holm",
+    ),
+    "effect.{key}_hint": EFFECTS,
+    "combined.{name}": COMBINED,
+    "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
+    "mcnemar.{key}": ("both", "it_alone", "baseline_alone", "neither", "difference"),
+    "rank.{key}": ("value", "interval", "first", "group"),
+    "worst.{kind}": WorstCases.__annotations__,
+    "gallery.{kind}": GALLERY_KINDS,
+    "strata.{key}": ("cases", "nodules", "missed", "miss_rate"),
+    "axis.{column}": ("sensitivity", "fp_per_case"),
+    "curve.{curve}.{one}": (f"{curve}.{axis}" for curve in OTHER_CURVES for axis in "xy"),
+    "curve.{curve}": OTHER_CURVES,
+}  # fmt: skip
+"""Keys that are put together -> everything that is put in."""
+PUT_IN = {family: tuple(put_in) for family, put_in in FAMILIES.items()}
+
+
+def keys_of_families() -> set[str]:
+    return {
+        re.sub(r"\{.*\}", str(one), family) for family, put_in in PUT_IN.items() for one in put_in
+    }
 
 
 def test_languages_have_the_same_keys() -> None:
@@ -82,14 +155,18 @@ def test_rules_for_uses_are_the_same() -> None:
     assert others == [english]
 
 
+def test_every_family_of_keys_is_enumerated() -> None:
+    _, families = keys_in_source()
+    assert sorted(families) == sorted(FAMILIES)
+
+
+def test_every_key_that_is_put_together_has_a_text() -> None:
+    assert sorted(keys_of_families() - set(texts("en"))) == []
+
+
 def test_every_text_is_used_somewhere() -> None:
-    whole, patterns = keys_in_source()
-    unused = [
-        key
-        for key in texts("en")
-        if key not in whole and not any(re.fullmatch(one, key) for one in patterns if "\\." in one)
-    ]
-    assert unused == []
+    whole, _ = keys_in_source()
+    assert sorted(set(texts("en")) - whole - keys_of_families()) == []
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -57,11 +57,11 @@ def count(value: int | None) -> Cell:
 
 def undefined(reason: Any, notes: Notes, columns: int = 1) -> Cell:
     """A dash with the reason in a note; one that stands for many columns says the reason itself."""
-    told = notes.say.message(reason)
+    told = notes.say.message(reason or notes.say("cell.undefined"))
     if columns > 1:
         text = notes.say("cell.not_applicable", reason=told)
         return Cell(f"{UNDEFINED}  {text}", kind="words", columns=columns)
-    return Cell(UNDEFINED, note=notes.letter(reason), hint=told)
+    return Cell(UNDEFINED, note=notes.letter(told), hint=told)
 
 
 def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) -> Cell:
@@ -72,7 +72,7 @@ def estimate(value: Estimate | None, notes: Notes, *, bar_scale: float = 0.0) ->
     if value is None:
         return undefined(notes.say("cell.not_computed"), notes)
     if value.value is None:
-        return undefined(value.reason or notes.say("cell.undefined"), notes)
+        return undefined(value.reason, notes)
     reason = value.reason
     return Cell(
         decimals(value.value),
