@@ -1,11 +1,16 @@
 """A small evaluation as it lies on the disk, with everything that verify recomputes in it."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.language import english
+from nodulebench.model.notice import is_notice
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
+from nodulebench.storage.manifest import write_manifest
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate
@@ -38,3 +43,24 @@ def write_small_evaluation(folder: Path, *, bootstraps: int = 10) -> None:
     write_evaluation(evaluated_under(plan, evaluate(truth, said, chosen)), folder)
     choice = ComparisonChoice("one", ("recall", "cpm"), margin=0.05, permutations=bootstraps)
     compare_folder(folder, choice)
+
+
+def write_as_version_01(folder: Path) -> None:
+    """Put the folder's documents as version 0.1 wrote them: sentences, and "" for no reason."""
+    for name in ("evaluation.json", "comparison.json"):
+        path = folder / name
+        content = _as_version_01(json.loads(path.read_text(encoding="utf-8")))
+        path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    write_manifest(folder)
+
+
+def _as_version_01(value: Any, key: str = "") -> Any:
+    if is_notice(value):
+        return english(value)
+    if isinstance(value, dict):
+        return {name: _as_version_01(one, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_as_version_01(one) for one in value]
+    if key == "version":
+        return "0.1.0"
+    return "" if key == "reason" and value is None else value

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.evaluated_folder import write_small_evaluation
+from builders.evaluated_folder import write_as_version_01, write_small_evaluation
 from nodulebench.errors import InputError
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.storage.manifest import MANIFEST, write_manifest
@@ -38,6 +38,30 @@ def change_document(folder: Path, change) -> None:
 
 def lines(found: Verification) -> list[str]:
     return [str(line) for line in (*found.problems, *found.differences)]
+
+
+def test_a_folder_of_version_01_is_verified(folder: Path) -> None:
+    write_as_version_01(folder)
+    text = (folder / "evaluation.json").read_text(encoding="utf-8")
+    assert "The test set is small for its intervals" in text
+    assert '"reason": "nothing to count in this stratum"' in text
+    assert '"code"' not in text
+    assert lines(verify_folder(folder)) == []
+
+
+def test_a_sentence_of_version_01_that_was_changed_is_told(folder: Path) -> None:
+    write_as_version_01(folder)
+
+    def change(document) -> None:
+        result = document["algorithms"][0]["rules"]["luna16"]
+        result["strata"]["type"]["pleural"]["miss_rate"]["reason"] = "nothing"
+
+    change_document(folder, change)
+    write_manifest(folder)
+    assert lines(verify_folder(folder)) == [
+        "evaluation.json algorithms[0].rules.luna16.strata.type.pleural.miss_rate.reason: "
+        'written "nothing", recomputed "nothing to count in this stratum"'
+    ]
 
 
 def test_an_untouched_folder_is_verified_and_every_value_recomputed(whole: Path) -> None:
