@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.as_json import as_json, record
-from nodulebench.model.notice import Reason, Told
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import AlgorithmResult, Estimate, Evaluation, RuleResult, Stratum
+from nodulebench.model.told import Reason, Told
 
 if TYPE_CHECKING:
     from nodulebench.model.comparison import ComparisonDocument

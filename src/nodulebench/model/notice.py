@@ -7,9 +7,7 @@ decided there by its code, never by looking at a sentence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator
+from typing import Any
 
 from nodulebench.errors import UndefinedError
 
@@ -65,13 +63,3 @@ def is_notice(told: Any) -> bool:
 def reason_of(error: UndefinedError) -> Notice:
     """Why a figure is undefined."""
     return Notice(error.code, error.values)
-
-
-def _read_reason(told: Any) -> Notice | None:
-    return read_notice(told) if told else None
-
-
-Told = Annotated[Notice, BeforeValidator(read_notice)]
-"""What a document tells."""
-Reason = Annotated[Notice | None, BeforeValidator(_read_reason)]
-"""Why something is undefined; None: it is defined, and nothing is to be said."""

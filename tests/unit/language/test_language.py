@@ -82,6 +82,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "verdict.met_{met}": ("yes", "no"),
     "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met"),
     "verdict.bound_{one.bound}": get_args(Criterion.model_fields["bound"].annotation),
+    "readings.by_{by}": ("rate", "fraction", "point"),
     "spread.{name}": ("reference", "nodules", "hit"),
     "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
     "answer.{key}": (

@@ -1,8 +1,7 @@
 import numpy as np
-import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.errors import UndefinedError
+from builders.words import undefined
 from nodulebench.metrics.precision_recall import average_precision, precision_recall_curve
 from nodulebench.model.cohort import LabelledCohort
 
@@ -29,5 +28,5 @@ def test_the_curve_has_a_point_for_each_threshold() -> None:
 
 
 def test_without_nodules_there_is_no_curve() -> None:
-    with pytest.raises(UndefinedError, match="no nodules"):
+    with undefined(match="no nodules"):
         precision_recall_curve(cohort(case("a", false_mark(0.5))))
