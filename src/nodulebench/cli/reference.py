@@ -1,4 +1,4 @@
-"""nodulebench reference: build a reference standard from readings, compare two, or try many."""
+"""nodulebench reference: build a reference from readings, compare two, try many, score readers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -157,6 +157,53 @@ def spread(
     values = table["value"].drop_nulls().to_list()
     if values:
         click.echo(f"{figure} from {min(values):.4f} to {max(values):.4f}")
+    if out is not None:
+        click.echo(f"wrote {out}")
+
+
+@command.command("readers")
+@click.argument("source", type=FILE)
+@click.option("--readers", type=click.IntRange(min=2), default=4, show_default=True, help="A case.")
+@click.option(
+    "--agreement",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="How many of the others make a nodule.",
+)
+@click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
+@click.option("--cases", type=FILE, help=CASES_HELP)
+@click.option("--out", type=FILE, help="CSV for the table of readers.")
+def readers(
+    source: Path,
+    readers: int,
+    agreement: int,
+    series: Path | None,
+    cases: Path | None,
+    out: Path | None,
+) -> None:
+    """Score each reader of SOURCE as if an algorithm, against what enough of the others drew."""
+    from nodulebench.workflows.reference.readers import readers_of_files
+
+    found = readers_of_files(
+        source,
+        reader_count=readers,
+        minimum_agreement=agreement,
+        series=series,
+        cases=cases,
+        out=out,
+    )
+    click.echo(
+        f"{'reader':<16}{'cases':>6}{'nodules':>9}{'found':>7}{'sensitivity':>13}{'lone/case':>11}"
+    )
+    for row in found.against_others.iter_rows(named=True):
+        share = "–" if row["sensitivity"] is None else f"{row['sensitivity']:.3f}"
+        click.echo(
+            f"{row['reader_id']:<16}{row['cases']:>6}{row['reference']:>9}{row['found']:>7}"
+            f"{share:>13}{row['lone_per_case']:>11.3f}"
+        )
+    for outlined_by, kind, count in found.silent.iter_rows():
+        click.echo(f"outlined by {outlined_by}: {count} other reader(s) marked {kind}")
     if out is not None:
         click.echo(f"wrote {out}")
 

@@ -144,6 +144,11 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
         values = [row["value"] for row in found["readers"] if row["treatment"] == one["treatment"]]
         each = " ".join(f"{value:.3f}" for value in values)
         click.echo(f"  {one['treatment']}: mean {_estimate(one['mean'])}; readers {each}")
+    for one in found["reader_differences"]:
+        own, p_value = one["difference"], one["difference"].get("p_value")
+        tested = "" if p_value is None else f", DeLong P {p_value:.4f}"
+        pair = f"{one['first']} - {one['second']}"
+        click.echo(f"  {one['reader_id']}, {pair}: {_estimate(own)}{tested}")
     for one in found.get("tests", ()):
         click.echo(f"{one['analysis']}: F {_tested(one)}")
         for pair in one["differences"]:
@@ -174,7 +179,7 @@ UNASKED = "treatment_square"
 def _estimate(one: dict[str, Any]) -> str:
     if one["value"] is None:
         return f"undefined ({english(one['reason'])})"
-    if one["low"] is None:
+    if one.get("low") is None:
         return f"{one['value']:.4f}"
     return f"{one['value']:.4f} ({one['low']:.4f} to {one['high']:.4f})"
 

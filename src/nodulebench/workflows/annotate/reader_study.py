@@ -6,6 +6,7 @@ same cases. One of the readers may be an algorithm, with which the others are th
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +19,7 @@ from nodulebench.model.comparison import Significance
 from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.model.schema import Column, TableSchema
+from nodulebench.statistics.auc import auc_estimate, compare_auc
 from nodulebench.statistics.mrmc import (
     TreatmentTest,
     obuchowski_rockette,
@@ -50,6 +52,7 @@ RATINGS = TableSchema(
         Column("case_id", pl.String, "the CT series"),
         Column("rating", pl.Float64, "higher: more abnormal"),
         Column("is_abnormal", pl.Boolean, "the truth of the case"),
+        Column("patient_id", pl.String, "whose case; else its own", is_required=False),
     ),
     key=("treatment", "reader_id", "case_id"),
 )
@@ -73,6 +76,8 @@ class Readings:
     measure: Callable[[Sequence[Sequence[Cell]]], ReaderFigures]
     figure: str
     cases: int
+    of_reader: Callable[[Sequence[Cell]], dict[str, Any]] | None = None
+    """One reader's own areas (one cell), or their difference (two), where cases were rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,24 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
         rating = [[groups[cell]["rating"].to_numpy() for cell in row] for row in design]
         return figures_from_ratings(np.array(rating), is_abnormal, choice.covariance)
 
-    return Readings(cells, measure, AREA, first.height)
+    patient = first["patient_id"].fill_null(first["case_id"]).rank("dense").to_numpy()
+    units = None if first["patient_id"].null_count() == first.height else patient.astype(np.int64)
+
+    def of_reader(row: Sequence[Cell]) -> dict[str, Any]:
+        rating = np.array([groups[cell]["rating"].to_numpy() for cell in row])
+        given: dict[str, Any] = {"level": choice.level}
+        if units is not None:
+            given |= {"positive_unit": units[is_abnormal], "negative_unit": units[~is_abnormal]}
+        scores = rating[:, is_abnormal], rating[:, ~is_abnormal]
+        if len(row) == 1:
+            return auc_estimate(*scores, **given).to_json()
+        try:
+            found = compare_auc(*scores, **given)
+        except UndefinedError as reason:
+            return Estimate(None, reason=str(reason)).to_json()
+        return {**found.difference.to_json(), "p_value": found.significance.p_value}
+
+    return Readings(cells, measure, AREA, first.height, of_reader)
 
 
 def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
@@ -206,8 +228,16 @@ def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
         "covariance": figures.method,
         "readers": [
             {"treatment": treatment, "reader_id": reader, "value": float(value)}
+            | ({} if read.of_reader is None else read.of_reader([(treatment, reader)]))
             for row, values in zip(design, figures.value, strict=True)
             for (treatment, reader), value in zip(row, values, strict=True)
+        ],
+        "reader_differences": [
+            {"reader_id": reader, "first": first, "second": second}
+            | {"difference": read.of_reader([(first, reader), (second, reader)])}
+            for first, second in combinations(treatments, 2)
+            for reader in readers
+            if read.of_reader is not None
         ],
         "treatments": [
             {"treatment": treatment, "mean": asdict(mean)}
