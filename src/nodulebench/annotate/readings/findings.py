@@ -56,9 +56,7 @@ def _finding_rows(reading: Reading) -> Iterator[dict[str, Any]]:
             "finding_id": finding_name(reading.reader_id, one.finding_id),
             "reader_id": reading.reader_id,
             "kind": "nodule",
-            "diameter_mm": None
-            if any(drawn.contour for drawn in one.slices)
-            else box_diameter_mm(one),
+            "diameter_mm": None if _has_outline(one) else box_diameter_mm(one),
             "type": one.type,
             "source_id": one.finding_id,
         }

@@ -1,5 +1,8 @@
 """Majority: a nodule is what at least k of the n readers of its case drew."""
 
+from collections.abc import Callable
+
+from nodulebench.model.arrays import IntArray
 from nodulebench.reference.panel import Panel
 from nodulebench.reference.verdict import Verdict, hear, reader_count, shared_voxels
 
@@ -28,13 +31,13 @@ def majority(
         panel,
         grouping=grouping,
         same_reader=same_reader,
-        is_accepted=lambda case, members: (
-            reader_count(panel, members) >= (minimum_agreement or more_than_half(panel, case))
-        ),
+        is_accepted=enough_readers(panel, minimum_agreement),
         outline=lambda members: shared_voxels(panel, members, outline_share),
     )
 
 
-def more_than_half(panel: Panel, case: int) -> int:
-    """The smallest number of readers that is more than half of those who read a case."""
-    return int(panel.readers_of_case[case]) // 2 + 1
+def enough_readers(panel: Panel, minimum: int) -> Callable[[int, IntArray], bool]:
+    """Whether so many readers drew findings of a case; 0: more than half of those who read it."""
+    return lambda case, members: (
+        reader_count(panel, members) >= (minimum or int(panel.readers_of_case[case]) // 2 + 1)
+    )

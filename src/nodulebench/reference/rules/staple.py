@@ -4,9 +4,9 @@ import numpy as np
 
 from nodulebench.model.arrays import IntArray
 from nodulebench.reference.panel import Panel
-from nodulebench.reference.rules.majority import more_than_half
+from nodulebench.reference.rules.majority import enough_readers
 from nodulebench.reference.staple import estimate_truth
-from nodulebench.reference.verdict import Verdict, hear, reader_count, votes
+from nodulebench.reference.verdict import Verdict, hear, votes
 
 
 def staple(
@@ -34,9 +34,7 @@ def staple(
         panel,
         grouping=grouping,
         same_reader=same_reader,
-        is_accepted=lambda case, members: (
-            reader_count(panel, members) >= (minimum_agreement or more_than_half(panel, case))
-        ),
+        is_accepted=enough_readers(panel, minimum_agreement),
         outline=lambda members: likely_voxels(
             panel, members, probability=probability, margin=margin
         ),

@@ -162,8 +162,8 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
             return auc_estimate(*scores, **given).to_json()
         try:
             found = compare_auc(*scores, **given)
-        except UndefinedError as reason:
-            return Estimate(None, reason=str(reason)).to_json()
+        except UndefinedError as error:
+            return Estimate(None, reason=reason_of(error)).to_json()
         return {**found.difference.to_json(), "p_value": found.significance.p_value}
 
     return Readings(cells, measure, AREA, first.height, of_reader)
