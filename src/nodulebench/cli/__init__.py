@@ -11,9 +11,10 @@ import click
 from nodulebench import __version__
 from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
-# start-up makes many objects and few cycles; the matrix products are small, and threads of the
-# linear algebra library would only wait for each other
-gc.set_threshold(100_000)
+# start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
+# the matrix products are small, and threads of the linear algebra library would only wait for each
+# other
+gc.set_threshold(250_000)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 COMMANDS = {
