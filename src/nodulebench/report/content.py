@@ -251,7 +251,7 @@ def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
 def _test_set(document: Document, beside: Beside, say: Language) -> list[Any]:
     charts: list[Any] = []
     if document.reference.diameters:
-        from nodulebench.report.sections.comparison.group_charts import diameter_chart
+        from nodulebench.report.sections.results.diameters import diameter_chart
 
         charts.append(diameter_chart(document, say))
     if beside.agreement:

@@ -10,9 +10,9 @@ from nodulebench.language.numbers import decimals, percent_of, signed_percent
 from nodulebench.model.comparison import PairOfRules
 from nodulebench.model.document import Document
 from nodulebench.report.blocks.charts import Chart
-from nodulebench.report.drawing.axes import Axis, nice_ticks, whole_ticks
+from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot
-from nodulebench.report.drawing.pictures.columns import Column, column_chart, histogram
+from nodulebench.report.drawing.pictures.columns import Column, column_chart
 from nodulebench.report.drawing.pictures.heat_map import heat_map
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 from nodulebench.report.drawing.styles import Dot, Fill
@@ -215,27 +215,6 @@ def hardest_chart(document: Document, say: Language) -> Chart | None:
         flagged=[place for place, size in enumerate(sizes) if size in tied],
     )
     return Chart(title, drawn, remarks=tuple(remarks))
-
-
-def diameter_chart(document: Document, say: Language) -> Chart | None:
-    """Histogram of the nodules' diameters, with what larger ones let expect of small ones."""
-    found = document.reference.diameters
-    if not found or sum(found.counts) < 2:
-        return None
-    counts, expected, width = found.counts, found.expected, found.width_mm
-    start = found.from_mm
-    end = start + width * len(counts)
-    x_axis = Axis(say("axis.diameter_mm"), start, end, nice_ticks(start, end))
-    top = 1.08 * max(*counts, min(max(expected, default=0.0), 1.4 * max(counts)))
-    y_axis = Axis(say("axis.nodules"), 0.0, top, whole_ticks(top))
-    remarks = [say("diameters.bins", width=f"{width:g}")]
-    if expected:
-        remarks.append(say("diameters.expected", peak=f"{found.peak_mm:g}"))
-    return Chart(
-        say("diameters.title"),
-        histogram(counts, expected, x_axis, y_axis, say("diameters.title")),
-        remarks=tuple(remarks),
-    )
 
 
 def _until(ticks: tuple[tuple[float, str], ...], end: float) -> tuple[tuple[float, str], ...]:

@@ -10,7 +10,6 @@ from nodulebench.language import language
 from nodulebench.model.comparison import PairOfRules, Significance
 from nodulebench.report.sections.comparison.group_charts import (
     box_charts,
-    diameter_chart,
     difference_chart,
     hardest_chart,
     mean_chart,
@@ -120,18 +119,6 @@ def test_box_plots_mark_significance(p_value: float, mark: str) -> None:
     )
     recall, *_ = box_charts(group_document(), {"recall": [pair]}, SAY)
     assert f">{mark}</text>" in recall.picture
-
-
-def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
-    chart = diameter_chart(group_document(), SAY)
-    assert chart is not None
-    assert chart.remarks[0] == "Bins of 1 mm."
-    assert "fits the nodules above 4 mm" in chart.remarks[1]
-    content = group_content()
-    content["reference"]["diameters"]["expected"] = []
-    plain = diameter_chart(typed(content), SAY)
-    assert plain is not None
-    assert len(plain.remarks) == 1
 
 
 def test_group_is_told_with_means_and_the_type_missed_most_by_size() -> None:

@@ -1,0 +1,31 @@
+"""The histogram of the nodules' diameters."""
+
+import subprocess
+import sys
+
+from builders.report import group_content, group_document, typed
+from nodulebench.language import language
+from nodulebench.report.sections.results.diameters import diameter_chart
+
+SAY = language()
+
+
+def test_histogram_tells_its_bins_and_the_fitted_curve() -> None:
+    chart = diameter_chart(group_document(), SAY)
+    assert chart is not None
+    assert chart.remarks[0] == "Bins of 1 mm."
+    assert "fits the nodules above 4 mm" in chart.remarks[1]
+    content = group_content()
+    content["reference"]["diameters"]["expected"] = []
+    plain = diameter_chart(typed(content), SAY)
+    assert plain is not None
+    assert len(plain.remarks) == 1
+
+
+def test_diameters_need_none_of_the_pictures_of_groups() -> None:
+    """They are drawn for every evaluation of LUNA16, which shall not load what it never shows."""
+    program = (
+        "import sys, nodulebench.report.sections.results.diameters\n"
+        "assert not [one for one in sys.modules if 'comparison' in one or 'box' in one]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
