@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from builders.tables import case, labels_of, mark, nodule
-from nodulebench.match.assignment import Candidates, assign_optimally
+from nodulebench.match.assignment import PossiblePairs, assign_optimally
 
 _PAIRS = st.dictionaries(
     st.tuples(st.integers(0, 4), st.integers(0, 4)),
@@ -37,7 +37,7 @@ def test_no_assignment_is_better_and_the_order_of_pairs_does_not_matter(pairs, s
     np.random.default_rng(seed).shuffle(keys)
     mark, nodule = (np.array([key[i] for key in keys], dtype=np.int64) for i in (0, 1))
     cost, tie = (np.array([pairs[tuple(key)][i] for key in keys], dtype=float) for i in (0, 1))
-    chosen = assign_optimally(Candidates(mark, nodule, cost, tie, mark, nodule))
+    chosen = assign_optimally(PossiblePairs(mark, nodule, cost, tie, mark, nodule))
     assert len(set(mark[chosen])) == len(set(nodule[chosen])) == len(chosen)
     total = (-len(chosen), int(cost[chosen].sum()), int(tie[chosen].sum()))
     # totals are compared group by group, so the sums of the best groups are the best sums

@@ -25,7 +25,7 @@ CT_CLASSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """What became of one file."""
 
     source: str
@@ -51,7 +51,7 @@ def deidentify_file(
     *,
     has_pixel_check: bool = True,
     memory: Memory | None = None,
-) -> Outcome:
+) -> FileOutcome:
     """Write a slice without identities below ``out``, if it can be shown that none are left.
 
     Args:
@@ -70,7 +70,7 @@ def deidentify_file(
         size = path.stat().st_size
         refused = _refusal(dataset) or (_text_in(dataset) if has_pixel_check else "")
         if refused:
-            return Outcome(source, refused=refused, bytes_read=size)
+            return FileOutcome(source, refused=refused, bytes_read=size)
         identity = identity_of(dataset, elements, memory)
         study = str(dataset.get("StudyInstanceUID", ""))
         series = str(dataset.get("SeriesInstanceUID", ""))
@@ -78,18 +78,18 @@ def deidentify_file(
         header, picture = _cleaned(dataset, elements, identity, pseudonyms, memory)
         problems = _problems(header, identity, memory)
     except (pydicom.errors.InvalidDicomError, EOFError):
-        return Outcome(source, refused="is no DICOM file")
+        return FileOutcome(source, refused="is no DICOM file")
     except Exception as error:  # a damaged header may break any part of the parser
         told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        return Outcome(source, refused=f"cannot be read ({told})")
+        return FileOutcome(source, refused=f"cannot be read ({told})")
     if problems:
-        return Outcome(source, refused="; ".join(problems), bytes_read=size)
+        return FileOutcome(source, refused="; ".join(problems), bytes_read=size)
     name = pseudonyms.patient(identity.patient)
     new_series = pseudonyms.uid(series)
     written = f"{name}/{new_series}/{instance}.dcm"
     with staged_file(out / written) as stage, stage.open("wb") as file:
         file.writelines([header, *picture])
-    return Outcome(
+    return FileOutcome(
         source,
         written,
         "",

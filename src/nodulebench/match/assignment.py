@@ -11,7 +11,7 @@ _TIE = 1e-9  # share of the cost's range within a component that the second crit
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class PossiblePairs:
     """Pairs of mark and nodule that satisfy a rule, each at most once."""
 
     mark: IntArray
@@ -26,9 +26,9 @@ class Candidates:
     nodule_place: IntArray
     """Likewise for its nodule."""
 
-    def chosen(self, entries: IntArray) -> "Candidates":
+    def chosen(self, entries: IntArray) -> "PossiblePairs":
         """Only these pairs."""
-        return Candidates(
+        return PossiblePairs(
             self.mark[entries],
             self.nodule[entries],
             self.cost[entries],
@@ -38,7 +38,7 @@ class Candidates:
         )
 
 
-def assign_greedily(candidates: Candidates) -> IntArray:
+def assign_greedily(candidates: PossiblePairs) -> IntArray:
     """Nodules one after another, each takes the best of its marks that is still free.
 
     The result depends on the order of the nodules; that is the published procedure of NIFDC 2022.
@@ -60,7 +60,7 @@ def assign_greedily(candidates: Candidates) -> IntArray:
     return np.array(hits, dtype=np.int64)
 
 
-def assign_optimally(candidates: Candidates) -> IntArray:
+def assign_optimally(candidates: PossiblePairs) -> IntArray:
     """As many hits as possible; among those the lowest total cost, then the lowest total tie.
 
     Marks and nodules that qualify for each other form groups that are solved one by one. The
@@ -87,7 +87,7 @@ def assign_optimally(candidates: Candidates) -> IntArray:
     return np.sort(order[np.concatenate(hits)])
 
 
-def _connected(candidates: Candidates) -> IntArray:
+def _connected(candidates: PossiblePairs) -> IntArray:
     """The number of the group that each pair belongs to."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -106,7 +106,7 @@ def _more_than_one(value: IntArray, starts: IntArray) -> BoolArray:
     return np.asarray(low != high)
 
 
-def _solve(group: Candidates) -> IntArray:
+def _solve(group: PossiblePairs) -> IntArray:
     """The hits of one group, by linear assignment in an order free of the files' order."""
     from scipy.optimize import linear_sum_assignment
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from nodulebench.match.assignment import Candidates, assign_greedily, assign_optimally
+from nodulebench.match.assignment import PossiblePairs, assign_greedily, assign_optimally
 from nodulebench.match.pairs import first_of_each
 from nodulebench.match.scene import Scene
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
@@ -30,7 +30,7 @@ _DECIMALS = 9  # what differs later is rounding, not rank
 Assignment = Literal["greedy", "optimal"]
 Duplicates = Literal["ignore", "false_positive"]
 
-ASSIGNMENTS: dict[Assignment, Callable[[Candidates], IntArray]] = {
+ASSIGNMENTS: dict[Assignment, Callable[[PossiblePairs], IntArray]] = {
     "greedy": assign_greedily,
     "optimal": assign_optimally,
 }
@@ -65,7 +65,7 @@ def one_to_one_labels(
         notices: what a reader must know about how the pairs were found.
     """
     place = _mark_place(scene)
-    pairs = Candidates(
+    pairs = PossiblePairs(
         mark=mark,
         nodule=nodule,
         cost=np.round(cost, _DECIMALS),
@@ -101,7 +101,7 @@ def one_to_one_labels(
     )
 
 
-def _order_sensitivity(on_target: Candidates) -> OrderSensitivity:
+def _order_sensitivity(on_target: PossiblePairs) -> OrderSensitivity:
     backwards = replace(on_target, nodule=on_target.nodule.max(initial=0) - on_target.nodule)
     return OrderSensitivity(
         in_order=len(assign_greedily(on_target)),
@@ -110,7 +110,7 @@ def _order_sensitivity(on_target: Candidates) -> OrderSensitivity:
     )
 
 
-def _best_nodules(pairs: Candidates, is_free: BoolArray) -> tuple[IntArray, IntArray]:
+def _best_nodules(pairs: PossiblePairs, is_free: BoolArray) -> tuple[IntArray, IntArray]:
     """Each free mark of the pairs with the nodule it fits best, by nodule and best first."""
     free = pairs.chosen(np.flatnonzero(is_free[pairs.mark]))
     order = np.lexsort((free.nodule_place, free.tie, free.cost, free.mark))

@@ -10,7 +10,7 @@ from nodulebench.model.tables import Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReferenceComparison:
     """What two references of the same cases say."""
 
     cases: int
@@ -23,7 +23,7 @@ class Comparison:
     """Nodules without a partner: case_id, nodule_id, x_mm, y_mm, z_mm, diameter_mm."""
 
 
-def compare_references(first: Reference, second: Reference) -> Comparison:
+def compare_references(first: Reference, second: Reference) -> ReferenceComparison:
     """Pair the nodules of two references, the nearest first, each at most once.
 
     Two nodules can be a pair if their centres are closer than the larger of their radii, as far
@@ -55,7 +55,7 @@ def compare_references(first: Reference, second: Reference) -> Comparison:
     )
     kept = _nearest_first(close, left.height, right.height)
     pairs = close[kept].sort("row")
-    return Comparison(
+    return ReferenceComparison(
         cases=shared.height,
         pairs=pairs.select(
             "case_id",

@@ -45,7 +45,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FindingGroup:
     """Findings that are one nodule, the first to be kept in front."""
 
     members: tuple[int, ...]
@@ -57,7 +57,7 @@ class Group:
 class Grouping:
     """The groups of one case. Every finding is in one of them."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[FindingGroup, ...]
     running: tuple[tuple[Position, float], ...] = field(default=())
     """For each finding its place and diameter as they stood in the end of a recursive merge."""
 
@@ -87,7 +87,7 @@ def recursive(findings: Findings, same_reader: bool) -> Grouping:
                 is_taken[other] = True
     return Grouping(
         groups=tuple(
-            Group(tuple(members[one]), center[one], diameter[one])
+            FindingGroup(tuple(members[one]), center[one], diameter[one])
             for one in range(len(reader))
             if not is_taken[one]
         ),
@@ -138,7 +138,7 @@ def closest_pair(findings: Findings, same_reader: bool) -> Grouping:
     """The two closest groups are joined, again and again, while any two are close."""
     reader = findings.reader
     groups = [
-        Group((number,), place, size)
+        FindingGroup((number,), place, size)
         for number, (place, size) in enumerate(zip(findings.center, findings.diameter, strict=True))
     ]
     while True:
@@ -202,11 +202,11 @@ GROUPINGS: Registry[Grouper] = Registry(
 )
 
 
-def mean_of(findings: Findings, members: tuple[int, ...]) -> Group:
+def mean_of(findings: Findings, members: tuple[int, ...]) -> FindingGroup:
     """A group that lies at the plain mean of its members, with their mean diameter."""
     rows = findings.row[list(members)]
     x, y, z = findings.panel.xyz_mm[rows].mean(axis=0).tolist()
-    return Group(members, (x, y, z), float(findings.panel.diameter_mm[rows].mean()))
+    return FindingGroup(members, (x, y, z), float(findings.panel.diameter_mm[rows].mean()))
 
 
 def _between(one: Position, other: Position, share: float) -> Position:
@@ -214,21 +214,21 @@ def _between(one: Position, other: Position, share: float) -> Position:
     return (x, y, z)
 
 
-def _joined(one: Group, other: Group) -> Group:
+def _joined(one: FindingGroup, other: FindingGroup) -> FindingGroup:
     """Two groups as one, at the mean of all members."""
     share = len(other.members) / (len(one.members) + len(other.members))
-    return Group(
+    return FindingGroup(
         one.members + other.members,
         _between(one.center, other.center, share),
         one.diameter * (1 - share) + other.diameter * share,
     )
 
 
-def _is_close(one: Group, other: Group) -> bool:
+def _is_close(one: FindingGroup, other: FindingGroup) -> bool:
     return math.dist(one.center, other.center) < (one.diameter + other.diameter) / 2
 
 
-def _share_reader(one: Group, other: Group, reader: list[int]) -> bool:
+def _share_reader(one: FindingGroup, other: FindingGroup, reader: list[int]) -> bool:
     return not {reader[m] for m in one.members}.isdisjoint(reader[m] for m in other.members)
 
 
@@ -238,9 +238,9 @@ def _one_by_one(
     choose: Callable[[list[tuple[float, int]]], tuple[float, int]],
 ) -> Grouping:
     reader = findings.reader
-    groups: list[Group] = []
+    groups: list[FindingGroup] = []
     for number, (place, size) in enumerate(zip(findings.center, findings.diameter, strict=True)):
-        new = Group((number,), place, size)
+        new = FindingGroup((number,), place, size)
         close = [
             (math.dist(group.center, place), at)
             for at, group in enumerate(groups)

@@ -22,7 +22,7 @@ from nodulebench.reference.measure import (
 )
 from nodulebench.reference.region import (
     FindingOutlines,
-    Regions,
+    FindingRegions,
     case_geometries,
     finding_regions,
     outlines_of,
@@ -37,7 +37,7 @@ class Panel:
     places: list[Geometry | None]
     """The geometry of each case."""
     outlines: FindingOutlines
-    regions: Regions
+    regions: FindingRegions
     size_definition: str
     case: IntArray
     """Row in CASES."""
@@ -168,7 +168,7 @@ def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
 
 
 def _diameters(
-    definition: str, outlines: FindingOutlines, regions: Regions, spacing: FloatArray
+    definition: str, outlines: FindingOutlines, regions: FindingRegions, spacing: FloatArray
 ) -> FloatArray:
     """The diameter of each outlined finding under a definition; NaN for the others."""
     count = regions.count

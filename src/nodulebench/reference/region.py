@@ -1,4 +1,4 @@
-"""Readings -> Regions: the voxels that each finding holds, on the grid of its image."""
+"""Readings -> FindingRegions: the voxels that each finding holds, on the grid of its image."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Regions:
+class FindingRegions:
     """Voxels of every outlined finding; those of one stand together, by slice, row and column."""
 
     finding: IntArray
@@ -144,7 +144,7 @@ def finding_regions(
     places: list[Geometry | None],
     *,
     includes_rim: bool = False,
-) -> Regions:
+) -> FindingRegions:
     """The voxels of every outlined finding.
 
     On each slice the outlines of a finding are joined, and its holes, with their rims, are taken
@@ -176,7 +176,7 @@ def finding_regions(
         owners.append(finding)
         voxels.append(voxel)
     _refuse_empty(readings, outlines, count)
-    return Regions(np.concatenate(owners), np.concatenate(voxels), first, count, center_mm)
+    return FindingRegions(np.concatenate(owners), np.concatenate(voxels), first, count, center_mm)
 
 
 def _case_voxels(

@@ -20,7 +20,7 @@ from nodulebench.report.sections.comparison.rules import difference_table, flip_
 from nodulebench.report.sections.head.heading import facts, headline, title
 from nodulebench.report.sections.head.narrative import leading_result, paragraphs
 from nodulebench.report.sections.head.notices import notices, remarks_table
-from nodulebench.report.sections.head.verdict import Verdict, verdict
+from nodulebench.report.sections.head.verdict import VerdictBlock, verdict
 from nodulebench.report.sections.methods.methods import (
     facts_table,
     identity_table,
@@ -89,7 +89,7 @@ class Content:
     version: str
     digests: dict[str, str]
     facts: list[tuple[str, str]]
-    verdict: Verdict | None
+    verdict: VerdictBlock | None
     notices: list[tuple[str, str]]
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key figures, where there is one result."""

@@ -32,7 +32,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RelationVerdict:
     """Whether a relation held, and what was measured."""
 
     is_passed: bool | None
@@ -61,7 +61,7 @@ def same_marks(
     tolerance_mm: float,
     least: float,
     score_tolerance: float | None = None,
-) -> Verdict:
+) -> RelationVerdict:
     """The variant has the marks of the scan, moved as it was.
 
     Args:
@@ -73,7 +73,7 @@ def same_marks(
             None: scores are not looked at.
     """
     if not len(expected) and not len(found):
-        return Verdict(None, "no marks before or after")
+        return RelationVerdict(None, "no marks before or after")
     first, second = partners(expected.center_mm, found.center_mm, tolerance_mm)
     if score_tolerance is not None and len(first):
         spread = float(np.ptp(np.concatenate([expected.score, found.score])))
@@ -81,25 +81,27 @@ def same_marks(
         first = first[apart <= score_tolerance * spread + 1e-9]
     share = 2 * len(first) / (len(expected) + len(found))
     told = f"{len(first)} of {len(expected)} and {len(found)} marks agree ({share:.2f})"
-    return Verdict(share >= least, f"{told}, at least {least:g}")
+    return RelationVerdict(share >= least, f"{told}, at least {least:g}")
 
 
 def kept_marks(
     expected: Marks, found: Marks, *, tolerance_mm: float, count: int, least: float
-) -> Verdict:
+) -> RelationVerdict:
     """The highest-scored marks of the scan are among those of the variant.
 
     How many of all marks agree is told beside, and not judged.
     """
     top = expected.best(count)
     if not len(top):
-        return Verdict(None, "no marks before")
+        return RelationVerdict(None, "no marks before")
     first, _ = partners(top.center_mm, found.center_mm, tolerance_mm)
     share = len(first) / len(top)
     every, _ = partners(expected.center_mm, found.center_mm, tolerance_mm)
     told = f"{len(first)} of the {len(top)} highest-scored marks stay ({share:.2f})"
     among_all = 2 * len(every) / (len(expected) + len(found))
-    return Verdict(share >= least, f"{told}, at least {least:g}; of all marks {among_all:.2f}")
+    return RelationVerdict(
+        share >= least, f"{told}, at least {least:g}; of all marks {among_all:.2f}"
+    )
 
 
 def is_found(nodules: Sequence[InsertedNodule], marks: Marks, tolerance_mm: float) -> BoolArray:
@@ -124,7 +126,7 @@ def found_and_nothing_else(
     tolerance_mm: float,
     margin_mm: float,
     least: float,
-) -> Verdict:
+) -> RelationVerdict:
     """Every large inserted nodule is found, and marks away from the nodules stay as they were."""
     found = is_found(nodules, after, tolerance_mm)
     is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
@@ -134,7 +136,7 @@ def found_and_nothing_else(
         f"{np.count_nonzero(found & is_large)} of {np.count_nonzero(is_large)} large found "
         f"({np.count_nonzero(found)} of {len(found)} in all); elsewhere {rest.measured}"
     )
-    return Verdict(bool(found[is_large].all()) and rest.is_passed is not False, told)
+    return RelationVerdict(bool(found[is_large].all()) and rest.is_passed is not False, told)
 
 
 def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) -> BoolArray:
@@ -145,23 +147,27 @@ def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) 
     return away
 
 
-def never_rising(names: Sequence[str], found: Sequence[int], total: int, chance: int) -> Verdict:
+def never_rising(
+    names: Sequence[str], found: Sequence[int], total: int, chance: int
+) -> RelationVerdict:
     """From one variant to the next worse one no more nodules are found, but for chance."""
     if not any(found):
-        return Verdict(None, f"none of {total} inserted nodules found at any step")
+        return RelationVerdict(None, f"none of {total} inserted nodules found at any step")
     rises = [later - earlier for earlier, later in pairwise(found)]
     told = ", ".join(f"{name}: {count}" for name, count in zip(names, found, strict=True))
-    return Verdict(max(rises, default=0) <= chance, f"found of {total}: {told}")
+    return RelationVerdict(max(rises, default=0) <= chance, f"found of {total}: {told}")
 
 
 def still_found(
     nodules: Sequence[InsertedNodule], before: BoolArray, after: BoolArray, large_mm: float
-) -> Verdict:
+) -> RelationVerdict:
     """Large nodules that were found are found still."""
     is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
     known = is_large & before
     if not known.any():
-        return Verdict(None, "no large inserted nodule was found before")
+        return RelationVerdict(None, "no large inserted nodule was found before")
     kept = int(np.count_nonzero(known & after))
     total = int(np.count_nonzero(known))
-    return Verdict(kept == total, f"{kept} of {total} large nodules that were found stay found")
+    return RelationVerdict(
+        kept == total, f"{kept} of {total} large nodules that were found stay found"
+    )

@@ -14,7 +14,7 @@ from pydicom.uid import UID
 from builders.dicom import needs
 from builders.identified_slice import identified_slice, write_slice
 from nodulebench.deidentify.encode import file_of
-from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
+from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.formats.dicom.volume import write_volume
@@ -38,7 +38,7 @@ def written(tmp_path: Path, data: Dataset, *, has_pixel_check: bool = True) -> P
     )
 
 
-def place_of(tmp_path: Path, outcome: Outcome) -> Path:
+def place_of(tmp_path: Path, outcome: FileOutcome) -> Path:
     assert outcome.refused == ""
     return tmp_path / "out" / outcome.written
 

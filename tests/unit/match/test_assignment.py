@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nodulebench.match.assignment import Candidates, assign_greedily, assign_optimally
+from nodulebench.match.assignment import PossiblePairs, assign_greedily, assign_optimally
 
 
 def hits(assign, *pairs):
@@ -9,7 +9,7 @@ def hits(assign, *pairs):
     mark, nodule = (np.array([pair[i] for pair in pairs], dtype=np.int64) for i in (0, 1))
     cost = np.array([pair[2] for pair in pairs], dtype=np.float64)
     tie = np.array([pair[3] if len(pair) > 3 else 0.0 for pair in pairs])
-    chosen = assign(Candidates(mark, nodule, cost, tie, mark_place=mark, nodule_place=nodule))
+    chosen = assign(PossiblePairs(mark, nodule, cost, tie, mark_place=mark, nodule_place=nodule))
     return {(int(mark[entry]), int(nodule[entry])) for entry in chosen}
 
 

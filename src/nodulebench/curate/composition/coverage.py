@@ -13,7 +13,7 @@ Answer = Literal["met", "not met", "preferred, not met"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RuleOutcome:
     """One rule on one test set."""
 
     rule: CoverageRule
@@ -31,7 +31,7 @@ class Outcome:
         return "preferred, not met" if self.rule.is_preferred else "not met"
 
 
-def check_coverage(design: DesignInput, reference: Reference) -> tuple[Outcome, ...]:
+def check_coverage(design: DesignInput, reference: Reference) -> tuple[RuleOutcome, ...]:
     """Every rule of the design on the tables of a test set."""
     tables = {"cases": _stated(reference.cases), "nodules": _stated(_counted(reference.nodules))}
     return tuple(_outcome(rule, tables[rule.table]) for rule in design.all_rules)
@@ -49,7 +49,7 @@ def _counted(nodules: pl.DataFrame) -> pl.DataFrame:
     return nodules
 
 
-def _outcome(rule: CoverageRule, table: pl.DataFrame) -> Outcome:
+def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
     named = [rule.column] if rule.column is not None else []
     named += [where.column for where in rule.where]
     absent = [name for name in dict.fromkeys(named) if name not in table.columns]
@@ -57,12 +57,12 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> Outcome:
     if absent:
         columns = ", ".join(f"'{name}'" for name in absent)
         found = f"the {rule.table} have no column {columns}"
-        return Outcome(rule, False, required, found, (f"the column {columns}",))
+        return RuleOutcome(rule, False, required, found, (f"the column {columns}",))
     rows = table.filter(_is_in(where) for where in rule.where) if rule.where else table
     parts = list(_parts(rule, rows, table.height))
     found = "; ".join(part for part, _ in parts)
     missing = tuple(lack for _, lacks in parts for lack in lacks)
-    return Outcome(rule, not missing, required, found, missing)
+    return RuleOutcome(rule, not missing, required, found, missing)
 
 
 def _required(rule: CoverageRule) -> str:

@@ -8,8 +8,8 @@ from nodulebench.model.arrays import FloatArray
 from nodulebench.phantom.drawing.tubes import Tubes
 from nodulebench.phantom.nodules.nodule import Nodule
 from nodulebench.phantom.nodules.placing import (
+    NodulePlace,
     NoPlaceError,
-    Place,
     Surroundings,
     place_isolated,
     place_juxtavascular,
@@ -131,7 +131,7 @@ def _place(
     is_pleural: bool,
     radius: float,
     random: np.random.Generator,
-) -> tuple[Place, float]:
+) -> tuple[NodulePlace, float]:
     """A place, and how flat a nodule is there (1: as high as wide)."""
     for _ in range(6):
         try:
@@ -148,7 +148,7 @@ def _place(
 
 
 def _random_shape(
-    place: Place, surface: str, radius: float, flatness: float, random: np.random.Generator
+    place: NodulePlace, surface: str, radius: float, flatness: float, random: np.random.Generator
 ) -> NoduleShape:
     """An ellipsoid that is nearly round, flattened towards the pleura, with lobes if asked for."""
     first = np.cross(place.outward, random.standard_normal(3))

@@ -18,7 +18,7 @@ ISOLATION_MM = 4.0
 
 
 @dataclass(frozen=True)
-class Place:
+class NodulePlace:
     """Where a nodule shall be."""
 
     center_mm: FloatArray
@@ -86,7 +86,9 @@ class Surroundings:
         return free
 
 
-def place_isolated(around: Surroundings, radius_mm: float, random: np.random.Generator) -> Place:
+def place_isolated(
+    around: Surroundings, radius_mm: float, random: np.random.Generator
+) -> NodulePlace:
     """In the parenchyma, where vessels are furthest away."""
     points = _random_points(around, random)
     depth = -around.pleura_mm(points)
@@ -96,12 +98,12 @@ def place_isolated(around: Surroundings, radius_mm: float, random: np.random.Gen
         raise NoPlaceError
     clearance = _vessel_clearance(around.vessels, points)
     best = points[int(np.argmax(np.minimum(clearance, radius_mm + 2.0)))]
-    return Place(best, around.outward(best[None])[0])
+    return NodulePlace(best, around.outward(best[None])[0])
 
 
 def place_juxtavascular(
     around: Surroundings, radius_mm: float, random: np.random.Generator
-) -> Place:
+) -> NodulePlace:
     """Touching a vessel of middle size."""
     vessels = around.vessels
     low, high = VESSEL_RADIUS_MM
@@ -118,12 +120,12 @@ def place_juxtavascular(
     good = np.flatnonzero(is_fit)
     if not len(good):
         raise NoPlaceError
-    return Place(points[good[0]], aside[good[0]])
+    return NodulePlace(points[good[0]], aside[good[0]])
 
 
 def place_on_pleura(
     around: Surroundings, radius_mm: float, height_mm: float, random: np.random.Generator
-) -> Place:
+) -> NodulePlace:
     """At the ribs' pleura, with the centre ``height_mm`` inside it."""
     points = _random_points(around, random)
     depth = -around.pleura_mm(points)
@@ -138,7 +140,7 @@ def place_on_pleura(
         normal = around.outward(foot)[0]
         center = foot[0] - normal * height_mm
         if around.has_room(center[None], radius_mm, beside=normal)[0]:
-            return Place(center, normal)
+            return NodulePlace(center, normal)
     raise NoPlaceError
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.reference.group import Findings, Group, mean_of, recursive
+from nodulebench.reference.group import FindingGroup, Findings, mean_of, recursive
 from nodulebench.reference.panel import Panel
 from nodulebench.reference.verdict import Verdict, ignored_points, reader_count, shared_voxels
 
@@ -69,7 +69,7 @@ def luna16(
     return [*accepted, *sorted(others, key=lambda verdict: int(verdict.members[0]))]
 
 
-def _nodule(panel: Panel, findings: Findings, group: Group, manner: str) -> Verdict:
+def _nodule(panel: Panel, findings: Findings, group: FindingGroup, manner: str) -> Verdict:
     members = findings.row[list(group.members)]
     return Verdict(
         members=members,

@@ -43,7 +43,7 @@ from nodulebench.workflows.annotate.unite_readings import accept_all, unite
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ReadingComparison:
     """Several readers on the same cases."""
 
     cases: pl.DataFrame
@@ -149,7 +149,7 @@ def compare_readings(
     images: Path | None = None,
     out: Path | None = None,
     findings: Path | None = None,
-) -> Comparison:
+) -> ReadingComparison:
     """Compare readers, one file each, named after the reader.
 
     Without a table of cases, the cases are those that any file names. With ``out``, writes
@@ -183,7 +183,7 @@ def compare_readings(
             problems += error.problems
     if problems:
         raise InputError(problems)
-    found = Comparison(
+    found = ReadingComparison(
         table,
         readings,
         [
@@ -206,7 +206,7 @@ def _named_cases(said: Sequence[Submission]) -> pl.DataFrame:
     return CASES.arrange(names)
 
 
-def _write(found: Comparison, out: Path) -> None:
+def _write(found: ReadingComparison, out: Path) -> None:
     united = unite("union", found.cases, found.readings, accept_all(found.checks))
     with staged_folder(out, last="quality.json") as stage:
         write_table(found.highlights, stage / "inconsistent.csv")

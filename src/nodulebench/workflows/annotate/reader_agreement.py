@@ -33,7 +33,7 @@ from nodulebench.statistics.measurement_agreement import (
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import write_table
-from nodulebench.workflows.annotate.compare_readings import Comparison
+from nodulebench.workflows.annotate.compare_readings import ReadingComparison
 
 AGREEMENT, LIMITS = "agreement.json", "limits_of_agreement.csv"
 ESTIMATED = ("bias", "lower", "upper")
@@ -49,7 +49,7 @@ class ReaderAgreement:
     """Bland and Altman's limits, in mm, for each two readers."""
 
 
-def reader_agreement(found: Comparison) -> ReaderAgreement:
+def reader_agreement(found: ReadingComparison) -> ReaderAgreement:
     """Agreement of each two readers and of all: nodules drawn, their types, their diameters."""
     kinds, sizes = found.by_reader(type_number), found.by_reader(box_diameter_mm)
     readers = {name: column for column, name in enumerate(found.reader_ids)}

@@ -6,7 +6,7 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.curate.composition.counts import Composition, compose, thin_strata
-from nodulebench.curate.composition.coverage import Outcome, check_coverage
+from nodulebench.curate.composition.coverage import RuleOutcome, check_coverage
 from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
 from nodulebench.formats import read_reference
 from nodulebench.model.tables import Reference
@@ -90,7 +90,7 @@ def _unknown_strata(reference: Reference, design: DesignInput | None) -> list[st
     return [one for one in named if one not in known]
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def _told(outcome: RuleOutcome) -> dict[str, Any]:
     return {
         "name": outcome.rule.name,
         "source": outcome.rule.source,
@@ -102,7 +102,7 @@ def _told(outcome: Outcome) -> dict[str, Any]:
 
 
 def _commission(
-    composition: Composition, outcomes: tuple[Outcome, ...], thin: int
+    composition: Composition, outcomes: tuple[RuleOutcome, ...], thin: int
 ) -> list[dict[str, str]]:
     """What the commission of experts inspects (sufficiency, heterogeneity, labels, ethics)."""
     shares = {one.column: one.counts for one in composition.shares}

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from nodulebench.deidentify.files import Outcome, check_file, deidentify_file
+from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem
@@ -36,7 +36,7 @@ _PRELOADED = ("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph")
 class DeidentifyReport:
     """What became of a folder."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[FileOutcome, ...]
     seconds: float
 
     @property
@@ -50,7 +50,7 @@ class DeidentifyReport:
         return len({one.pseudonym for one in self.outcomes if one.written})
 
     @property
-    def refused(self) -> list[Outcome]:
+    def refused(self) -> list[FileOutcome]:
         """Files that were left out."""
         return [one for one in self.outcomes if not one.written]
 
@@ -112,11 +112,11 @@ def deidentify_folder(
     found = {}
     for number, outcome in _each(clean, paths, jobs):
         if isinstance(outcome, Lost):
-            outcome = Outcome(str(paths[number]), refused=f"cannot be read ({outcome.why})")
+            outcome = FileOutcome(str(paths[number]), refused=f"cannot be read ({outcome.why})")
         found[number] = outcome
         progress("files", len(found), len(paths))
     outcomes = [found[number] for number in range(len(paths))]
-    outcomes += [Outcome(one, refused="cannot be looked into") for one in closed]
+    outcomes += [FileOutcome(one, refused="cannot be looked into") for one in closed]
     _write_table(key_table, header, vault, _merged(rows, outcomes))
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started)
 
@@ -238,7 +238,7 @@ def _write_table(
     replace_whole(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
-def _merged(rows: list[dict[str, Any]], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def _merged(rows: list[dict[str, Any]], outcomes: Sequence[FileOutcome]) -> list[dict[str, Any]]:
     """The rows of a key table with those of this run: one per series."""
     known = {row["series"]: row for row in rows}
     for one in outcomes:

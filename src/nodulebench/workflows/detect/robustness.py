@@ -16,7 +16,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.images.case_images import read_case
 from nodulebench.imaging.volume import Volume
 from nodulebench.robustness.relations import (
-    Verdict,
+    RelationVerdict,
     found_and_nothing_else,
     kept_marks,
     never_rising,
@@ -49,12 +49,12 @@ BLUR_MM, SHARPENING = 0.8, 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RobustnessOutcome:
     """One line of the table."""
 
     name: str
     relation: str
-    verdict: Verdict
+    verdict: RelationVerdict
 
     @property
     def word(self) -> str:
@@ -62,7 +62,7 @@ class Outcome:
         return {True: "pass", False: "FAIL", None: "not tested"}[self.verdict.is_passed]
 
 
-def _exact(bench: Bench, variant: Variant) -> Verdict:
+def _exact(bench: Bench, variant: Variant) -> RelationVerdict:
     choice = bench.choice
     return same_marks(
         *bench.moved(variant),
@@ -72,14 +72,14 @@ def _exact(bench: Bench, variant: Variant) -> Verdict:
     )
 
 
-def _near(bench: Bench, variant: Variant) -> Verdict:
+def _near(bench: Bench, variant: Variant) -> RelationVerdict:
     choice = bench.choice
     return same_marks(
         *bench.moved(variant), tolerance_mm=choice.tolerance_mm, least=choice.near_share
     )
 
 
-def _highest(bench: Bench, variant: Variant) -> Verdict:
+def _highest(bench: Bench, variant: Variant) -> RelationVerdict:
     choice = bench.choice
     return kept_marks(
         *bench.moved(variant),
@@ -89,23 +89,23 @@ def _highest(bench: Bench, variant: Variant) -> Verdict:
     )
 
 
-def _shift(bench: Bench) -> Verdict:
+def _shift(bench: Bench) -> RelationVerdict:
     return _exact(bench, shifted(bench.volume, np.array(SHIFT_MM)))
 
 
-def _flip_columns(bench: Bench) -> Verdict:
+def _flip_columns(bench: Bench) -> RelationVerdict:
     return _exact(bench, flipped(bench.volume, 0))
 
 
-def _flip_slices(bench: Bench) -> Verdict:
+def _flip_slices(bench: Bench) -> RelationVerdict:
     return _exact(bench, flipped(bench.volume, 2))
 
 
-def _mirror(bench: Bench) -> Verdict:
+def _mirror(bench: Bench) -> RelationVerdict:
     return _highest(bench, mirrored(bench.volume))
 
 
-def _crop(bench: Bench) -> Verdict:
+def _crop(bench: Bench) -> RelationVerdict:
     box = []
     for axis, spacing in enumerate(bench.volume.spacing_mm.tolist()):
         others = tuple(other for other in range(3) if other != axis)
@@ -116,11 +116,11 @@ def _crop(bench: Bench) -> Verdict:
     return _near(bench, cropped(bench.volume, tuple(box)))
 
 
-def _noise(bench: Bench) -> Verdict:
+def _noise(bench: Bench) -> RelationVerdict:
     return _highest(bench, with_noise(bench.volume, bench.choice.noise_hu, bench.random(1)))
 
 
-def _insert(bench: Bench) -> Verdict:
+def _insert(bench: Bench) -> RelationVerdict:
     choice = bench.choice
     after = bench.run("with nodules", bench.with_nodules)
     return found_and_nothing_else(
@@ -134,7 +134,7 @@ def _insert(bench: Bench) -> Verdict:
     )
 
 
-def _dose(bench: Bench) -> Verdict:
+def _dose(bench: Bench) -> RelationVerdict:
     volume = bench.with_nodules
     noise = lung_density(bench.volume.hu, bench.lungs).noise_sd_hu
     worse = (
@@ -144,11 +144,11 @@ def _dose(bench: Bench) -> Verdict:
     return _falling(bench, worse)
 
 
-def _thickness(bench: Bench) -> Verdict:
+def _thickness(bench: Bench) -> RelationVerdict:
     return _falling(bench, (thicker(bench.with_nodules, factor) for factor in (2, 4)))
 
 
-def _falling(bench: Bench, worse: Iterable[Variant]) -> Verdict:
+def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
     names, found = ["as it is"], [int(bench.found.sum())]
     for variant in worse:
         names.append(variant.name)
@@ -156,20 +156,20 @@ def _falling(bench: Bench, worse: Iterable[Variant]) -> Verdict:
     return never_rising(names, found, len(bench.nodules), bench.choice.chance)
 
 
-def _smooth_kernel(bench: Bench) -> Verdict:
+def _smooth_kernel(bench: Bench) -> RelationVerdict:
     return _kernel(bench, smoother(bench.with_nodules, BLUR_MM))
 
 
-def _sharp_kernel(bench: Bench) -> Verdict:
+def _sharp_kernel(bench: Bench) -> RelationVerdict:
     return _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING))
 
 
-def _kernel(bench: Bench, variant: Variant) -> Verdict:
+def _kernel(bench: Bench, variant: Variant) -> RelationVerdict:
     after = bench.found_in(variant.name, variant.volume)
     return still_found(bench.nodules, bench.found, after, bench.choice.large_mm)
 
 
-TESTS: dict[str, tuple[str, Callable[[Bench], Verdict]]] = {
+TESTS: dict[str, tuple[str, Callable[[Bench], RelationVerdict]]] = {
     "shift": ("the patient lies elsewhere: marks move along", _shift),
     "flip-columns": ("columns stored backwards: the same marks", _flip_columns),
     "flip-slices": ("slices stored from head to feet: the same marks", _flip_slices),
@@ -191,7 +191,7 @@ def check_case(
     choice: RobustnessChoice = DEFAULT_CHOICE,
     names: Sequence[str] = tuple(TESTS),
     image_format: str = "metaimage",
-) -> Iterator[tuple[Outcome, Bench]]:
+) -> Iterator[tuple[RobustnessOutcome, Bench]]:
     """Test an algorithm, by its name or command, on the image of a case in any form.
 
     Raises:
@@ -206,7 +206,7 @@ def check_robustness(
     volume: Volume,
     choice: RobustnessChoice = DEFAULT_CHOICE,
     names: Sequence[str] = tuple(TESTS),
-) -> Iterator[tuple[Outcome, Bench]]:
+) -> Iterator[tuple[RobustnessOutcome, Bench]]:
     """Test an algorithm on one case, relation by relation.
 
     Raises:
@@ -221,10 +221,10 @@ def check_robustness(
     bench = Bench(algorithm, volume, choice)
     for name in names:
         relation, test = TESTS[name]
-        yield Outcome(name, relation, test(bench)), bench
+        yield RobustnessOutcome(name, relation, test(bench)), bench
 
 
-def write_outcomes(folder: Path, outcomes: Sequence[Outcome], bench: Bench) -> None:
+def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: Bench) -> None:
     """Write ``robustness.csv``, the marks of every variant, and the nodules that were drawn in."""
     rows = [(one.name, one.word.lower(), one.relation, one.verdict.measured) for one in outcomes]
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)

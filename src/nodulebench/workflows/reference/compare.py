@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from nodulebench.formats import read_reference
-from nodulebench.reference.compare import Comparison, compare_references
+from nodulebench.reference.compare import ReferenceComparison, compare_references
 
 
-def compare_reference_files(first: Path, second: Path) -> Comparison:
+def compare_reference_files(first: Path, second: Path) -> ReferenceComparison:
     """Pair the nodules of two references.
 
     Raises:

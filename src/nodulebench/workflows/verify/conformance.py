@@ -45,7 +45,7 @@ RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GoldenOutcome:
     """What came of one golden case."""
 
     kit: str
@@ -64,7 +64,7 @@ class Score:
     cpm: float | None
 
 
-def run_conformance(scorer: str | None = None) -> Iterator[Outcome]:
+def run_conformance(scorer: str | None = None) -> Iterator[GoldenOutcome]:
     """Run every golden case; with a scorer's command only those it can be asked.
 
     The command is called as ``COMMAND annotations excluded seriesuids submission OUTDIR`` and
@@ -108,9 +108,9 @@ def _csv(header: str, rows: list[list[Any]]) -> str:
 
 def _judge_points(
     case: dict[str, Any], ask: Callable[[list[Path], Path], Score], folder: Path
-) -> Outcome:
-    def outcome(is_passed: bool, detail: str) -> Outcome:
-        return Outcome("luna16", case["name"], case["teaches"], is_passed, detail)
+) -> GoldenOutcome:
+    def outcome(is_passed: bool, detail: str) -> GoldenOutcome:
+        return GoldenOutcome("luna16", case["name"], case["teaches"], is_passed, detail)
 
     inputs = write_point_case(case, folder)
     result_folder = folder / "result"
@@ -203,7 +203,7 @@ def _number(value: Any) -> float | None:
     return None if value is None or math.isnan(float(value)) else float(value)
 
 
-def _judge_slices(case: dict[str, Any]) -> Iterator[Outcome]:
+def _judge_slices(case: dict[str, Any]) -> Iterator[GoldenOutcome]:
     reference, submission = slice_tables(case)
     for rule, wanted in case["expected"].items():
         protocol = TestProtocol(
@@ -256,7 +256,7 @@ def slice_tables(case: dict[str, Any]) -> tuple[Reference, Submission]:
     )
 
 
-def _judge_sizes(case: dict[str, Any]) -> Outcome:
+def _judge_sizes(case: dict[str, Any]) -> GoldenOutcome:
     result = size_result(case)
     return _compared("sizes", case["name"], case["teaches"], result.counts, case["expected"])
 
@@ -297,10 +297,10 @@ def size_result(case: dict[str, Any]) -> RuleResult:
 
 def _compared(
     kit: str, name: str, teaches: str, found: dict[str, Any], wanted: dict[str, Any]
-) -> Outcome:
+) -> GoldenOutcome:
     wrong = [
         f"{key} {found.get(key)} instead of {value}"
         for key, value in wanted.items()
         if found.get(key) != value
     ]
-    return Outcome(kit, name, teaches, not wrong, "; ".join(wrong))
+    return GoldenOutcome(kit, name, teaches, not wrong, "; ".join(wrong))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders.tables import case, ignored, nodule, reference
 from nodulebench.curate.composition.counts import NOT_STATED, compose, thin_strata
-from nodulebench.curate.composition.coverage import Outcome, check_coverage
+from nodulebench.curate.composition.coverage import RuleOutcome, check_coverage
 from nodulebench.curate.composition.design import (
     NAMES,
     CoverageRule,
@@ -35,7 +35,7 @@ POOL = reference(
 )
 
 
-def outcome(**rule: object) -> Outcome:
+def outcome(**rule: object) -> RuleOutcome:
     design = DesignInput(name="test", rules=(CoverageRule.model_validate({"name": "r", **rule}),))
     (found,) = check_coverage(design, POOL)
     return found

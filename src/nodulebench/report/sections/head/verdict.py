@@ -15,7 +15,7 @@ SIGNS = {">=": "≥", "<=": "≤"}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Block):
+class VerdictBlock(Block):
     """The answer that a reader looks for first."""
 
     macro: ClassVar[str] = "verdict"
@@ -26,7 +26,7 @@ class Verdict(Block):
     table: Table
 
 
-def verdict(document: Document, say: Language) -> Verdict | None:
+def verdict(document: Document, say: Language) -> VerdictBlock | None:
     """The verdict of a test under a plan; None for a test without one."""
     plan = document.plan
     if plan is None:
@@ -52,7 +52,7 @@ def verdict(document: Document, say: Language) -> Verdict | None:
             for outcome in ("passed", "failed", "undecided")
             if (names := say.listed(k for k, one in plan.verdicts.items() if one == outcome))
         ]
-    return Verdict(
+    return VerdictBlock(
         plan.verdict,
         say(f"verdict.{plan.verdict}"),
         tuple(sentences),
