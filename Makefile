@@ -18,6 +18,7 @@ check: $(VENV)/.dev lint
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 src docs benchmarks  # text is UTF-8 everywhere
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
