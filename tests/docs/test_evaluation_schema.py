@@ -81,3 +81,23 @@ def test_the_page_has_every_record_and_links_the_schema() -> None:
     for name in ("Document", "RuleSummary", "Estimate", "Stratum", "ComparisonDocument"):
         assert f"\n## {name}\n" in page
     assert "{download}`evaluation.schema.json`" in page
+
+
+def test_what_is_not_measured_is_null_with_a_reason_never_a_number() -> None:
+    for document in documents():
+        for place, part in objects(document):
+            if part.get("value", 0) is None:
+                assert part.get("reason"), place
+            counted = [value for value in part.values() if type(value) is int]
+            assert all(value >= 0 for value in counted), place
+
+
+def objects(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of a document, and where it stands."""
+    if isinstance(value, dict):
+        yield place, value
+        for key, item in value.items():
+            yield from objects(item, f"{place}.{key}")
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from objects(item, f"{place}[{number}]")
