@@ -6,10 +6,14 @@ from pathlib import PurePath
 
 import numpy as np
 
-from nodulebench.errors import Problem
+from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.series import Series, upward_normal
 from nodulebench.formats.dicom.slices import SliceHeader
-from nodulebench.imaging.geometry import LARGEST_SHEAR, ORTHONORMAL_TOLERANCE
+from nodulebench.imaging.geometry import (
+    LARGEST_SHEAR,
+    ORTHONORMAL_TOLERANCE,
+    checked_geometry,
+)
 from nodulebench.model.arrays import FloatArray
 
 SPACING_TOLERANCE_MM = 0.05
@@ -123,7 +127,17 @@ def stack_problems(series: Series, where: str) -> list[Problem]:
     if skew:
         what = f"rows and columns of {len(skew)} slices are not at right angles."
         problems.append(Problem(where, what))
-    return problems or _place_problems(series, where)
+    return problems or _place_problems(series, where) or _grid_problems(series, where)
+
+
+def _grid_problems(series: Series, where: str) -> list[Problem]:
+    """Numbers that no image can have: pixels without size, places a kilometre away."""
+    grid = series.geometry
+    try:
+        checked_geometry(grid.spacing_mm, grid.origin_mm, grid.direction, grid.size, where)
+    except InputError as error:
+        return list(error.problems)
+    return []
 
 
 def _place_problems(series: Series, where: str) -> list[Problem]:

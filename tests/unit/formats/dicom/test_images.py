@@ -104,3 +104,23 @@ def test_images_that_are_no_stack_are_refused(
     spoil(tmp_path)
     with pytest.raises(InputError, match=message):
         read_image_series(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("elements", "message"),
+    [
+        ({"PixelSpacing": [0, 0]}, "has a voxel size that cannot be: 0 0 1.8"),
+        ({"PixelSpacing": [-1, 1]}, "has a voxel size that cannot be"),
+        ({"PixelSpacing": ["1e8", "1e8"]}, "has a voxel size that cannot be"),
+        ({"ImageOrientationPatient": [1, 0, 0, 1, 0, 0]}, "are not at right angles"),
+    ],
+)
+def test_numbers_that_no_image_has_are_refused(
+    tmp_path: Path, elements: dict[str, Any], message: str
+) -> None:
+    write_series(tmp_path)
+    for path in tmp_path.iterdir():
+        change(path, **elements)
+    for read in (read_cases, read_volume):
+        with pytest.raises(InputError, match=message):
+            read(tmp_path)

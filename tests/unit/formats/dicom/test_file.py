@@ -1,0 +1,29 @@
+"""Whether a path holds DICOM objects of some kind, judged by file headers."""
+
+from pathlib import Path
+
+import pytest
+
+from builders.dicom import write_series
+from nodulebench.formats.dicom.file import files_of, holds_dicom, lacks_dicom
+from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
+
+pytest.importorskip("pydicom")
+REPORT = "1.2.840.10008.5.1.4.1.1.88.33"
+
+
+def test_a_folder_holds_what_one_of_its_files_is(tmp_path: Path) -> None:
+    write_series(tmp_path / "ct")
+    (tmp_path / "ct" / "0000.dcm").write_bytes(bytes(128) + b"DICM and no more")
+    assert holds_dicom(tmp_path, (CT_IMAGE_STORAGE,))
+    assert not holds_dicom(tmp_path, (REPORT,))
+    assert lacks_dicom(tmp_path, (CT_IMAGE_STORAGE,), "CT image") == ""
+    assert lacks_dicom(tmp_path, (REPORT,), "report") == "no report"
+
+
+def test_what_is_no_dicom_holds_none(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    for path in (tmp_path, tmp_path / "notes.txt"):
+        assert not holds_dicom(path, (CT_IMAGE_STORAGE,))
+        assert lacks_dicom(path, (CT_IMAGE_STORAGE,), "CT image") == "no DICOM file"
+    assert files_of(tmp_path) == files_of(tmp_path / "notes.txt") == [tmp_path / "notes.txt"]
