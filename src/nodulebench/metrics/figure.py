@@ -39,7 +39,7 @@ class Ratio:
     sums: Callable[..., CaseSums]
     """``sums(cohort, **settings)``: the two sums for each case."""
     undefined: str
-    """The code of the reason why the figure is undefined when the denominator is 0."""
+    """Why it is undefined where the denominator is 0: a code, or the words of another package."""
     is_proportion: bool = False
     """Whether it counts successes among trials, so that binomial intervals apply."""
     facts: FigureFacts | None = None
