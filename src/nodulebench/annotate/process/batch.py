@@ -28,6 +28,7 @@ from nodulebench.annotate.readings.consistency import (
     lone_candidate,
 )
 from nodulebench.annotate.readings.reading import Reading
+from nodulebench.model.notice import Notice
 from nodulebench.model.written import Written
 
 State = Literal["reading", "checking", "typing", "review", "arbitration", "released"]
@@ -167,18 +168,18 @@ class Batch:
             return []
         return [case_id for case_id in self.order.case_ids if case_id not in self.finished]
 
-    def dispute(self, key: Key) -> tuple[str, ...]:
+    def dispute(self, key: Key) -> tuple[Notice, ...]:
         """Why a candidate is in dispute, settled or not; empty: it is not."""
         reasons = []
         if key in self.added:
-            reasons.append(f"'{self.order.reviewer_id}' added it and no reader drew it")
+            reasons.append(Notice("added_in_review", {"reader": self.order.reviewer_id}))
         elif self.candidates[key].is_disputed:
-            reasons.append("the readers are not consistent")
+            reasons.append(Notice("readers_inconsistent"))
         if len(set(self.typings.get(key, {}).values())) > 1:
-            reasons.append("its types differ")
+            reasons.append(Notice("types_differ"))
         review = self.reviews.get(key)
         if review is not None and not review.agrees:
-            reasons.append("the reviewer objects")
+            reasons.append(Notice("reviewer_objects"))
         return tuple(reasons)
 
     @cached_property

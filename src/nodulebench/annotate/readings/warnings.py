@@ -16,6 +16,7 @@ from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.imaging.overlap import crosses_itself
 from nodulebench.imaging.volume import VoxelArray
 from nodulebench.model.arrays import BoolArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import PULMONARY_TYPES
 from nodulebench.model.written import Written
 
@@ -40,12 +41,14 @@ class ReadingWarning:
     case_id: str
     reader_id: str
     finding_id: str
-    kind: str
-    """long_diameter, calcified_density, outside_lung, crossing_outline or single_slice."""
-    text: str
+    notice: Notice
+    """By its code: long_diameter, calcified_density, outside_lung, crossing_outline or
+    single_slice."""
 
-    def __str__(self) -> str:
-        return f"{self.case_id} {self.reader_id} {self.finding_id}: {self.text}"
+    @property
+    def where(self) -> str:
+        """The case, the reader and the finding."""
+        return f"{self.case_id} {self.reader_id} {self.finding_id}"
 
 
 _LIMITS = WarningLimits()
@@ -72,9 +75,9 @@ def warn(
         limits: where the usual ends.
     """
     return [
-        ReadingWarning(reading.case_id, reading.reader_id, one.finding_id, kind, text)
+        ReadingWarning(reading.case_id, reading.reader_id, one.finding_id, notice)
         for one in reading.findings
-        for kind, text in (
+        for notice in (
             *_shape(one, place, limits),
             *(
                 ()
@@ -87,7 +90,7 @@ def warn(
 
 def _shape(
     finding: DrawnFinding, place: Geometry | None, limits: WarningLimits
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Notice]:
     for drawn in finding.slices:
         long, _ = long_and_short_mm(drawn.outline)
         if drawn.contour and long > limits.longest_mm:
@@ -95,11 +98,11 @@ def _shape(
         elif not drawn.contour and max(drawn.length_mm, drawn.width_mm) > limits.longest_mm:
             yield _long_diameter(drawn, max(drawn.length_mm, drawn.width_mm), limits)
         if crosses_itself(drawn.outline):
-            yield "crossing_outline", f"the outline on slice {drawn.slice_index} crosses itself"
+            yield Notice("crossing_outline", {"slice": drawn.slice_index})
     if place is not None and len({drawn.slice_index for drawn in finding.slices}) == 1:
         spacing = float(place.spacing_mm[2])
         if spacing <= limits.thin_slice_mm:
-            yield "single_slice", f"on one slice only, though slices are {spacing:g} mm apart"
+            yield Notice("single_slice", {"spacing_mm": spacing})
 
 
 def _is_pleural(finding: DrawnFinding) -> bool:
@@ -107,12 +110,9 @@ def _is_pleural(finding: DrawnFinding) -> bool:
     return finding.type is not None and finding.type not in PULMONARY_TYPES
 
 
-def _long_diameter(drawn: DrawnSlice, long: float, limits: WarningLimits) -> tuple[str, str]:
-    return (
-        "long_diameter",
-        f"long diameter {long:.1f} mm on slice {drawn.slice_index}, more than "
-        f"{limits.longest_mm:g} mm",
-    )
+def _long_diameter(drawn: DrawnSlice, long: float, limits: WarningLimits) -> Notice:
+    values = {"long_mm": long, "slice": drawn.slice_index, "longest_mm": limits.longest_mm}
+    return Notice("long_diameter", values)
 
 
 def _pixels(
@@ -121,7 +121,7 @@ def _pixels(
     hu: VoxelArray | None,
     lung: BoolArray | None,
     limits: WarningLimits,
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Notice]:
     voxel = np.concatenate([voxels_of([drawn.as_drawn], place) for drawn in finding.slices])
     if not len(voxel):
         return
@@ -129,12 +129,9 @@ def _pixels(
     if hu is not None and finding.type in ("calcified", "pleural_calcified"):
         mean = float(hu[level, row, column].mean())
         if mean <= limits.calcified_hu:
-            yield (
-                "calcified_density",
-                f"called {finding.type}, but its mean is {mean:.0f} HU, not above "
-                f"{limits.calcified_hu:g}",
-            )
+            values = {"type": finding.type, "mean_hu": mean, "least_hu": limits.calcified_hu}
+            yield Notice("calcified_density", values)
     if lung is not None:
         share = float(lung[level, row, column].mean())
         if share < limits.least_in_lung:
-            yield "outside_lung", f"{1 - share:.0%} of it lies outside the lungs"
+            yield Notice("outside_lung", {"share": 1 - share})

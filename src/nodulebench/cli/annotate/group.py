@@ -119,7 +119,7 @@ def consistency(
         agreement = "undefined" if pair.agreement is None else f"{pair.agreement:.3f}"
         click.echo(f"{pair.first} and {pair.second}: positive agreement {agreement}")
     for told in found.warnings:
-        click.echo(f"warning: {told}", err=True)
+        click.echo(f"warning: {told.where}: {english(told.notice)}", err=True)
     for folder in (out, findings):
         if folder is not None:
             click.echo(f"wrote {folder}")

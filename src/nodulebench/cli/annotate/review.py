@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from nodulebench.language import english
+
 FOLDER = click.Path(path_type=Path)
 BY = click.option("--by", "actor", required=True, help="Who takes the step.")
 
@@ -234,7 +236,7 @@ def warnings(folder: Path, batch: str, images: Path | None) -> None:
 
     found = warn_of_batch(open_project(folder), batch, images)
     for told in found:
-        click.echo(str(told))
+        click.echo(f"{told.where}: {english(told.notice)}")
     click.echo(f"{len(found)} warning(s)")
 
 
@@ -341,4 +343,6 @@ def _tell(desk: Any, batch_id: str) -> None:
             click.echo(f"  {case_id}: waits for {batch.order.reviewer_id} to finish its review")
     if batch.state in ("review", "arbitration"):
         for key in batch.open_disputes:
-            click.echo(f"  {key[0]} {key[1]}: in dispute, {', '.join(batch.dispute(key))}")
+            click.echo(
+                f"  {key[0]} {key[1]}: in dispute, {', '.join(map(english, batch.dispute(key)))}"
+            )

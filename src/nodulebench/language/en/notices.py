@@ -99,6 +99,16 @@ NOTICES = {
         "the database does not say who drew what: every annotation counts as a reader of its "
         "own, and findings below 3 mm and non-nodules are missing."
     ),
+    # annotation
+    "long_diameter": "long diameter {long_mm:.1f} mm on slice {slice}, more than {longest_mm:g} mm",
+    "crossing_outline": "the outline on slice {slice} crosses itself",
+    "single_slice": "on one slice only, though slices are {spacing_mm:g} mm apart",
+    "calcified_density": "called {type}, but its mean is {mean_hu:.0f} HU, not above {least_hu:g}",
+    "outside_lung": "{share:.0%} of it lies outside the lungs",
+    "added_in_review": "'{reader}' added it and no reader drew it",
+    "readers_inconsistent": "the readers are not consistent",
+    "types_differ": "its types differ",
+    "reviewer_objects": "the reviewer objects",
     # comparisons and plans
     "too_few_resamples": (
         "{resamples} resamples are too few to adjust for {family} comparisons: no P value can "

@@ -73,6 +73,16 @@ NOTICES = {
     "readers_unknown": (
         "数据库没有说明由谁勾画：每个标注视为一位独立的阅片者，且缺少小于 3 mm 的所见和非结节。"
     ),
+    # annotation
+    "long_diameter": "层面 {slice} 上长径为 {long_mm:.1f} mm，超过 {longest_mm:g} mm",
+    "crossing_outline": "层面 {slice} 上的轮廓自相交",
+    "single_slice": "仅见于一个层面，而层间距为 {spacing_mm:g} mm",
+    "calcified_density": "称为{type:word}，但其均值为 {mean_hu:.0f} HU，未超过 {least_hu:g}",
+    "outside_lung": "其 {share:.0%} 位于肺外",
+    "added_in_review": "由“{reader}”增加，阅片者均未勾画",
+    "readers_inconsistent": "阅片者不一致",
+    "types_differ": "类型不一致",
+    "reviewer_objects": "审核者有异议",
     # comparisons and plans
     "too_few_resamples": (
         "{resamples} 次重抽样不足以校正 {family} 次比较：P 值不会低于 {smallest:.2g}，因此差异"

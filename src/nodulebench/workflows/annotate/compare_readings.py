@@ -31,6 +31,7 @@ from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedE
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.formats.marks.nifdc_csv import write_reference
+from nodulebench.language import english
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import reason_of
 from nodulebench.model.tables import CASES, Submission
@@ -212,9 +213,11 @@ def _write(found: ReadingComparison, out: Path) -> None:
         write_table(found.highlights, stage / "inconsistent.csv")
         write_reference(united, stage / "union.csv")
         names = ("case_id", "reader_id", "finding_id", "kind", "text")
-        told = [asdict(one) for one in found.warnings]
-        write_table(
-            pl.DataFrame(told, schema=dict.fromkeys(names, pl.String)), stage / "warnings.csv"
-        )
+        told = [
+            (one.case_id, one.reader_id, one.finding_id, one.notice.code, english(one.notice))
+            for one in found.warnings
+        ]
+        table = pl.DataFrame(told, schema=dict.fromkeys(names, pl.String), orient="row")
+        write_table(table, stage / "warnings.csv")
         write_table(detections(found.checks), stage / "detections.csv")
         write_json(found.quality(), stage / "quality.json")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders.annotation import MemoryStore, drawn, reading, small_cases, two_teams
+from builders.words import sentences
 from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
 from nodulebench.annotate.process.actions import (
     AddNodule,
@@ -145,7 +146,7 @@ def test_an_objection_or_types_that_differ_are_disputes(desk: Desk) -> None:
     desk.reviews("lead2", "candidate-1", False)
     desk.finishes("lead2")
     key = ("a", "candidate-1")
-    assert desk.batch.dispute(key) == ("its types differ", "the reviewer objects")
+    assert sentences(desk.batch.dispute(key)) == ("its types differ", "the reviewer objects")
     assert desk.batch.nodule_type(key) is None
     assert desk.batch.nodules == []
     with pytest.raises(InputError, match="is ruled a nodule without a type"):
@@ -388,7 +389,7 @@ def test_the_reviewer_adds_what_every_reader_missed_and_an_arbitrator_decides(de
     desk.adds("lead2", MISSED)
     key = ("a", "candidate-2")
     assert desk.batch.unreviewed == []
-    assert desk.batch.dispute(key) == ("'lead2' added it and no reader drew it",)
+    assert sentences(desk.batch.dispute(key)) == ("'lead2' added it and no reader drew it",)
     desk.finishes("lead2")
     assert desk.batch.state == "arbitration"
     assert desk.batch.open_disputes == [key]

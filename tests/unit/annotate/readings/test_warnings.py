@@ -9,6 +9,7 @@ from nodulebench.annotate.readings.warnings import WarningLimits, warn
 from nodulebench.imaging.geometry import geometries
 from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.imaging.overlap import crosses_itself
+from nodulebench.language import english
 
 PLACE = geometries(small_cases("a"))["a"]
 SHAPE = (20, 100, 100)
@@ -30,7 +31,7 @@ def outlined(contour: str, *levels: int, **more) -> DrawnFinding:
 
 
 def kinds(finding, place=PLACE, **more) -> list[str]:
-    return [one.kind for one in warn(reading("r", "a", finding), place, **more)]
+    return [one.notice.code for one in warn(reading("r", "a", finding), place, **more)]
 
 
 def test_an_ordinary_nodule_gives_no_warning() -> None:
@@ -42,7 +43,7 @@ def test_a_long_diameter_is_more_than_30_mm() -> None:
     assert kinds(outlined("10 10;40 10;40 12;10 12", 3, 4)) == ["long_diameter"] * 2  # hypot(30, 2)
     assert kinds(outlined("10 10;40 10;25 12", 3, 4)) == []  # exactly 30 mm
     (told,) = warn(reading("r", "a", drawn("f", (3, 50, 50, 31))))
-    assert told.text == "long diameter 31.0 mm on slice 3, more than 30 mm"
+    assert english(told.notice) == "long diameter 31.0 mm on slice 3, more than 30 mm"
     assert kinds(drawn("f", (3, 50, 50, 30), (4, 50, 50, 30))) == []  # a box has no diagonal
 
 
@@ -66,7 +67,10 @@ def test_an_outline_mostly_outside_the_lungs_is_told() -> None:
     lung[:, :, :48] = True
     finding = drawn("f", (3, 50, 50, 8.2), (4, 50, 50, 8.2))  # columns 46 to 54: two of nine
     (told,) = warn(reading("r", "a", finding), PLACE, lung=lung)
-    assert (told.kind, told.text) == ("outside_lung", "78% of it lies outside the lungs")
+    assert (told.notice.code, english(told.notice)) == (
+        "outside_lung",
+        "78% of it lies outside the lungs",
+    )
 
 
 def test_an_outline_that_crosses_itself_is_told() -> None:

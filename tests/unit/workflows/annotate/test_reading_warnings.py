@@ -17,6 +17,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats.images.metaimage import write_volume
 from nodulebench.formats.marks.nifdc_csv import write_marks
 from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.language import english
 from nodulebench.model.tables import CASES
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import Project
@@ -67,7 +68,7 @@ def images(tmp_path_factory) -> Path:
 
 def told(reading_, images, table=None) -> list[tuple[str, str, str]]:
     found = warn_of([reading_], cases() if table is None else table, images)
-    return [(one.finding_id, one.kind, one.text) for one in found]
+    return [(one.finding_id, one.notice.code, english(one.notice)) for one in found]
 
 
 def test_density_and_lungs_are_looked_at_in_the_image(images: Path) -> None:
