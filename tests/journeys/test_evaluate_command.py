@@ -315,3 +315,28 @@ def test_the_engine_may_be_named_but_no_other_than_there_is(capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "none.csv", "--reference", "none", "--engine", "local"])
     assert left.value.code == 1
+
+
+def test_the_luna16_path_does_not_ask_for_other_packages(luna16: Path) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD)
+    script = (
+        "import importlib.metadata as metadata, sys\n"
+        "asked, real = [], metadata.entry_points\n"
+        "def watched(**chosen):\n"
+        "    asked.append(chosen['group'])\n"
+        "    return real(**chosen)\n"
+        "metadata.entry_points = watched\n"
+        "from nodulebench.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "print('ASKED', [group for group in asked if group.startswith('nodulebench')])\n"
+    )
+    arguments = ["evaluate", marks, "--reference", luna16, "--protocol", "luna16"]
+    out = luna16.parent / "out"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments), "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "ASKED []" in done.stdout
