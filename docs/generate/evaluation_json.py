@@ -6,10 +6,10 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from generate.markdown import allowed, code, docstring_body, field_meanings, table
-from nodulebench.model import comparison, document, notice, plan, protocol, results
+from nodulebench.model import comparison, document, notice, plan, protocol, results, summaries
 from nodulebench.model.document import document_reader
 
-RECORDS = (comparison, document, notice, plan, protocol, results)
+RECORDS = (comparison, document, notice, plan, protocol, results, summaries)
 """The modules that hold the records of a document."""
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 INFINITY = {"enum": ["inf", "-inf"]}
@@ -39,7 +39,10 @@ def evaluation_schema() -> dict[str, Any]:
         for field, shown in part.get("properties", {}).items():
             shown.pop("default", None)
             shown["description"] = " ".join(meanings[field].split())
-            if not shown["description"] and kind.__module__ == document.__name__:
+            if not shown["description"] and kind.__module__ in (
+                document.__name__,
+                summaries.__name__,
+            ):
                 silent.append(f"{name}.{field}")
     if silent:
         raise ValueError(f"say below these fields what they mean: {', '.join(silent)}")

@@ -18,7 +18,7 @@ from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
-from nodulebench.workflows.evaluate.estimate import estimate_all
+from nodulebench.workflows.evaluate.estimators import estimate_all
 from nodulebench.workflows.evaluate.extras import (
     figure_curves,
     figure_tables,

@@ -17,12 +17,12 @@ from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Curve, Estimate
 from nodulebench.statistics.intervals import sorted_index_interval
 from nodulebench.workflows.evaluate.estimate import (
-    Estimated,
     bootstrap_of,
     leave_one_out_of,
     make_estimate,
     method_name,
 )
+from nodulebench.workflows.evaluate.estimators import Estimated
 
 BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
 """Where the bootstrap band is drawn, false positives per case."""

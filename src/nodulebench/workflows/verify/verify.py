@@ -11,7 +11,8 @@ from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.as_json import as_json
 from nodulebench.model.comparison import ComparisonDocument
-from nodulebench.model.document import AlgorithmSummary, evaluation_document
+from nodulebench.model.document import evaluation_document
+from nodulebench.model.summaries import AlgorithmSummary
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems

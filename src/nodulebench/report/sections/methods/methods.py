@@ -5,8 +5,9 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import percent, rate, significant, whole
-from nodulebench.model.document import Document, ReferenceSummary
+from nodulebench.model.document import Document
 from nodulebench.model.protocol import IntervalChoice, SizeLimit, TestProtocol
+from nodulebench.model.summaries import ReferenceSummary
 from nodulebench.report.blocks.cells import Cell, code, head, words
 from nodulebench.report.blocks.tables import Table
 
