@@ -81,7 +81,7 @@ def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
         raise ValueError("a block has a size")
     nodules = inside.filter(~pl.col("is_ignored"))
     center = volume.geometry.to_index(nodules.select("x_mm", "y_mm", "z_mm").to_numpy())
-    reach_mm = nodules["diameter_mm"].to_numpy()[:, None] / 2 + MARGIN_MM
+    reach_mm = nodules["diameter_mm"].fill_null(0.0).to_numpy()[:, None] / 2 + MARGIN_MM
     reach = reach_mm / volume.geometry.spacing_mm
     free = np.concatenate([(center - reach).min(axis=0), (size - 1 - center - reach).min(axis=0)])
     most = np.tile(MOST_TRIMMED_MM / volume.geometry.spacing_mm, 2)

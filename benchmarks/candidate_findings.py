@@ -103,7 +103,7 @@ def _shares(case: Case) -> FloatArray:
     region = case.chest.lungs.with_slack()
     total = int(np.count_nonzero(region))
     center = case.chest.to_index(case.nodules.select(PLACE).to_numpy())
-    radius_mm = np.maximum(case.nodules["diameter_mm"].to_numpy(), 0.0) / 2
+    radius_mm = case.nodules["diameter_mm"].fill_null(0.0).to_numpy() / 2
     shares = []
     for place, radius in zip(center, radius_mm, strict=True):
         low = np.clip(np.floor(place - radius / case.chest.spacing_mm), 0, region.shape)
