@@ -1,0 +1,28 @@
+"""What only tests would call is not in the package: its name stands somewhere beside its own."""
+
+import ast
+import re
+from collections import Counter
+
+from builders.places import ROOT
+
+TEXTS = {".py", ".md", ".toml", ".html", ".js"}
+FOLDERS = ("src", "docs", "benchmarks")
+
+
+def test_every_function_and_class_is_named_outside_of_tests() -> None:
+    words: Counter[str] = Counter()
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in TEXTS and "_build" not in path.parts:
+                words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    lone = [
+        f"{path.relative_to(ROOT)}: {one.name}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for one in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(one, ast.FunctionDef | ast.ClassDef)
+        and not one.decorator_list  # a decorator registers what it decorates
+        and not one.name.startswith("__")
+        and words[one.name] < 2
+    ]
+    assert lone == [], "reach it from a command, or remove it with its tests"
