@@ -4,13 +4,11 @@ import inspect
 
 from generate.markdown import code, docstring_body, table
 from nodulebench import FIGURES, TestProtocol
-from nodulebench.metrics import CURVES, FACTS, Figure, FigureFacts, meaning_of
+from nodulebench.metrics import CURVES, Figure, facts_of, meaning_of
 from nodulebench.metrics.figure import Ratio
 from nodulebench.workflows.evaluate.extras import TABLE_NAMES
 
 DIRECTION = {True: "higher", False: "lower", None: "neither"}
-UNKNOWN = FigureFacts(None)
-"""What is known of a figure of another package."""
 
 
 def figures_page() -> str:
@@ -28,9 +26,9 @@ def figures_page() -> str:
                     [
                         f"[{name}](#{name})",
                         meaning_of(figure),
-                        DIRECTION[FACTS.get(name, UNKNOWN).is_higher_better],
-                        FACTS.get(name, UNKNOWN).unit,
-                        FACTS.get(name, UNKNOWN).ieee_2802,
+                        DIRECTION[facts_of(name).is_higher_better],
+                        facts_of(name).unit,
+                        facts_of(name).ieee_2802,
                     ]
                     for name, figure in FIGURES.items()
                 ),
@@ -42,7 +40,7 @@ def figures_page() -> str:
 
 
 def _section(name: str, figure: Figure) -> str:
-    facts, parts = FACTS.get(name, UNKNOWN), [f"## {name}"]
+    facts, parts = facts_of(name), [f"## {name}"]
     if isinstance(figure, Ratio):
         undefined = f"Undefined when {figure.undefined}."
         binomial = " Binomial and cluster intervals apply." if figure.is_proportion else ""

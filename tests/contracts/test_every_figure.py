@@ -16,7 +16,6 @@ from nodulebench.metrics import FACTS, FIGURES
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import reason_of
 from nodulebench.testing.figures import FIGURE_CHECKS, value
-from nodulebench.testing.scenes import cohort_of, telling_set
 
 every_figure = pytest.mark.parametrize("name", list(FIGURES))
 
@@ -25,11 +24,6 @@ every_figure = pytest.mark.parametrize("name", list(FIGURES))
 @pytest.mark.parametrize("check", FIGURE_CHECKS, ids=lambda check: check.__name__)
 def test_it_keeps_to_the_contract(name: str, check: Callable[[str], None]) -> None:
     check(name)
-
-
-@cache
-def some_cohort(seed: int) -> LabelledCohort:
-    return cohort_of(telling_set(seed))
 
 
 @cache
@@ -156,17 +150,6 @@ def test_the_official_program_is_asked_under_luna16(name: str) -> None:
 
 def test_every_figure_has_facts() -> None:
     assert set(FACTS) == set(FIGURES)
-
-
-@every_figure
-def test_columns_are_named_by_a_setting(name: str) -> None:
-    answer = FIGURES[name](some_cohort(1), np.ones((1, some_cohort(1).case_count)))
-    columns = FACTS[name].columns
-    assert answer.ndim == (2 if columns else 1)
-    if columns:
-        points = (0.25, 0.5, 1.0)
-        weight = np.ones((2, some_cohort(1).case_count))
-        assert FIGURES[name](some_cohort(1), weight, **{columns: points}).shape == (2, 3)
 
 
 def test_importing_the_figures_imports_no_heavy_package() -> None:

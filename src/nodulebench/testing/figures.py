@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics import FIGURES, meaning_of, name_of
+from nodulebench.metrics import FIGURES, facts_of, meaning_of, name_of
 from nodulebench.metrics.figure import Ratio
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
@@ -131,6 +131,23 @@ def weights_pick_one_cohort_out_of_two(name: str) -> None:
         _same(name, FIGURES[name](joined, weights), wanted, "two cohorts side by side")
 
 
+def the_points_at_which_it_is_read_are_named(name: str) -> None:
+    """One value per replicate, or a row of values whose points its facts name."""
+    weight = np.ones((2, _cohort(1).case_count))
+    columns = facts_of(name).columns
+    answer = FIGURES[name](_cohort(1), weight)
+    expect(
+        answer.ndim == (2 if columns else 1),
+        f"{name} gives values of the shape {answer.shape[1:]}, but its facts name "
+        f"{columns or 'no points'}",
+    )
+    points = (0.25, 0.5, 1.0)
+    if isinstance(columns, str) and columns:
+        answer = FIGURES[name](_cohort(1), weight, **{columns: points})
+    count = len(points) if isinstance(columns, str) else len(columns)
+    expect(not columns or answer.shape == (2, count), f"{name} is not read at {count} points")
+
+
 FIGURE_CHECKS: tuple[Callable[[str], None], ...] = (
     it_says_what_it_is,
     it_is_defined_on_cases_that_say_everything,
@@ -142,6 +159,7 @@ FIGURE_CHECKS: tuple[Callable[[str], None], ...] = (
     a_replicate_without_cases_is_undefined,
     many_replicates_give_the_same_as_one_by_one,
     weights_pick_one_cohort_out_of_two,
+    the_points_at_which_it_is_read_are_named,
 )
 
 
