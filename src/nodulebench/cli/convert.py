@@ -46,7 +46,7 @@ def command(
     for notice in done.notices:
         click.echo(f"note: {english(notice)}", err=True)
     for loss in done.losses:
-        click.echo(f"lost: {loss}", err=True)
+        click.echo(f"lost: {english(loss)}", err=True)
     kind = {"marks": "marks", "readings": "findings"}.get(done.what, "nodules and ignored findings")
     click.echo(
         f"wrote {target}: {done.items} {kind} of {done.cases} cases, "

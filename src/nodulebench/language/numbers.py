@@ -1,8 +1,9 @@
 """Numbers -> text: three decimals, a true minus sign, intervals as 0.842 (0.813–0.869)."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from nodulebench.model.results import Estimate
+if TYPE_CHECKING:
+    from nodulebench.model.results import Estimate
 
 UNDEFINED = "–"
 MINUS = "−"
@@ -66,7 +67,7 @@ def interval(estimate: Bounded) -> str:
     return f"{decimals(low)}{dash}{decimals(high)}"
 
 
-def with_interval(estimate: Estimate) -> str:
+def with_interval(estimate: "Estimate") -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash where it is undefined."""
     bounds = "" if estimate.value is None else interval(estimate)
     value = decimals(estimate.value)

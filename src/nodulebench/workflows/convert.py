@@ -33,7 +33,7 @@ class Conversion:
     """Cases with marks, or of the test set."""
     items: int
     """Marks, nodules and ignored findings, or findings."""
-    losses: tuple[str, ...]
+    losses: tuple[Notice, ...]
     notices: tuple[Notice, ...]
 
 
@@ -192,33 +192,34 @@ def _losses(
     after: dict[str, pl.DataFrame],
     places: pl.DataFrame,
     new_places: pl.DataFrame,
-) -> list[str]:
+) -> list[Notice]:
     """What was in the tables before and is not in them now."""
     if new_places.height != places.height:
-        return [f"{places.height} rows became {new_places.height}."]
+        return [Notice("rows_changed", {"before": places.height, "after": new_places.height})]
     losses = []
     for name, table in before.items():
         if name not in after:
-            losses.append(f"{name}: all {table.height} rows are lost.")
+            losses.append(Notice("table_lost", {"table": name, "rows": table.height}))
             continue
         for column in table.columns:
             held = table.height - table[column].null_count()
             kept = after[name]
             left = kept.height - kept[column].null_count() if column in kept.columns else 0
             if left < held:
-                losses.append(f"{name}: {held - left} of {held} values of {column} are lost.")
+                values = {"table": name, "lost": held - left, "held": held, "column": column}
+                losses.append(Notice("values_lost", values))
     return [*losses, *_changes(places, new_places)]
 
 
-def _changes(places: pl.DataFrame, new_places: pl.DataFrame) -> list[str]:
+def _changes(places: pl.DataFrame, new_places: pl.DataFrame) -> list[Notice]:
     """What the same rows say differently now; formats keep the order within a case."""
     old, new = (table.sort("case_id", maintain_order=True) for table in (places, new_places))
     name = old.columns[1]
-    changes = [] if old[name].equals(new[name]) else [f"{name}: the names are not kept."]
+    changes = [] if old[name].equals(new[name]) else [Notice("names_lost", {"column": name})]
     for column, dtype in old.schema.items():
         if not dtype.is_float() or column not in new.columns:
             continue
         change = (old[column] - new[column]).abs().max()
         if isinstance(change, float) and change > LARGEST_CHANGE:
-            changes.append(f"{column}: values changed by up to {change:.3g}.")
+            changes.append(Notice("values_changed", {"column": column, "change": change}))
     return changes

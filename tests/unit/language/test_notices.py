@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -180,3 +182,11 @@ def test_a_withheld_reason_within_a_reason_is_withheld() -> None:
     secret = Notice(AS_TOLD, {"text": "case O'Brien's"})
     shown = for_developers(Notice("rule_not_applicable", {"rule": "r", "reason": secret}))
     assert shown == Notice("rule_not_applicable", {"rule": "r", "reason": Notice("withheld")})
+
+
+def test_words_are_made_without_loading_tables_or_models() -> None:
+    """Commands import them at their head, and their help must come at once."""
+    heavy = "{'polars', 'numpy', 'pydantic'}"
+    asked = f"import sys, nodulebench.language; print({heavy} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.workflows.convert import convert
@@ -39,7 +40,7 @@ def test_boxes_converted_to_points_lose_their_slices_and_it_is_said(tmp_path: Pa
     )
     assert (done.what, done.from_format, done.to_format) == ("marks", "nifdc_csv", "luna16_csv")
     assert (done.cases, done.items) == (2, 2)
-    assert done.losses == (
+    assert sentences(done.losses) == (
         "slices: all 3 rows are lost.",
         "marks: 1 of 1 values of long_mm are lost.",
         "marks: 1 of 1 values of short_mm are lost.",
@@ -76,7 +77,7 @@ def test_points_are_put_on_slices_where_the_geometry_is_known(tmp_path: Path) ->
         cases=written(tmp_path / "cases.csv", CASES),
     )
     # the point moves to the plane of its slice
-    assert done.losses == ("z_mm: values changed by up to 0.5.",)
+    assert sentences(done.losses) == ("z_mm: values changed by up to 0.5.",)
 
 
 def test_a_bundle_becomes_a_luna16_folder(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_a_bundle_becomes_a_luna16_folder(tmp_path: Path) -> None:
     convert(source, tmp_path / "bundle", to_format="bundle")
     done = convert(tmp_path / "bundle", tmp_path / "luna16", to_format="luna16_csv")
     assert (done.what, done.from_format, done.cases, done.items) == ("reference", "bundle", 2, 2)
-    assert "slices: all 3 rows are lost." in done.losses
+    assert "slices: all 3 rows are lost." in sentences(done.losses)
 
 
 def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from builders.dicom import marks_on, write_series
+from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference
 from nodulebench.formats.readings import read_readings
@@ -37,7 +38,7 @@ def test_marks_lose_nothing_in_a_report(masks: Path, tmp_path: Path) -> None:
         tmp_path / "sr", tmp_path / "x.csv", to_format="nifdc_csv", cases=tmp_path / "ct"
     )
     # an NIFDC file has no diameter beside those of slices
-    assert back.losses == ("diameter_mm: values changed by up to 1.47.",)
+    assert sentences(back.losses) == ("diameter_mm: values changed by up to 1.47.",)
     assert back.from_format == "dicom_sr"
 
 

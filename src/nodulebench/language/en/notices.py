@@ -109,6 +109,12 @@ NOTICES = {
     "readers_inconsistent": "the readers are not consistent",
     "types_differ": "its types differ",
     "reviewer_objects": "the reviewer objects",
+    # losses of a conversion
+    "rows_changed": "{before} rows became {after}.",
+    "table_lost": "{table}: all {rows} rows are lost.",
+    "values_lost": "{table}: {lost} of {held} values of {column} are lost.",
+    "names_lost": "{column}: the names are not kept.",
+    "values_changed": "{column}: values changed by up to {change:.3g}.",
     # comparisons and plans
     "too_few_resamples": (
         "{resamples} resamples are too few to adjust for {family} comparisons: no P value can "

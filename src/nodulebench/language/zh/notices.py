@@ -83,6 +83,12 @@ NOTICES = {
     "readers_inconsistent": "阅片者不一致",
     "types_differ": "类型不一致",
     "reviewer_objects": "审核者有异议",
+    # losses of a conversion
+    "rows_changed": "{before} 行变为 {after} 行。",
+    "table_lost": "{table}：全部 {rows} 行丢失。",
+    "values_lost": "{table}：{column} 的 {held} 个值中有 {lost} 个丢失。",
+    "names_lost": "{column}：名称未保留。",
+    "values_changed": "{column}：数值最多改变 {change:.3g}。",
     # comparisons and plans
     "too_few_resamples": (
         "{resamples} 次重抽样不足以校正 {family} 次比较：P 值不会低于 {smallest:.2g}，因此差异"
