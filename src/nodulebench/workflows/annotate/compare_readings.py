@@ -65,8 +65,8 @@ class ReadingComparison:
     def quality(self) -> dict[str, Any]:
         """Agreement as numbers; what is undefined is null with the reason."""
         return {
-            "group": _or_reason(lambda: asdict(group_agreement(self.checks))),
-            "type_alpha": _or_reason(
+            "group": or_reason(lambda: asdict(group_agreement(self.checks))),
+            "type_alpha": or_reason(
                 lambda: krippendorff_alpha(self.by_reader(type_number)).to_json()
             ),
             "pairs": [asdict(one) for one in self.pairs],
@@ -131,12 +131,12 @@ class ReadingComparison:
         return pl.DataFrame(rows, schema=names)
 
 
-def _or_reason(figure: Any) -> dict[str, Any]:
+def or_reason(figure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a figure gives, or null with the reason why it is undefined."""
     try:
-        found: dict[str, Any] = figure()
+        return figure()
     except UndefinedError as error:
         return {"value": None, "reason": reason_of(error).to_json()}
-    return found
 
 
 _RULE = ConsistencyRule()

@@ -15,7 +15,6 @@ import polars as pl
 from nodulebench.annotate.readings.reading import box_diameter_mm, type_number
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.statistics.agreement import (
@@ -33,7 +32,7 @@ from nodulebench.statistics.measurement_agreement import (
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import write_table
-from nodulebench.workflows.annotate.compare_readings import ReadingComparison
+from nodulebench.workflows.annotate.compare_readings import ReadingComparison, or_reason
 
 AGREEMENT, LIMITS = "agreement.json", "limits_of_agreement.csv"
 ESTIMATED = ("bias", "lower", "upper")
@@ -124,7 +123,4 @@ def _limits(sizes: FloatArray, readers: dict[str, int]) -> pl.DataFrame:
 
 
 def _row(name: str, coefficient: Callable[..., Estimate], *given: FloatArray) -> dict[str, Any]:
-    try:
-        return {"name": name, **coefficient(*given).to_json()}
-    except UndefinedError as error:
-        return {"name": name, "value": None, "reason": reason_of(error).to_json()}
+    return {"name": name, **or_reason(lambda: coefficient(*given).to_json())}

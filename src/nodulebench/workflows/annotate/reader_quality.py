@@ -17,9 +17,8 @@ from nodulebench.annotate.readings.quality import (
     skills,
 )
 from nodulebench.annotate.readings.repeats import repeated_readings
-from nodulebench.errors import UndefinedError
-from nodulebench.model.notice import reason_of
 from nodulebench.storage.json_text import write_json
+from nodulebench.workflows.annotate.compare_readings import or_reason
 from nodulebench.workflows.annotate.desk import Desk
 
 
@@ -44,7 +43,7 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
     readings = [reading for one in batches for reading in one.readings.values()]
     return {
         "cases": len(checks),
-        "group": _or_reason(lambda: asdict(group_agreement(checks))),
+        "group": or_reason(lambda: asdict(group_agreement(checks))),
         "pairs": [asdict(one) for one in pairwise_agreement(checks)],
         "readers": [
             asdict(one)
@@ -78,12 +77,4 @@ def _drift(
     ]
     parts = np.array_split(np.arange(len(in_order)), min(periods, len(in_order)))
     grouped = [[in_order[place] for place in part] for part in parts]
-    return _or_reason(lambda: asdict(drift(grouped, reader_id)))
-
-
-def _or_reason(figure: Any) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = figure()
-    except UndefinedError as error:
-        return {"value": None, "reason": reason_of(error).to_json()}
-    return found
+    return or_reason(lambda: asdict(drift(grouped, reader_id)))

@@ -1,1 +1,0 @@
-"""Content -> one HTML file that needs no network."""
