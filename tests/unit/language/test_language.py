@@ -21,7 +21,7 @@ from nodulebench.model.plan import Criterion
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
 from nodulebench.model.summaries import Verdict, WorstCases
 from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.combinations import COLUMNS as COMBINED
 from nodulebench.report.sections.comparison.comparisons import MARGIN_ANSWERS
 from nodulebench.report.sections.methods.checklist import ITEMS

@@ -22,7 +22,7 @@ from nodulebench.model.document import evaluation_document
 from nodulebench.pages.frame import framed
 from nodulebench.report.blocks.blocks import Paragraphs, Section
 from nodulebench.report.content import Audience, Beside, report_content
-from nodulebench.report.html_page.html import page
+from nodulebench.report.html import page
 from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.report.sections.results.gallery import Patch
 from nodulebench.workflows.curate.coverage import cover

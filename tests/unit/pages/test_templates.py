@@ -13,7 +13,7 @@ from nodulebench.pages.templates import environment, printable
 
 def test_jinja2_is_loaded_when_the_first_page_is_made() -> None:
     program = (
-        "import sys, nodulebench.report.html_page.html, nodulebench.workflows.curate.page\n"
+        "import sys, nodulebench.report.html, nodulebench.workflows.curate.page\n"
         "from nodulebench.pages.templates import environment\n"
         "assert 'jinja2' not in sys.modules\nenvironment()\nassert 'jinja2' in sys.modules\n"
     )

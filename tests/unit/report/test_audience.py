@@ -18,7 +18,7 @@ from nodulebench.report.audience import (
 )
 from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.report.sections.results.gallery import Patch
 
 ONE = evaluation(algorithm_result("One", (90, 66)))

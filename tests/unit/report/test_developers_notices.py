@@ -18,7 +18,7 @@ from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.report.audience import developers_document
 from nodulebench.report.csv_tables import csv_tables
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 
 WORDS = notices.NOTICES | reasons.NOTICES | statistics.NOTICES
 FIELDS = [(code, field) for code in WORDS for field in sorted(fields(WORDS[code]))]

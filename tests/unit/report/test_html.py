@@ -15,7 +15,7 @@ from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.model.document import evaluation_document, read_evaluation
 from nodulebench.model.notice import read_notice
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
-from nodulebench.report.html_page.html import Audience, render_html
+from nodulebench.report.html import Audience, render_html
 
 VOID = {"meta", "link", "br", "path", "rect"}
 ALPHA = algorithm_result("Alpha", (90, 66))

@@ -19,7 +19,7 @@ from nodulebench.report.blocks.blocks import Section
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.content import Beside, report_content
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.report.pdf import render_pdf, text_size, write_print
 from nodulebench.report.sections.results.gallery import Patch
 from nodulebench.workflows.evaluate.cut_patches import png

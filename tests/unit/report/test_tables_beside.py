@@ -11,7 +11,7 @@ from nodulebench.language import language
 from nodulebench.model.document import evaluation_document
 from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.combinations import combination_tables
 from nodulebench.report.sections.methods.literature import PUBLISHED, literature_table
 from nodulebench.report.sections.results.agreement import agreement_chart

@@ -25,7 +25,7 @@ from nodulebench.model.tables import (
     RUNS,
     Submission,
 )
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.storage.staging import staged_folder

@@ -12,7 +12,7 @@ from nodulebench.language import LanguageName
 from nodulebench.model.document import Document
 from nodulebench.report.audience import developers_document, only_algorithm
 from nodulebench.report.content import Audience, Beside
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.storage.csv_text import read_header, require_columns, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json

@@ -16,7 +16,7 @@ from builders.report import (
 from nodulebench.language import language
 from nodulebench.language.numbers import mark_of, p_value, signed
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.comparison_charts import difference_chart, rank_chart
 from nodulebench.report.sections.comparison.comparisons import (
     comparison_blocks,

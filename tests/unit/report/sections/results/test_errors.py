@@ -9,7 +9,7 @@ from builders.report import group_document
 from nodulebench.language import language
 from nodulebench.model.summaries import RuleSummary, WorstCases
 from nodulebench.report.content import Beside
-from nodulebench.report.html_page.html import render_html
+from nodulebench.report.html import render_html
 from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables
 from nodulebench.report.sections.results.gallery import Patch, galleries
 
