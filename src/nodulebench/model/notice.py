@@ -57,7 +57,12 @@ def read_notice(told: Any) -> Notice:
 
 def is_notice(told: Any) -> bool:
     """Whether a value of a document is a notice as JSON holds it."""
-    return isinstance(told, Mapping) and told.keys() == {"code", "values"}
+    return (
+        isinstance(told, Mapping)
+        and told.keys() == {"code", "values"}
+        and isinstance(told["code"], str)
+        and isinstance(told["values"], Mapping)
+    )
 
 
 def reason_of(error: UndefinedError) -> Notice:

@@ -158,6 +158,8 @@ def test_notices_are_read_as_codes_and_as_the_sentences_of_older_documents() -> 
         (("protocol", "interval", "bootstraps"), 10**9, "protocol.interval.bootstraps"),
         (("algorithms", 0, "rules", "center_hit", "figures", "recall"), 0.5, "recall"),
         (("schema",), "nodulebench/evaluation@2", "schema"),
+        (("notices", 0), {"code": "small", "values": None}, "notices.0"),
+        (("notices", 0), {"code": 1, "values": {}}, "notices.0"),
     ],
 )
 def test_a_wrong_field_is_refused_by_its_place(
