@@ -8,8 +8,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nodulebench.moved import MovedModules
-
 if TYPE_CHECKING:
     from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
     from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
@@ -84,7 +82,19 @@ _HOME = {
 """Public name -> the module it is loaded from."""
 
 
-sys.meta_path.append(MovedModules)
+class _Moved:
+    """Looks for modules of ours that nothing else finds: they may have moved."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if not name.startswith(f"{__name__}."):
+            return None
+        from nodulebench.moved import MovedModules
+
+        return MovedModules.find_spec(name, path, target)
+
+
+sys.meta_path.append(_Moved)
 
 
 def __getattr__(name: str) -> Any:
