@@ -88,7 +88,7 @@ def run_block(block: Block, folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        timeout=120,
+        timeout=900,
         check=False,
     )
     _check_end(block, done.returncode, done.stdout)

@@ -1,12 +1,9 @@
 """What README.md shows is what the commands print."""
 
-import os
 import re
 from pathlib import Path
 
-import pytest
-
-from builders.doc_blocks import Block, blocks_of, lines_not_shown, run_block, run_block_here
+from builders.doc_blocks import Block, blocks_of, lines_not_shown, run_block
 from builders.places import ROOT
 
 README = ROOT / "README.md"
@@ -15,29 +12,6 @@ README = ROOT / "README.md"
 def block_with(text: str) -> Block:
     (found,) = [block for block in blocks_of(README) if text in block.text]
     return found
-
-
-DEMO = Block("bash", "nodulebench demo --out nodulebench-demo")
-
-
-def test_make_demo_runs_the_demo_whose_output_the_readme_shows() -> None:
-    recipe = re.search(r"^demo:.*\n\t(?P<command>.*)$", (ROOT / "Makefile").read_text(), re.M)
-    assert recipe is not None
-    assert recipe["command"].endswith(f"/{DEMO.text}")
-    assert block_with("make demo").shown
-
-
-@pytest.mark.skipif(
-    "NODULEBENCH_TEST_DEMO" not in os.environ,
-    reason="takes minutes; set NODULEBENCH_TEST_DEMO to run it",
-)
-def test_make_demo_prints_what_the_readme_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    output = run_block_here(DEMO, tmp_path)
-    assert lines_not_shown(block_with("make demo").shown, output) == []
-    assert (tmp_path / "nodulebench-demo" / "report.html").is_file()
 
 
 def test_the_luna16_command_prints_what_the_readme_shows(luna16_data: Path, tmp_path: Path) -> None:

@@ -1,32 +1,37 @@
 """The demonstration: phantoms, detectors, combination, all rules, comparison, report."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from nodulebench.cli import main
+from builders.doc_blocks import Block, blocks_of, lines_not_shown, run_block
+from builders.places import ROOT
 from nodulebench.formats import read_reference
 from nodulebench.storage.manifest import manifest_problems
-from nodulebench.workflows.demo import (
-    COMBINATION,
-    DETECTORS,
-    RESULT,
-    TEST_SET,
-    DemoChoice,
-    run_demo,
-)
+from nodulebench.workflows.demo import COMBINATION, DETECTORS, RESULT, TEST_SET
 
-SMALL = DemoChoice(phantoms=2, matrix=96, bootstraps=20, processes=1, types=("solid", "calcified"))
+pytestmark = pytest.mark.xdist_group("demo")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+README = blocks_of(ROOT / "README.md")[0]
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    out = tmp_path_factory.mktemp("demo") / "out"
-    told: list[str] = []
-    run_demo(out, SMALL, told.append)
-    return out, told
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder that ``make demo`` writes, and what it prints."""
+    folder = tmp_path_factory.mktemp("demo")
+    recipe = re.search(r"^demo:.*\n\t.*/(?P<command>nodulebench .*)$", MAKEFILE, re.M)
+    assert recipe is not None
+    told = run_block(Block("bash", recipe["command"]), folder)
+    return folder / "nodulebench-demo", told
+
+
+def test_make_demo_prints_what_the_readme_shows(demo) -> None:
+    assert README.text.strip() == "make demo"
+    assert len(README.shown.splitlines()) > 10
+    assert lines_not_shown(README.shown, demo[1]) == []
 
 
 def test_three_detectors_and_their_combination_are_judged_under_all_rules(demo) -> None:
@@ -59,11 +64,10 @@ def test_marks_have_boxes_axes_and_a_density(demo) -> None:
 def test_the_test_set_stays_with_its_images(demo) -> None:
     out, told = demo
     reference = read_reference(out / TEST_SET)
-    assert reference.cases.height == 2
-    assert set(reference.nodules["type"]) == {"solid", "calcified"}
-    assert sorted(path.suffix for path in (out / TEST_SET / "images").iterdir()).count(".mhd") == 2
-    assert told[0].startswith("phantom-0001: 96 x 96 x ")
-    assert told[-1] == "isicad, subsolidcad, largecad read 2 scans"
+    assert reference.cases.height == 6
+    assert len(set(reference.nodules["type"])) == 6
+    assert sorted(path.suffix for path in (out / TEST_SET / "images").iterdir()).count(".mhd") == 6
+    assert "isicad, subsolidcad, largecad read 6 scans" in told.splitlines()
 
 
 def test_the_report_has_pictures_the_comparison_and_all_combinations(demo) -> None:
@@ -75,16 +79,3 @@ def test_the_report_has_pictures_the_comparison_and_all_combinations(demo) -> No
     table = pl.read_csv(out / "combinations.csv")
     assert table.height == 3 + 4
     assert manifest_problems(out / RESULT) == []
-
-
-def test_the_command_says_what_it_makes_and_where_the_report_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
-    monkeypatch.setattr("nodulebench.workflows.demo.DemoChoice", lambda **_: SMALL)
-    with pytest.raises(SystemExit) as stopped:
-        main(["demo", "--phantoms", "2", "--out", str(tmp_path / "out")])
-    assert stopped.value.code == 0
-    told = capsys.readouterr().out
-    assert "combination  area_overlap" in told
-    assert told.endswith("in a browser; the numbers are in evaluation.json.\n")
-    assert (tmp_path / "out" / RESULT / "report.html").exists()
