@@ -12,6 +12,8 @@ from nodulebench.optional_package import needs
 PAGE = 100
 SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")
 TIMEOUT_S = 60.0
+ATTEMPTS, WAIT_MS = 3, 500
+"""Who mistypes an address is told after three seconds, not after thirty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,11 @@ def connect(url: str, headers: dict[str, str] | None = None) -> Any:
     with needs("pacs", PURPOSE):
         from dicomweb_client import api as package
     try:
-        return package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
+        client = package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
     except (ValueError, TypeError) as error:
         raise InputError(Problem(url, f"is no address of a DICOMweb server: {error}.")) from error
+    client.set_http_retry_params(max_attempts=ATTEMPTS, wait_exponential_multiplier=WAIT_MS)
+    return client
 
 
 def list_series(client: Any, filters: dict[str, str] | None = None) -> Iterator[RemoteSeries]:
