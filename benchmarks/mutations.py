@@ -1,8 +1,8 @@
 """One small change in match, metrics, statistics or custody at a time: does a test fail?
 
-``python -m benchmarks mutations`` makes the changes with cosmic-ray (``pip install cosmic-ray``) and
-tries a seeded sample of them. ``python -m benchmarks.mutations list FILE [SHARE]`` and ``... run FILE
-RESULT.csv [WORKERS] [SECONDS]`` do the two halves apart, so that they can be run on another machine.
+``python -m benchmarks mutations`` makes the changes with cosmic-ray (``pip install cosmic-ray``)
+and tries a seeded sample of them. ``python -m benchmarks.mutations list FILE [SHARE]`` and ``run
+FILE RESULT.csv [WORKERS] [SECONDS]`` do the two halves apart.
 """
 
 import ast
@@ -64,7 +64,9 @@ def _changes_of(stage: str) -> Iterator[dict[str, Any]]:
         code = path.read_text(encoding="utf-8")
         for name in OPERATORS:
             number = 0
-            while (changed := mutate_code(code, get_operator(f"core/{name}")(), number)) is not None:
+            while (
+                changed := mutate_code(code, get_operator(f"core/{name}")(), number)
+            ) is not None:
                 number += 1
                 if _behaviour(changed) != _behaviour(code):
                     lines = zip(code.splitlines(), changed.splitlines(), strict=False)
@@ -82,7 +84,7 @@ def _changes_of(stage: str) -> Iterator[dict[str, Any]]:
 class _WithoutTypes(ast.NodeTransformer):
     """Code without annotations: a change of these alone is none."""
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         node.annotation = ast.Constant(None)
         return self.generic_visit(node)
 
@@ -90,7 +92,7 @@ class _WithoutTypes(ast.NodeTransformer):
         node.annotation = None
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         return self.generic_visit(node)
 
@@ -140,7 +142,10 @@ def run_changes(file: Path, out: Path, workers: int, seconds: float = SECONDS) -
                 copies.put(copy)
 
         rows = []
-        with ThreadPoolExecutor(workers) as pool, out.open("w", newline="", encoding="utf-8") as told:
+        with (
+            ThreadPoolExecutor(workers) as pool,
+            out.open("w", newline="", encoding="utf-8") as told,
+        ):
             table = csv.DictWriter(told, ["path", "line", "operator", "before", "after", "outcome"])
             table.writeheader()
             for row in pool.map(attempt, changes):
@@ -162,7 +167,13 @@ def _try(copy: Path, change: dict[str, Any]) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests_of(change["path"])],
             cwd=copy,
-            env={**os.environ, **threads, "NODULEBENCH_TEST_DATA": data, "PYTHONPATH": path, "CI": "1"},
+            env={
+                **os.environ,
+                **threads,
+                "NODULEBENCH_TEST_DATA": data,
+                "PYTHONPATH": path,
+                "CI": "1",
+            },
             capture_output=True,
             timeout=180,
             check=False,
@@ -182,7 +193,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
         print(f"| {stage} | {' | '.join(str(counts[stage, one]) for one in outcomes)} |")
     for row in rows:
         if row["outcome"] == "survived":
-            print(f"{row['path']}:{row['line']} {row['operator']}: {row['before']} -> {row['after']}")
+            print(
+                f"{row['path']}:{row['line']} {row['operator']}: {row['before']} -> {row['after']}"
+            )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 typst sets the pages by ``pages/templates/report.typ``: in this process, without network, from data
 alone, so that no text is ever taken for markup. It embeds what it uses of every font; the Chinese
-one comes with NoduleBench, so that a report reads the same on every machine.
+one comes with the extra, so that a report reads the same on every machine.
 """
 
 import json
@@ -32,8 +32,8 @@ from nodulebench.report.drawing.pictures.canvas import text_width
 from nodulebench.report.drawing.svg import FINE
 from nodulebench.report.sections.results.gallery import Gallery
 
-FONTS = ("Libertinus Serif", "Noto Sans CJK SC")
-MONOSPACED = ("DejaVu Sans Mono", "Noto Sans CJK SC")
+FONTS = ("Libertinus Serif", "Noto Sans SC")
+MONOSPACED = ("DejaVu Sans Mono", "Noto Sans SC")
 WIDTH, GAP = 510.0, 14.0
 """Width of the text and between charts, in points."""
 PLOT_SHARE = 0.72
@@ -76,6 +76,7 @@ def render_pdf(
 def write_print(path: Path, content: Content, font: Path | None = None) -> None:
     """Write content as PDF."""
     with needs("pdf", "report.pdf"):
+        import pylopdf_fonts_zh_cn as chinese
         import typst
 
     with TemporaryDirectory(prefix="nodulebench-print-") as name:
@@ -85,7 +86,7 @@ def write_print(path: Path, content: Content, font: Path | None = None) -> None:
         told = printable(json.dumps(said, ensure_ascii=False))
         (folder / "content.json").write_text(told, encoding="utf-8", errors="replace")
         main = Path(copy(FOLDER / "templates" / "report.typ", folder))
-        fonts = [FOLDER / "fonts", *([] if font is None else [font.parent])]
+        fonts = [chinese.sans_path().parent, *([] if font is None else [font.parent])]
         typst.compile(main, path, font_paths=fonts, ignore_system_fonts=True, format="pdf")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pylopdf_fonts_zh_cn import sans_path
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
 from builders.hidden_packages import hide_package
@@ -14,7 +15,6 @@ from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
 from nodulebench.model.document import Document, evaluation_document
 from nodulebench.pages.colours import COLOURS, palette
-from nodulebench.pages.templates import FOLDER
 from nodulebench.report.blocks.blocks import Section
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
@@ -166,7 +166,7 @@ def test_every_font_is_embedded_so_that_it_reads_the_same_everywhere(
 ) -> None:
     pages_of(tmp_path / "zh.pdf", language="zh")
     assert "LibertinusSerif-Regular" in fonts_of(printed)
-    assert "NotoSansCJKsc-Regular" in fonts_of(tmp_path / "zh.pdf")
+    assert "NotoSansSC-Regular" in fonts_of(tmp_path / "zh.pdf")
 
 
 def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
@@ -175,8 +175,7 @@ def test_every_character_of_the_chinese_words_is_in_the_font() -> None:
     from nodulebench.language import PARTS
 
     texttools = pytest.importorskip("fontTools.ttLib", reason="fontTools is not installed")
-    (file,) = (FOLDER / "fonts").glob("*.otf")
-    known = set(texttools.TTFont(file).getBestCmap())
+    known = set(texttools.TTFont(sans_path()).getBestCmap())
     parts = [import_module(f"nodulebench.language.zh.{one}") for one in PARTS]
     used = {letter for part in parts for text in part.TEXTS.values() for letter in text}
     assert {one for one in used if ord(one) > 0x2E80 and ord(one) not in known} == set()
@@ -190,8 +189,7 @@ def test_font_that_cannot_be_embedded_is_told(tmp_path: Path) -> None:
 
 
 def test_given_font_sets_the_report(tmp_path: Path) -> None:
-    (font,) = (FOLDER / "fonts").glob("*.otf")
-    pages_of(tmp_path / "x.pdf", font=font)
+    pages_of(tmp_path / "x.pdf", font=sans_path())
     assert not any("Libertinus" in one for one in fonts_of(tmp_path / "x.pdf"))
 
 

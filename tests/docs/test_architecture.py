@@ -1,0 +1,95 @@
+"""ARCHITECTURE.md says what the tree is: floors, rooms, files that it names, dependencies."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from builders.places import ROOT
+
+PACKAGE = ROOT / "src" / "nodulebench"
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ONE_THING_A_FILE = {"cli", "metrics"}
+"""Rooms that have a file for each of their things, however many these are."""
+MOST_MODULES, FEWEST, LONGEST = 16, 3, 350
+
+
+def rooms() -> dict[str, Path]:
+    """Every package of the tree by its place."""
+    found = (init.parent for init in PACKAGE.rglob("__init__.py"))
+    return {f"{one.relative_to(PACKAGE)}/": one for one in found if one != PACKAGE}
+
+
+def test_the_floors_drawn_are_those_that_are_checked() -> None:
+    (layers,) = [one for one in PROJECT["tool"]["importlinter"]["contracts"] if "layers" in one]
+    drawn = PAGE.split("```")[1].strip().splitlines()
+    assert drawn == layers["layers"]
+    assert layers["exhaustive"]
+
+
+def test_every_room_stands_there_in_its_own_words() -> None:
+    section = PAGE.split("\n## Rooms")[1].split("\n## ")[0]
+    told = dict(re.findall(r"^\| `([a-z_0-9/]+/)` \| (.*) \|$", section, re.M))
+    words = {
+        room: " ".join(
+            (ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or "")
+            .split("\n\n")[0]
+            .split()
+        )
+        for room, folder in rooms().items()
+    }
+    assert told == words
+
+
+@pytest.mark.parametrize("room", sorted(rooms()))
+def test_a_room_holds_neither_too_much_nor_too_little(room: str) -> None:
+    folder = rooms()[room]
+    modules = [path for path in folder.glob("*.py") if path.stem != "__init__"]
+    below = [path for path in folder.iterdir() if path.is_dir() and any(path.rglob("*.*"))]
+    below = [path for path in below if path.name != "__pycache__"]
+    data = [path for path in folder.iterdir() if path.is_file() and path.suffix != ".py"]
+    if room.rstrip("/") not in ONE_THING_A_FILE:
+        assert len(modules) <= MOST_MODULES
+    assert len(modules) + len(below) + len(data) >= FEWEST
+
+
+def test_no_module_is_far_over_three_hundred_lines() -> None:
+    long = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in PACKAGE.rglob("*.py")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST
+    }
+    assert long == {}
+
+
+def test_every_place_named_exists() -> None:
+    code = [one.strip("`") for one in re.findall(r"`[a-z_0-9]+(?:/[a-z_0-9.]+)+/?`", PAGE)]
+    drawn = re.findall(r"\b(?:[a-z_]+/)+[a-z_]+\b", PAGE.split("\n## Four ways")[1].split("```")[1])
+    assert len(code) > 20
+    assert len(drawn) > 8
+
+    def exists(place: str) -> bool:
+        starts = (PACKAGE, ROOT)
+        return any((at / place).exists() or (at / f"{place}.py").exists() for at in starts)
+
+    assert [one for one in {*code, *drawn} if not exists(one)] == []
+
+
+def test_every_dependency_has_its_line_and_every_line_its_dependency() -> None:
+    project = PROJECT["project"]
+    wanted = {"": project["dependencies"], **project["optional-dependencies"]}
+    names = {
+        re.split(r"[<>=\[~!;]", one)[0].lower()
+        for extra, packages in wanted.items()
+        if extra not in ("dev", "release")
+        for one in packages
+    }
+    section = PAGE.split("\n## Dependencies")[1]
+    rows = [re.sub(r"\(.*?\)", "", row) for row in re.findall(r"^\| ([^|]+) \|", section, re.M)[1:]]
+    told = {name.strip().lower() for row in rows for name in row.split(",")}
+    of_dev = {re.split(r"[<>=\[~!;]", one)[0].lower() for one in wanted["dev"] + wanted["release"]}
+    assert names - told == set()
+    assert told - names - of_dev == set()
