@@ -20,7 +20,7 @@ from nodulebench.metrics.froc import cpm_exact
 from nodulebench.metrics.operating_point import recall
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.comparison import Significance
+from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 from nodulebench.statistics.compare import paired_difference, replicate_figure
 from nodulebench.statistics.intervals import (

@@ -7,7 +7,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from generate.markdown import allowed, code, docstring_body, field_meanings, table
 from nodulebench.model import comparison, document, notice, plan, protocol, results, summaries
-from nodulebench.model.document import document_reader
+from nodulebench.model.documents.evaluation import document_reader
 
 RECORDS = (comparison, document, notice, plan, protocol, results, summaries)
 """The modules that hold the records of a document."""

@@ -3,8 +3,8 @@
 from typing import Any
 
 from builders.evaluation import algorithm_result, evaluation
-from nodulebench.model.comparison import ComparisonDocument
-from nodulebench.model.document import Document, evaluation_document, read_evaluation
+from nodulebench.model.documents.comparison import ComparisonDocument
+from nodulebench.model.documents.evaluation import Document, evaluation_document, read_evaluation
 from nodulebench.model.written import checked
 
 RULES = ("center_hit", "center_distance", "area_overlap")

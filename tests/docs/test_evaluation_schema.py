@@ -12,7 +12,7 @@ from builders.evaluation import evaluation as every_kind_of_result
 from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
 from builders.report import comparison, group_content, plan, rule_effects
 from nodulebench import Evaluation, evaluate, load_protocol
-from nodulebench.model.document import evaluation_document, read_evaluation
+from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.protocols import NAMES
 from nodulebench.workflows.evaluate.files import with_options

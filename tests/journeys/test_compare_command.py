@@ -9,7 +9,7 @@ import pytest
 
 from builders.made_up import write_made_up_result
 from nodulebench.cli import main
-from nodulebench.model.as_json import as_json
+from nodulebench.model.documents.as_json import as_json
 from nodulebench.storage.manifest import manifest_problems
 from nodulebench.workflows.compare.files import recompute_comparisons
 from nodulebench.workflows.evaluate.recompute import load_evaluated

@@ -15,7 +15,7 @@ from nodulebench.custody.optimism import (
 )
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError, Problem, UndefinedError
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
 

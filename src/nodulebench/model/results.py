@@ -7,10 +7,10 @@ import polars as pl
 from pydantic import Field
 
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.documents.told import Reason
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import Reference, Submission
-from nodulebench.model.told import Reason
 
 if TYPE_CHECKING:
     from nodulebench.model.plan import PlanOutcome

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from nodulebench.language.audience import WITHHELD, for_developers
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import AlgorithmSummary, Extras, RuleSummary
 from nodulebench.model.notice import Notice, is_notice, read_notice
 from nodulebench.model.results import Estimate, Stratum
-from nodulebench.model.summaries import AlgorithmSummary, Extras, RuleSummary
 from nodulebench.report.sections.comparison.groups import CROSSED
 
 SECRET_EXTRAS = ("worst_cases",)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from nodulebench.language import Language, LanguageName, language
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.blocks import Fold, Section, Side
 from nodulebench.report.blocks.tables import closed_if_long, tables_of
 from nodulebench.report.reading_document import (

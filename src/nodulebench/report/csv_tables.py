@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from nodulebench.language import english
-from nodulebench.model.as_json import as_json
-from nodulebench.model.comparison import Significance
-from nodulebench.model.document import Document
+from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.documents.comparison import Significance
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.results import Estimate
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from nodulebench.language import LanguageName
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.pages.frame import framed
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.language import Language, LanguageName
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.optional_package import needs
 from nodulebench.pages.cells import Cell
 from nodulebench.pages.colours import palette

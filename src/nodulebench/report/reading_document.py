@@ -2,9 +2,9 @@
 
 from nodulebench.language import FP_RATE, Language
 from nodulebench.language.numbers import decimals, significant, whole
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.results import Estimate
-from nodulebench.model.summaries import AlgorithmSummary
 from nodulebench.report.blocks.cells import (
     Cell,
     Notes,

@@ -12,7 +12,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.comparison import GroupSummary, RepeatedMeasures, Significance
+from nodulebench.model.documents.comparison import GroupSummary, RepeatedMeasures, Significance
 
 
 def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.comparison import Significance
+from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 

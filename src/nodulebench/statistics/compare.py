@@ -16,7 +16,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.comparison import MarginTest
+from nodulebench.model.documents.comparison import MarginTest
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS

@@ -13,7 +13,7 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.comparison import (
+from nodulebench.model.documents.comparison import (
     GroupSummary,
     PairOfRules,
     RepeatedMeasures,

@@ -7,7 +7,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.comparison import Significance
+from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import cluster_ratio_interval

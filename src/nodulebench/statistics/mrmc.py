@@ -11,7 +11,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray
-from nodulebench.model.comparison import Significance
+from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.reader_figures import ReaderFigures

@@ -14,7 +14,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.comparison import Permutation
+from nodulebench.model.documents.comparison import Permutation
 from nodulebench.model.kept import kept
 from nodulebench.model.tables import Reference, Submission
 

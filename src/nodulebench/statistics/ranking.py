@@ -6,7 +6,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.comparison import Ranked
+from nodulebench.model.documents.comparison import Ranked
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.compare import Better, Comparison, Replicates, compare_all

@@ -15,10 +15,10 @@ from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
 from nodulebench.language import english
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import AlgorithmSummary, ReferenceSummary, RuleSummary
 from nodulebench.model.notice import read_notice
 from nodulebench.model.results import Estimate
-from nodulebench.model.summaries import AlgorithmSummary, ReferenceSummary, RuleSummary
 from nodulebench.protocols import load_protocol
 
 VERDICT = Answers(2, stops_when_passed=True)

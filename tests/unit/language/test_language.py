@@ -15,11 +15,11 @@ from nodulebench.language import LANGUAGES, PARTS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.documents.summaries import Verdict, WorstCases
 from nodulebench.model.labels import LABEL_NAMES
 from nodulebench.model.plan import Criterion
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
-from nodulebench.model.summaries import Verdict, WorstCases
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.combinations import COLUMNS as COMBINED

@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from builders.tables import protocol
-from nodulebench.model.as_json import as_json
-from nodulebench.model.document import plan_summary
+from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.documents.evaluation import plan_summary
 from nodulebench.model.plan import Criterion, CriterionOutcome, PlanOutcome, TestPlan
 
 RECALL = Criterion(figure="recall", rule="luna16", bound="low", comparison=">=", limit=0.8)

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.model.as_json import as_json
+from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.protocol import TestProtocol, parse_protocol
 from nodulebench.protocols import NAMES, load_protocol
 

@@ -18,7 +18,7 @@ from nodulebench.curate.composition.design import CoverageRule, DesignInput
 from nodulebench.curate.examine.admission import CodedReason
 from nodulebench.imaging.png import png
 from nodulebench.language import LANGUAGES, Language
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.pages.frame import framed
 from nodulebench.report.blocks.blocks import Paragraphs, Section
 from nodulebench.report.content import Audience, Beside, report_content

@@ -13,7 +13,7 @@ from nodulebench.language import NOTICE_PARTS
 from nodulebench.language.audience import FOR_DEVELOPERS
 from nodulebench.language.en import notices, reasons, statistics
 from nodulebench.language.notices import fields
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.report.audience import developers_document

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation, flips_of
-from nodulebench.model.document import evaluation_document, read_evaluation
+from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
 from nodulebench.model.notice import read_notice
 from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.report.html import Audience, render_html

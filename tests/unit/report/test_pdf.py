@@ -13,7 +13,7 @@ from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from builders.hidden_packages import hide_package
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
-from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.pages.colours import COLOURS, palette
 from nodulebench.report.blocks.blocks import Section
 from nodulebench.report.blocks.cells import Cell, head, words

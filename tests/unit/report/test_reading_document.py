@@ -9,7 +9,7 @@ import pytest
 from builders.evaluation import HOSTILE, algorithm_result, difference, evaluation, flips
 from builders.report import typed
 from nodulebench.language import language
-from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.notice import Notice, read_notice
 from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.report.blocks.blocks import Fold, Side

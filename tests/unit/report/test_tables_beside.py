@@ -8,7 +8,7 @@ import pytest
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.language import language
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.report.content import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html

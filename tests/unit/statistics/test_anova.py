@@ -142,7 +142,7 @@ def test_friedman_needs_three_conditions() -> None:
     ("p_value", "mark"), [(0.01, "**"), (0.0101, "*"), (0.05, "*"), (0.051, "ns")]
 )
 def test_marks_are_inclusive_at_their_bounds(p_value: float, mark: str) -> None:
-    from nodulebench.model.comparison import Significance
+    from nodulebench.model.documents.comparison import Significance
 
     assert Significance("any", 1.0, p_value).mark == mark
 

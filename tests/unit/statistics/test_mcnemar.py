@@ -8,7 +8,7 @@ from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.language import english
-from nodulebench.model.comparison import Significance
+from nodulebench.model.documents.comparison import Significance
 from nodulebench.statistics.mcnemar import (
     PairedHits,
     compare_detection,

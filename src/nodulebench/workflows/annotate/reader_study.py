@@ -15,7 +15,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.metrics import FIGURES
-from nodulebench.model.comparison import Significance
+from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.model.schema import Column, TableSchema

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.comparison import Permutation
+from nodulebench.model.documents.comparison import Permutation
 from nodulebench.model.notice import Notice, read_notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nodulebench import __version__
 from nodulebench.errors import InputError
-from nodulebench.model.comparison import (
+from nodulebench.model.documents.comparison import (
     ComparisonDocument,
     DetectionSummary,
     DifferenceSummary,

@@ -21,7 +21,7 @@ from nodulebench.custody.budget import (
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_submission
-from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation

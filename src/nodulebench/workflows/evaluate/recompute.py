@@ -14,7 +14,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.language import english
 from nodulebench.match import targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol

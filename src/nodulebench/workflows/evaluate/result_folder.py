@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.model.as_json import as_json
-from nodulebench.model.document import SCHEMA, Document, evaluation_document, read_evaluation
+from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.documents.evaluation import (
+    SCHEMA,
+    Document,
+    evaluation_document,
+    read_evaluation,
+)
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -32,7 +37,7 @@ from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import read_parquet
 
 if TYPE_CHECKING:
-    from nodulebench.model.comparison import ComparisonDocument
+    from nodulebench.model.documents.comparison import ComparisonDocument
 
 EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
 LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"

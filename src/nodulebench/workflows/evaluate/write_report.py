@@ -9,7 +9,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.language import LanguageName
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.audience import developers_document, only_algorithm
 from nodulebench.report.content import Audience, Beside
 from nodulebench.report.html import render_html

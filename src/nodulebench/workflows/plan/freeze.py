@@ -9,7 +9,7 @@ from nodulebench.errors import InputError, Problem, did_you_mean
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.language import english
-from nodulebench.model.as_json import as_json
+from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import RuleResult

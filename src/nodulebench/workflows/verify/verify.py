@@ -9,10 +9,10 @@ import polars as pl
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
-from nodulebench.model.as_json import as_json
-from nodulebench.model.comparison import ComparisonDocument
-from nodulebench.model.document import evaluation_document
-from nodulebench.model.summaries import AlgorithmSummary
+from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.documents.comparison import ComparisonDocument
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems

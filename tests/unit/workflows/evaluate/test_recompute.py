@@ -12,7 +12,7 @@ from builders.tables import case, false_mark, mark, nodule, protocol, reference,
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.workflows.evaluate.evaluate import evaluate

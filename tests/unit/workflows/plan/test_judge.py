@@ -5,7 +5,7 @@ import pytest
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
 from builders.words import sentences
 from nodulebench.language import english
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.workflows.evaluate.evaluate import evaluate

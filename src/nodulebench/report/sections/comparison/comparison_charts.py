@@ -2,7 +2,11 @@
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import mark_of, percent, signed
-from nodulebench.model.comparison import ComparisonDocument, DifferenceSummary, RankingSummary
+from nodulebench.model.documents.comparison import (
+    ComparisonDocument,
+    DifferenceSummary,
+    RankingSummary,
+)
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart

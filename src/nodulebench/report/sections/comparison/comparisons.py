@@ -13,8 +13,8 @@ from nodulebench.language.numbers import (
     signed,
     whole,
 )
-from nodulebench.model.comparison import ComparisonDocument, DifferenceSummary
-from nodulebench.model.document import Document
+from nodulebench.model.documents.comparison import ComparisonDocument, DifferenceSummary
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.results import Estimate
 from nodulebench.report.blocks.blocks import Paragraphs, Side
 from nodulebench.report.blocks.cells import Cell, Notes, count, head, short, undefined, words

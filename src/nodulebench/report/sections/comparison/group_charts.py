@@ -7,8 +7,8 @@ import numpy as np
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, percent_of, signed_percent
-from nodulebench.model.comparison import PairOfRules
-from nodulebench.model.document import Document
+from nodulebench.model.documents.comparison import PairOfRules
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot

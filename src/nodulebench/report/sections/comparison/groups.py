@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from nodulebench.model.document import Document
-from nodulebench.model.summaries import CrossedCount, RuleSummary
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import CrossedCount, RuleSummary
 
 CROSSED = "misses_by_type_and_size"
 """The extra of a result that counts nodules and misses by type and size."""

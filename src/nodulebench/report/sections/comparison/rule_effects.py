@@ -4,8 +4,8 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, p_value, percent_of, signed
-from nodulebench.model.comparison import EffectSummary, Significance
-from nodulebench.model.document import Document
+from nodulebench.model.documents.comparison import EffectSummary, Significance
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.blocks import Side
 from nodulebench.report.blocks.cells import Cell, head, short, words
 from nodulebench.report.blocks.tables import Table

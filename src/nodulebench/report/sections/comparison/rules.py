@@ -6,7 +6,7 @@ import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, signed_percent, significant, whole
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.cells import Cell, Notes, code, count, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.svg import signed_bar

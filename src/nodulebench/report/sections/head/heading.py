@@ -2,7 +2,7 @@
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, interval, whole
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.reading_document import key_names
 from nodulebench.report.sections.head.narrative import leading_result
 

@@ -13,9 +13,9 @@ from nodulebench.language.numbers import (
     whole,
     with_interval,
 )
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import AlgorithmSummary, RuleSummary
 from nodulebench.model.results import Estimate, Stratum
-from nodulebench.model.summaries import AlgorithmSummary, RuleSummary
 from nodulebench.report.sections.comparison.groups import group_values, hardest_types
 
 MOST_TOLD_SINGLY = 4

@@ -6,7 +6,7 @@ What several results share is said once.
 from collections.abc import Iterator
 
 from nodulebench.language import Language
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.cells import head, words
 from nodulebench.report.blocks.tables import Table
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, interval, significant
-from nodulebench.model.document import Document
-from nodulebench.model.summaries import CriterionSummary
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import CriterionSummary
 from nodulebench.pages.templates import Block
 from nodulebench.report.blocks.cells import Cell, Notes, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table

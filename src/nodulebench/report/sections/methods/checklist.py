@@ -8,7 +8,7 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, whole
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.sections.methods.methods import interval_words

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals
-from nodulebench.model.document import Document
-from nodulebench.model.summaries import RuleSummary
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import RuleSummary
 from nodulebench.report.blocks.cells import Cell, count, head, words
 from nodulebench.report.blocks.tables import Table
 

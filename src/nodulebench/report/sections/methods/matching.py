@@ -1,7 +1,7 @@
 """Document -> how marks were matched with nodules: sketches of the rules, and a flow chart."""
 
 from nodulebench.language import Language
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.pictures.flow_chart import Step, flow_chart
 from nodulebench.report.drawing.pictures.schemes import scheme

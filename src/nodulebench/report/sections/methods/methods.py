@@ -5,9 +5,9 @@ from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import percent, rate, significant, whole
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import ReferenceSummary
 from nodulebench.model.protocol import IntervalChoice, SizeLimit, TestProtocol
-from nodulebench.model.summaries import ReferenceSummary
 from nodulebench.report.blocks.cells import Cell, code, head, words
 from nodulebench.report.blocks.tables import Table
 

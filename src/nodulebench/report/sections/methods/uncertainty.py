@@ -2,7 +2,7 @@
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, percent, whole
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.cells import Cell, code, head, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.reading_document import key_names

@@ -10,7 +10,7 @@ import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, percent, rate
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.charts import MOST_BANDS, Chart, Series, readable_chart
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.styles import Style

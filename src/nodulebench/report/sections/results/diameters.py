@@ -1,7 +1,7 @@
 """Document -> how large the nodules of the test set are."""
 
 from nodulebench.language import Language
-from nodulebench.model.document import Document
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks, whole_ticks
 from nodulebench.report.drawing.pictures.columns import histogram

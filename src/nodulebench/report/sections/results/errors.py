@@ -7,8 +7,8 @@ import polars as pl
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, whole
-from nodulebench.model.document import Document
-from nodulebench.model.summaries import RuleSummary
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.summaries import RuleSummary
 from nodulebench.report.blocks.cells import Cell, code, count, head, words
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table

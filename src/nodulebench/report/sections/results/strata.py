@@ -1,8 +1,8 @@
 """Results by stratum -> tables of misses, with bars, and "too few" where a rate would mislead."""
 
 from nodulebench.language import Language
+from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.results import Stratum
-from nodulebench.model.summaries import AlgorithmSummary
 from nodulebench.report.blocks.cells import Cell, Notes, count, estimate, head, words
 from nodulebench.report.blocks.tables import Table
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.report import group_content, group_document, typed
 from nodulebench.language import language
-from nodulebench.model.comparison import PairOfRules, Significance
+from nodulebench.model.documents.comparison import PairOfRules, Significance
 from nodulebench.report.sections.comparison.group_charts import (
     box_charts,
     difference_chart,

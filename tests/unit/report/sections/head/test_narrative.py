@@ -8,7 +8,7 @@ import polars as pl
 from builders.evaluation import algorithm_result, difference, evaluation
 from builders.report import typed
 from nodulebench.language import language
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.notice import read_notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import AlgorithmResult, RuleResult

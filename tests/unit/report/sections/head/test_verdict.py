@@ -5,7 +5,7 @@ from typing import Any
 from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import criterion, plan, typed
 from nodulebench.language import language
-from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.head.verdict import verdict
 

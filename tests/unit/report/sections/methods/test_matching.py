@@ -8,7 +8,7 @@ import pytest
 
 from builders.evaluation import algorithm_result, evaluation
 from nodulebench.language import language
-from nodulebench.model.document import evaluation_document
+from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.report.drawing.pictures.canvas import text_width, wrapped
 from nodulebench.report.drawing.pictures.flow_chart import Step, flow_chart
 from nodulebench.report.drawing.pictures.schemes import SCHEMES, circle, scheme

@@ -6,7 +6,7 @@ from typing import Any
 from builders.evaluation import algorithm_result, evaluation
 from builders.report import group_document, plan, typed
 from nodulebench.language import language
-from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.report.content import report_content
 from nodulebench.report.sections.methods.checklist import ANSWERS, ITEMS, checklist_table
 from nodulebench.report.sections.methods.methods import terms_table

@@ -9,7 +9,7 @@ import pytest
 
 from builders.evaluation import HOSTILE, algorithm_result, curves_of, evaluation
 from nodulebench.language import language
-from nodulebench.model.document import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.results import Evaluation
 from nodulebench.report.blocks.charts import PRECISION, Chart, first_digits
 from nodulebench.report.drawing.axes import nice_ticks

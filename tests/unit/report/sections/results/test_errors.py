@@ -7,7 +7,7 @@ import polars as pl
 from builders.evaluation import curves_of, evaluation
 from builders.report import group_document
 from nodulebench.language import language
-from nodulebench.model.summaries import RuleSummary, WorstCases
+from nodulebench.model.documents.summaries import RuleSummary, WorstCases
 from nodulebench.report.content import Beside
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables

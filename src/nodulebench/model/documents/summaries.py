@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, WrapValidator, with_config
 from typing_extensions import TypedDict
 
-from nodulebench.model.as_json import record
+from nodulebench.model.documents.as_json import record
+from nodulebench.model.documents.told import Reason, Told
 from nodulebench.model.results import Estimate, Stratum
-from nodulebench.model.told import Reason, Told
 
 Verdict = Literal["passed", "failed", "undecided"]
 

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import TypeAdapter
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.model.as_json import as_json, record
-from nodulebench.model.protocol import TestProtocol
-from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
-from nodulebench.model.summaries import (
+from nodulebench.model.documents.as_json import as_json, record
+from nodulebench.model.documents.summaries import (
     AlgorithmSummary,
     CriterionSummary,
     DiameterHistogram,
@@ -23,10 +21,12 @@ from nodulebench.model.summaries import (
     RuleDifference,
     RuleSummary,
 )
-from nodulebench.model.told import Told
+from nodulebench.model.documents.told import Told
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 
 if TYPE_CHECKING:
-    from nodulebench.model.comparison import ComparisonDocument
+    from nodulebench.model.documents.comparison import ComparisonDocument
     from nodulebench.model.plan import PlanOutcome
 
 SCHEMA: Final = "nodulebench/evaluation@1"
@@ -167,7 +167,7 @@ def read_evaluation(content: Any, source: str) -> Document:
     Raises:
         InputError: with one problem per wrong field.
     """
-    from nodulebench.model.comparison import MOST_RESAMPLES
+    from nodulebench.model.documents.comparison import MOST_RESAMPLES
     from nodulebench.model.written import checked
 
     document = checked(Document, content, source, document_reader())
@@ -185,6 +185,6 @@ def document_reader() -> TypeAdapter[Document]:
 
     An evaluation needs no comparison, so that its records are loaded here.
     """
-    from nodulebench.model.comparison import ComparisonDocument  # noqa: F401  # of a field above
+    from nodulebench.model.documents.comparison import ComparisonDocument  # noqa: F401  # of a field above
 
     return TypeAdapter(Document)

@@ -10,8 +10,8 @@ import pytest
 from builders.evaluation import NO_BOXES, evaluation
 from builders.words import sentences
 from nodulebench.errors import InputError
-from nodulebench.model.as_json import as_json
-from nodulebench.model.document import evaluation_document, read_evaluation
+from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 

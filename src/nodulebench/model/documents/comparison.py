@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from nodulebench.model.as_json import record
+from nodulebench.model.documents.as_json import record
+from nodulebench.model.documents.told import Reason, Told
 from nodulebench.model.results import Estimate
-from nodulebench.model.told import Reason, Told
 
 SCHEMA: Final = "nodulebench/comparison@1"
 MOST_RESAMPLES = 1_000_000

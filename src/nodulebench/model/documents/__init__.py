@@ -1,0 +1,1 @@
+"""What evaluation.json and comparison.json hold: records, read from JSON and written."""
