@@ -6,10 +6,11 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from generate.markdown import allowed, code, docstring_body, field_meanings, table
-from nodulebench.model import comparison, document, notice, plan, protocol, results, summaries
+from nodulebench.model import notice, plan, protocol, results
+from nodulebench.model.documents import comparison, evaluation, summaries
 from nodulebench.model.documents.evaluation import document_reader
 
-RECORDS = (comparison, document, notice, plan, protocol, results, summaries)
+RECORDS = (comparison, evaluation, notice, plan, protocol, results, summaries)
 """The modules that hold the records of a document."""
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 INFINITY = {"enum": ["inf", "-inf"]}
@@ -40,7 +41,7 @@ def evaluation_schema() -> dict[str, Any]:
             shown.pop("default", None)
             shown["description"] = " ".join(meanings[field].split())
             if not shown["description"] and kind.__module__ in (
-                document.__name__,
+                evaluation.__name__,
                 summaries.__name__,
             ):
                 silent.append(f"{name}.{field}")
@@ -49,7 +50,7 @@ def evaluation_schema() -> dict[str, Any]:
     sentence = {"type": "string", "description": "a sentence, in documents of version 0.1"}
     parts["Notice"] = {"anyOf": [parts["Notice"], sentence]}
     schema.pop("title")
-    named = {"$schema": DRAFT, "$id": document.SCHEMA, "title": "evaluation.json"}
+    named = {"$schema": DRAFT, "$id": evaluation.SCHEMA, "title": "evaluation.json"}
     return {**named, **schema, "$defs": parts}
 
 
