@@ -18,7 +18,7 @@ from nodulebench.model.results import (
 
 HOSTILE = '<script>alert("x")</script> & Co'
 RATES = ("0.125", "0.25", "0.5", "1", "2", "4", "8")
-METHOD = "percentile bootstrap over patients, 2000 replicates"
+METHOD = Notice("percentile_bootstrap", {"unit": "patient", "replicates": 2000})
 NO_BOXES = Notice("no_boxes_in_submission", {"rule": "center_distance"})
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
+from nodulebench.model.documents.summaries import Verdict
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.written import Written
 
-Verdict = Literal["passed", "failed", "undecided"]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from pydantic import Field
 
 from nodulebench.model.arrays import FloatArray
-from nodulebench.model.documents.told import Reason
+from nodulebench.model.documents.told import Method, Reason
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import Reference, Submission
@@ -24,7 +24,8 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     level: float | None = None
-    method: str = ""
+    method: Method = None
+    """How the interval was made."""
     reason: Reason = None
     mean: float | None = None
     """Mean of the bootstrap replicates, where there are any."""
@@ -41,7 +42,7 @@ class Estimate:
             if number is not None:
                 shown[name] = number
         if self.method:
-            shown["method"] = self.method
+            shown["method"] = self.method.to_json()
         if self.others:
             shown["others"] = {name: list(bounds) for name, bounds in self.others.items()}
         if self.reason:

@@ -41,8 +41,9 @@ def _estimate(figure: Estimate) -> Row:
 
 
 def _worded(row: Row) -> Row:
-    """A row that says its reason in words."""
-    return {**row, "reason": english(row["reason"]) if row["reason"] else None}
+    """A row that says its reason and its method, where it has one, in words."""
+    told = {name: row[name] for name in ("method", "reason") if name in row}
+    return {**row, **{name: english(one) if one else None for name, one in told.items()}}
 
 
 def _figures(document: Document) -> Iterator[Row]:

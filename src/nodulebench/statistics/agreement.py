@@ -62,8 +62,8 @@ def cohen_kappa(table: FloatArray, *, weights: Weights = "none", level: float = 
     spread = float((share * (agreement - lean * (1 - kappa)) ** 2).sum())
     variance = (spread - (kappa - by_chance * (1 - kappa)) ** 2) / (total * (1 - by_chance) ** 2)
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(max(variance, 0.0))
-    name = "Cohen's kappa" if weights == "none" else f"Cohen's kappa, {weights} weights"
-    return Estimate(kappa, kappa - half, kappa + half, level, f"{name}, normal")
+    method = Notice("cohen_kappa", {"weights": None if weights == "none" else weights})
+    return Estimate(kappa, kappa - half, kappa + half, level, method)
 
 
 def fleiss_kappa(ratings: FloatArray, *, level: float = 0.95) -> Estimate:
@@ -76,7 +76,7 @@ def fleiss_kappa(ratings: FloatArray, *, level: float = 0.95) -> Estimate:
         return float((share**2).sum())
 
     return _with_jackknife(
-        lambda counts: _beyond_chance(counts, chance), ratings, level, "Fleiss' kappa"
+        lambda counts: _beyond_chance(counts, chance), ratings, level, Notice("fleiss_kappa")
     )
 
 
@@ -95,7 +95,7 @@ def gwet_ac1(ratings: FloatArray, *, classes: int | None = None, level: float = 
         return float((share * (1 - share)).sum() / ((classes or len(share)) - 1))
 
     return _with_jackknife(
-        lambda counts: _beyond_chance(counts, chance), ratings, level, "Gwet's AC1"
+        lambda counts: _beyond_chance(counts, chance), ratings, level, Notice("gwet_ac1")
     )
 
 
@@ -110,7 +110,7 @@ def krippendorff_alpha(
         lambda counts: _alpha(counts, values, scale),
         ratings,
         level,
-        f"Krippendorff's alpha, {scale}",
+        Notice("krippendorff_alpha", {"scale": scale}),
     )
 
 
@@ -146,7 +146,7 @@ def _beyond_chance(counts: FloatArray, chance: Callable[[FloatArray], float]) ->
 
 
 def _with_jackknife(
-    coefficient: Callable[[FloatArray], float], ratings: FloatArray, level: float, name: str
+    coefficient: Callable[[FloatArray], float], ratings: FloatArray, level: float, method: Notice
 ) -> Estimate:
     """The coefficient of subjects x classes counts, and its interval from leaving subjects out."""
     counts = _counts(ratings)
@@ -155,11 +155,10 @@ def _with_jackknife(
     try:
         left_out = np.array([coefficient(counts[subjects != one]) for one in subjects])
     except UndefinedError as error:
-        return Estimate(
-            value, method=name, reason=Notice("no_interval_because", {"reason": reason_of(error)})
-        )
+        reason = Notice("no_interval_because", {"reason": reason_of(error)})
+        return Estimate(value, method=method, reason=reason)
     low, high = jackknife_interval(value, left_out, level)
-    return Estimate(value, low, high, level, f"{name}, jackknife over subjects")
+    return Estimate(value, low, high, level, Notice("jackknife_over_subjects", {"of": method}))
 
 
 def _counts(ratings: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.documents.comparison import GroupSummary, RepeatedMeasures, Significance
+from nodulebench.model.notice import Notice
 
 
 def summarize_group(values: FloatArray | Sequence[float]) -> GroupSummary:
@@ -42,7 +43,7 @@ def one_way_anova(groups: Sequence[GroupSummary]) -> Significance:
         raise UndefinedError("groups_constant")
     statistic = (between / degrees[0]) / (within / degrees[1])
     return Significance(
-        method="one-way analysis of variance (independent groups)",
+        method=Notice("one_way_anova"),
         statistic=float(statistic),
         p_value=float(stats.f.sf(statistic, *degrees)),
         degrees_of_freedom=degrees,
@@ -59,7 +60,7 @@ def unpaired_t(first: GroupSummary, second: GroupSummary) -> Significance:
         first.mean, first.sd, first.count, second.mean, second.sd, second.count, equal_var=True
     )
     return Significance(
-        method="unpaired t-test (pooled variance)",
+        method=Notice("unpaired_t"),
         statistic=float(result.statistic),
         p_value=float(result.pvalue),
         degrees_of_freedom=(float(first.count + second.count - 2),),
@@ -80,16 +81,14 @@ def repeated_measures_anova(values: FloatArray) -> RepeatedMeasures:
     statistic = float((between / degrees[0]) / (error / degrees[1]))
     epsilon = _greenhouse_geisser(residual)
 
-    def answer(method: str, shrink: float) -> Significance:
+    def answer(method: Notice, shrink: float) -> Significance:
         shrunk = (shrink * degrees[0], shrink * degrees[1])
         p_value = float(stats.f.sf(statistic, *shrunk))
         return Significance(method, statistic, p_value, shrunk)
 
     return RepeatedMeasures(
-        uncorrected=answer("repeated-measures analysis of variance", 1.0),
-        corrected=answer(
-            "repeated-measures analysis of variance (Greenhouse-Geisser corrected)", epsilon
-        ),
+        uncorrected=answer(Notice("repeated_anova"), 1.0),
+        corrected=answer(Notice("repeated_anova_corrected"), epsilon),
         epsilon=epsilon,
     )
 
@@ -105,7 +104,7 @@ def friedman(values: FloatArray) -> Significance:
         raise UndefinedError("conditions_equal")
     result = stats.friedmanchisquare(*table.T)
     return Significance(
-        method="Friedman test",
+        method=Notice("friedman"),
         statistic=float(result.statistic),
         p_value=float(result.pvalue),
         degrees_of_freedom=(float(table.shape[1] - 1),),
@@ -120,7 +119,7 @@ def paired_t(first: FloatArray, second: FloatArray) -> Significance:
     _require_variation(((difference - difference.mean()) ** 2).sum(), difference)
     result: Any = stats.ttest_1samp(difference, 0.0)
     return Significance(
-        method="paired t-test",
+        method=Notice("paired_t"),
         statistic=float(result.statistic),
         p_value=float(result.pvalue),
         degrees_of_freedom=(float(len(difference) - 1),),
@@ -139,7 +138,7 @@ def wilcoxon(first: FloatArray, second: FloatArray) -> Significance:
     is_exact = not has_ties and len(difference) <= 50
     result: Any = stats.wilcoxon(difference, method="exact" if is_exact else "approx")
     return Significance(
-        method=f"Wilcoxon signed-rank test ({'exact' if is_exact else 'normal approximation'})",
+        method=Notice("wilcoxon_exact" if is_exact else "wilcoxon_normal"),
         statistic=float(result.statistic),
         p_value=float(result.pvalue),
     )

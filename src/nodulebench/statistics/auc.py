@@ -167,9 +167,9 @@ def _two_sided(z: float) -> float:
     return 2 * NormalDist().cdf(-abs(z))
 
 
-def _method(positive_unit: IntArray | None, negative_unit: IntArray | None) -> str:
+def _method(positive_unit: IntArray | None, negative_unit: IntArray | None) -> Notice:
     is_clustered = positive_unit is not None and negative_unit is not None
-    return "Obuchowski 1997 (clustered), normal" if is_clustered else "DeLong, normal"
+    return Notice("obuchowski_clustered" if is_clustered else "delong")
 
 
 def _sum_by_unit(values: FloatArray, unit: IntArray, units: int) -> FloatArray:

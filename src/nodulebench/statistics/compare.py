@@ -17,6 +17,7 @@ from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameE
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import MarginTest
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
@@ -135,7 +136,7 @@ def paired_difference(
             low=low,
             high=high,
             level=level,
-            method="paired bootstrap, percentile",
+            method=Notice("paired_bootstrap"),
             mean=float(drawn.mean()),
         ),
         standard_error=standard_error,
@@ -216,7 +217,7 @@ def _margin_test(
         non_inferiority_normal_p=too_low_normal,
         equivalence_p=max(too_low, too_high),
         equivalence_normal_p=max(too_low_normal, too_high_normal),
-        method=f"{level:.0%} two-sided percentile interval against the margin, {better} is better",
+        method=Notice("interval_against_margin", {"level": level, "better": better}),
     )
 
 

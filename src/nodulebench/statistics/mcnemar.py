@@ -83,7 +83,7 @@ def compare_detection(hits: PairedHits, *, level: float = 0.95) -> DetectionComp
             low=low if is_known else None,
             high=high if is_known else None,
             level=level,
-            method="ratio estimator over patients, normal",
+            method=Notice("ratio_estimator"),
             reason=None if is_known else Notice("one_patient"),
         ),
         exact=mcnemar_exact(hits),
@@ -104,7 +104,7 @@ def mcnemar_exact(hits: PairedHits) -> Significance:
     discordant = only_first + int(np.count_nonzero(~hits.first & hits.second))
     _require_discordance(discordant)
     p_value = stats.binomtest(only_first, discordant, 0.5).pvalue
-    return Significance("McNemar test (exact)", float(only_first), float(p_value))
+    return Significance(Notice("mcnemar_exact"), float(only_first), float(p_value))
 
 
 def durkalski(hits: PairedHits) -> Significance:
@@ -115,16 +115,14 @@ def durkalski(hits: PairedHits) -> Significance:
     """
     nodules, only_first, only_second = _counts_by_unit(hits)
     share = (only_first - only_second) / nodules
-    return _chi_square("McNemar test for clusters (Durkalski 2003)", share, 1.0)
+    return _chi_square(Notice("mcnemar_durkalski"), share, 1.0)
 
 
 def obuchowski(hits: PairedHits) -> Significance:
     """Obuchowski 1998: every nodule counts alike, as in the pooled sensitivity."""
     nodules, only_first, only_second = _counts_by_unit(hits)
     units = len(nodules)
-    return _chi_square(
-        "McNemar test for clusters (Obuchowski 1998)", only_first - only_second, (units - 1) / units
-    )
+    return _chi_square(Notice("mcnemar_obuchowski"), only_first - only_second, (units - 1) / units)
 
 
 def eliasziw_donner(hits: PairedHits) -> Significance:
@@ -143,7 +141,7 @@ def eliasziw_donner(hits: PairedHits) -> Significance:
     plain = (only_first.sum() - only_second.sum()) ** 2 / discordant.sum()
     statistic = float(plain / inflation)
     return Significance(
-        "McNemar test for clusters (Eliasziw and Donner 1991)",
+        Notice("mcnemar_eliasziw_donner"),
         statistic,
         float(stats.chi2.sf(statistic, 1)),
         (1.0,),
@@ -185,7 +183,7 @@ def _effective_cluster_size(discordant: FloatArray) -> float:
     return typical + units * (mean - typical)
 
 
-def _chi_square(method: str, of_unit: FloatArray, factor: float) -> Significance:
+def _chi_square(method: Notice, of_unit: FloatArray, factor: float) -> Significance:
     from scipy import stats
 
     _require_discordance(float(np.abs(of_unit).sum()))

@@ -50,7 +50,7 @@ def intraclass_correlation(
         single, low, high = _by_f_ratio(square, level, is_one_way=form[0] == "1")
     if form[2] == "k":
         single, low, high = (_of_mean(value, square.readers) for value in (single, low, high))
-    return Estimate(single, low, high, level, f"ICC({form}), Shrout and Fleiss 1979")
+    return Estimate(single, low, high, level, Notice("icc", {"form": form}))
 
 
 def _mean_squares(measured: FloatArray) -> _MeanSquares:
@@ -143,13 +143,13 @@ def bland_altman(
     z = NormalDist().inv_cdf((1 + share) / 2)
     t = float(stats.t.ppf((1 + level) / 2, n - 1))
 
-    def estimate(value: float, error: float, method: str) -> Estimate:
+    def estimate(value: float, error: float, method: Notice) -> Estimate:
         return Estimate(value, value - t * error, value + t * error, level, method)
 
     error = deviation * math.sqrt(1 / n + z * z / (2 * (n - 1)))
-    limit = f"limit of agreement ({share:.0%}), Bland and Altman 1999"
+    limit = Notice("limit_of_agreement", {"share": share})
     return LimitsOfAgreement(
-        bias=estimate(bias, deviation / math.sqrt(n), "mean difference, t"),
+        bias=estimate(bias, deviation / math.sqrt(n), Notice("mean_difference_t")),
         standard_deviation=deviation,
         lower=estimate(bias - z * deviation, error, limit),
         upper=estimate(bias + z * deviation, error, limit),
@@ -172,9 +172,8 @@ def concordance_correlation(
     shift = float(x.mean() - y.mean())
     value = 2 * covariance / (float(x.var() + y.var()) + shift**2)
     r = covariance / float(x.std() * y.std())
-    method = "Lin's concordance correlation"
     if not 0 < abs(value) < 1 - 1e-12:
-        return Estimate(value, method=method, reason=Notice("pairs_alike"))
+        return Estimate(value, method=Notice("lin_concordance"), reason=Notice("pairs_alike"))
     u = shift / math.sqrt(float(x.std() * y.std()))
     rest = 1 - value**2
     variance = (
@@ -184,4 +183,5 @@ def concordance_correlation(
     ) / (n - 2)
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(max(variance, 0.0))
     z = math.atanh(value)
-    return Estimate(value, math.tanh(z - half), math.tanh(z + half), level, f"{method}, Fisher's z")
+    method = Notice("lin_concordance_z")
+    return Estimate(value, math.tanh(z - half), math.tanh(z + half), level, method)

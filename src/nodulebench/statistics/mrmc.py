@@ -12,7 +12,7 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.model.documents.comparison import Significance
-from nodulebench.model.notice import reason_of
+from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
 from nodulebench.statistics.reader_figures import ReaderFigures
 
@@ -75,7 +75,6 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
     extra = max(readers * (part.covariance_2 - part.covariance_3), 0.0)
     ahead = float(treatments - 1)
     interaction = ahead * (readers - 1)
-    name = f"Obuchowski-Rockette, {figures.method} covariance"
 
     def analysis(kind: str, error: float, behind: float) -> TreatmentTest:
         """F test of MS_T against an error whose degrees of freedom are ``behind``."""
@@ -86,7 +85,7 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
         p_value = float(
             stats.chi2.sf(ahead * f, ahead) if is_normal else stats.f.sf(f, ahead, behind)
         )
-        test = Significance(f"{name}, {kind}", f, p_value, (ahead, behind))
+        test = Significance(_method(figures.method, kind), f, p_value, (ahead, behind))
         half = float(stats.t.ppf((1 + level) / 2, behind)) * np.sqrt(2 * error / readers)
         return TreatmentTest(test, _differences(figures.value, half, level, test.method))
 
@@ -97,17 +96,17 @@ def obuchowski_rockette(figures: ReaderFigures, *, level: float = 0.95) -> Obser
         components=part,
         treatment_means=treatment_means(figures, level),
         random_readers_random_cases=analysis(
-            "random readers and random cases",
+            "random_readers_and_random_cases",
             error,
             error**2 / (part.treatment_reader_square**2 / interaction),
         ),
         fixed_readers=analysis(
-            "fixed readers and random cases",
+            "fixed_readers_and_random_cases",
             part.variance - part.covariance_1 + (readers - 1) * extra / readers,
             np.inf,
         ),
         fixed_cases=analysis(
-            "random readers and fixed cases", part.treatment_reader_square, interaction
+            "random_readers_and_fixed_cases", part.treatment_reader_square, interaction
         ),
     )
 
@@ -171,27 +170,29 @@ def readers_against_algorithm(
 
 
 def one_treatment(
-    difference: FloatArray, covariance: FloatArray, method: str, *, level: float = 0.95
+    difference: FloatArray, covariance: FloatArray, source: str, *, level: float = 0.95
 ) -> ReadersAgainstAlgorithm:
     """Test whether readers' differences are 0 on average, for random readers and random cases.
 
     Args:
         difference: one value per reader.
         covariance: readers x readers, from the sampling of cases.
-        method: how the covariance was estimated.
+        source: how the covariance was estimated.
         level: confidence level.
     """
     mean, error, behind = _mean_of_readers(difference, covariance)
     readers = len(difference)
     between = float(difference.var(ddof=1)) / readers
-    name = f"Obuchowski-Rockette, {method} covariance"
     half = _t_quantile(level, behind) * error
-    significance = _t_test(f"{name}, one treatment", mean, error, behind)
+    significance = _t_test(_method(source, "one_treatment"), mean, error, behind)
     return ReadersAgainstAlgorithm(
         difference=Estimate(mean, mean - half, mean + half, level, significance.method),
         significance=significance,
         fixed_cases=_t_test(
-            f"{name}, one treatment, fixed cases", mean, float(np.sqrt(between)), readers - 1.0
+            _method(source, "one_treatment_fixed_cases"),
+            mean,
+            float(np.sqrt(between)),
+            readers - 1.0,
         ),
     )
 
@@ -220,13 +221,13 @@ def treatment_means(figures: ReaderFigures, level: float) -> tuple[Estimate, ...
             estimates.append(Estimate(float(value.mean()), reason=reason_of(undefined)))
             continue
         half = _t_quantile(level, behind) * error
-        method = f"Obuchowski-Rockette, {figures.method} covariance, one treatment"
+        method = _method(figures.method, "one_treatment")
         estimates.append(Estimate(mean, mean - half, mean + half, level, method))
     return tuple(estimates)
 
 
 def _differences(
-    value: FloatArray, half: float, level: float, method: str
+    value: FloatArray, half: float, level: float, method: Notice
 ) -> dict[tuple[int, int], Estimate]:
     mean = value.mean(axis=1)
     return {
@@ -247,7 +248,11 @@ def _t_quantile(level: float, behind: float) -> float:
     return float(stats.t.ppf((1 + level) / 2, behind))
 
 
-def _t_test(method: str, mean: float, error: float, behind: float) -> Significance:
+def _method(covariance: str, kind: str) -> Notice:
+    return Notice("obuchowski_rockette", {"covariance": covariance, "kind": kind})
+
+
+def _t_test(method: Notice, mean: float, error: float, behind: float) -> Significance:
     from scipy import stats
 
     statistic = mean / error

@@ -16,6 +16,7 @@ from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArra
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Permutation
 from nodulebench.model.kept import kept
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
 
 _BLOCK_ELEMENTS = 8_000_000
@@ -73,13 +74,12 @@ def permutation_test(
         as_large += int(np.count_nonzero(np.abs(drawn) >= abs(observed) - _SAME))
         tried += len(drawn)
     p_value = as_large / tried if is_exact else (1 + as_large) / (1 + tried)
-    kind = "all" if is_exact else f"{tried} random"
     return Permutation(
         difference=observed,
         p_value=p_value,
         swaps=tried,
         is_exact=is_exact,
-        method=f"permutation test, {kind} swaps of algorithm labels by unit",
+        method=Notice("permutation_test", {"swaps": None if is_exact else tried}),
     )
 
 

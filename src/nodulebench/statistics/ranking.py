@@ -12,11 +12,8 @@ from nodulebench.model.results import Estimate
 from nodulebench.statistics.compare import Better, Comparison, Replicates, compare_all
 from nodulebench.statistics.intervals import percentile_interval
 
-TIE_RULE = (
-    "From the best value down, an algorithm joins the group of the leader above it unless their "
-    "paired difference is significant after the adjustment over all pairs; then it leads the next "
-    "group. Members of one group share its order only by the luck of this sample."
-)
+TIE_RULE = Notice("tied_with_leader")
+"""When algorithms count as not separable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ class Ranking:
     kendall_tau: Estimate
     """Mean of Kendall's tau-b between this order and the order in each replicate."""
     comparisons: tuple[Comparison, ...]
-    tie_rule: str = TIE_RULE
+    tie_rule: Notice = TIE_RULE
 
 
 def rank_algorithms(
@@ -102,7 +99,7 @@ def kendall_tau(value: FloatArray, drawn: FloatArray) -> FloatArray:
 
 
 def _stability(tau: FloatArray, level: float) -> Estimate:
-    method = "Kendall's tau-b over replicates, percentile"
+    method = Notice("kendall_tau")
     defined = tau[np.isfinite(tau)]
     if not len(defined):
         return Estimate(None, method=method, reason=Notice("algorithms_equal"))

@@ -154,6 +154,99 @@ def test_what_is_neither_notice_nor_sentence_is_refused() -> None:
         read_notice(7)
 
 
+# methods
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (
+            Notice("percentile_bootstrap", {"unit": "patient", "replicates": 2000}),
+            "percentile bootstrap over patients, 2000 replicates",
+        ),
+        (
+            Notice("bca_bootstrap", {"unit": "case", "replicates": 1000}),
+            "BCa bootstrap over cases, 1000 replicates",
+        ),
+        (
+            Notice("luna16_bootstrap", {"replicates": 1000}),
+            "LUNA16 bootstrap over scans, 1000 replicates, sorted-index bounds",
+        ),
+        (Notice("jackknife", {"unit": "patient"}), "jackknife over patients, normal"),
+        (Notice("clopper_pearson", {"unit": "case"}), "Clopper-Pearson over cases"),
+        (Notice("paired_bootstrap"), "paired bootstrap, percentile"),
+        (Notice("ratio_estimator"), "ratio estimator over patients, normal"),
+        (Notice("kendall_tau"), "Kendall's tau-b over replicates, percentile"),
+        (
+            Notice("interval_against_margin", {"level": 0.95, "better": "higher"}),
+            "95% two-sided percentile interval against the margin, higher is better",
+        ),
+        (
+            Notice("permutation_test", {"swaps": 2000}),
+            "permutation test, 2000 random swaps of algorithm labels by unit",
+        ),
+        (
+            Notice("permutation_test", {"swaps": None}),
+            "permutation test, all swaps of algorithm labels by unit",
+        ),
+        (Notice("mcnemar_exact"), "McNemar test (exact)"),
+        (Notice("mcnemar_durkalski"), "McNemar test for clusters (Durkalski 2003)"),
+        (Notice("mcnemar_obuchowski"), "McNemar test for clusters (Obuchowski 1998)"),
+        (
+            Notice("mcnemar_eliasziw_donner"),
+            "McNemar test for clusters (Eliasziw and Donner 1991)",
+        ),
+        (Notice("one_way_anova"), "one-way analysis of variance (independent groups)"),
+        (
+            Notice("repeated_anova_corrected"),
+            "repeated-measures analysis of variance (Greenhouse-Geisser corrected)",
+        ),
+        (Notice("repeated_anova"), "repeated-measures analysis of variance"),
+        (Notice("friedman"), "Friedman test"),
+        (Notice("unpaired_t"), "unpaired t-test (pooled variance)"),
+        (Notice("paired_t"), "paired t-test"),
+        (Notice("wilcoxon_exact"), "Wilcoxon signed-rank test (exact)"),
+        (Notice("wilcoxon_normal"), "Wilcoxon signed-rank test (normal approximation)"),
+    ],
+)
+def test_methods_are_worded_as_in_results_of_version_01(method: Notice, words: str) -> None:
+    """``verify`` compares these words with those that an older folder holds."""
+    assert english(method) == words
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (Notice("cohen_kappa", {"weights": None}), "Cohen's kappa, normal"),
+        (Notice("cohen_kappa", {"weights": "linear"}), "Cohen's kappa, linear weights, normal"),
+        (
+            Notice(
+                "obuchowski_rockette",
+                {"covariance": "DeLong", "kind": "one_treatment_fixed_cases"},
+            ),
+            "Obuchowski-Rockette, DeLong covariance, one treatment, fixed cases",
+        ),
+        (
+            Notice("normal_interval_of_area", {"variance": "obuchowski"}),
+            "normal interval, Obuchowski 1994 variance",
+        ),
+        (
+            Notice("exact_acceptance", {"family": "poisson"}),
+            "exact Poisson acceptance test",
+        ),
+    ],
+)
+def test_values_of_methods_stand_in_words(method: Notice, words: str) -> None:
+    assert english(method) == words
+
+
+def test_every_method_is_for_developers_with_all_its_values() -> None:
+    found = import_module("nodulebench.language.en.methods").NOTICES
+    assert {code: set(FOR_DEVELOPERS.get(code, ("?",))) for code in found} == {
+        code: fields(text) for code, text in found.items()
+    }
+
+
 # what developers may see
 
 

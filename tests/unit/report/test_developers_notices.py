@@ -11,7 +11,7 @@ from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import comparison, criterion, group_content, plan, typed
 from nodulebench.language import NOTICE_PARTS
 from nodulebench.language.audience import FOR_DEVELOPERS
-from nodulebench.language.en import notices, reasons, statistics
+from nodulebench.language.en import methods, notices, reasons, statistics
 from nodulebench.language.notices import fields
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.notice import Notice
@@ -20,7 +20,7 @@ from nodulebench.report.audience import developers_document
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
 
-WORDS = notices.NOTICES | reasons.NOTICES | statistics.NOTICES
+WORDS = notices.NOTICES | reasons.NOTICES | statistics.NOTICES | methods.NOTICES
 FIELDS = [(code, field) for code in WORDS for field in sorted(fields(WORDS[code]))]
 KINDS = ("text", "number", "list")
 CURVES = curves_of(evaluation(algorithm_result("One", (90, 66))))
@@ -60,7 +60,8 @@ def document(kind: str) -> Document:
     found = typed(content)
     algorithm = found.algorithms[0]
     undefined = {f"f{number}": Estimate(None, reason=one) for number, one in enumerate(everything)}
-    told_of = replace(algorithm.rules["center_hit"], figures=undefined)
+    made = {f"m{number}": Estimate(0.5, method=one) for number, one in enumerate(everything)}
+    told_of = replace(algorithm.rules["center_hit"], figures=undefined | made)
     algorithm = replace(algorithm, rules={**algorithm.rules, "center_hit": told_of})
     return replace(found, algorithms=(algorithm, *found.algorithms[1:]))
 
@@ -135,14 +136,18 @@ def test_sentences_of_older_documents_are_not_handed_to_developers() -> None:
     rule = content["algorithms"][0]["rules"]["center_hit"]
     rule["notices"] = rule["remarks"] = [sentence]
     rule["figures"]["recall"] = {"value": None, "reason": sentence}
+    rule["figures"]["precision"] = {"value": 0.5, "method": sentence}
     content["algorithms"][0]["rules"]["center_distance"] = {"undefined": sentence}
     shown = developers_document(typed(content))
     assert "Brien" not in json.dumps(shown.to_json())
     assert shown.algorithms[0].rules["center_hit"].figure("recall") == Estimate(
         None, reason=Notice("withheld")
     )
+    assert shown.algorithms[0].rules["center_hit"].figure("precision") == Estimate(
+        0.5, method=Notice("withheld")
+    )
     assert "Brien" in render_html(typed(content), CURVES)
 
 
 def test_every_module_of_words_is_looked_through() -> None:
-    assert set(NOTICE_PARTS) == {"notices", "reasons", "statistics"}
+    assert set(NOTICE_PARTS) == {"notices", "reasons", "statistics", "methods"}

@@ -91,7 +91,7 @@ def test_interval_is_symmetric_around_the_area() -> None:
     half = 1.959964 * np.sqrt(0.0625 / 3 + 0.125 / 2)
     assert found.value == pytest.approx(0.75)
     assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
-    assert found.method == "DeLong, normal"
+    assert english(found.method) == "DeLong, normal"
 
 
 def test_complete_separation_has_no_interval() -> None:

@@ -10,6 +10,7 @@ from builders.random_cohorts import random_cases
 from builders.tables import Case, case, cohort, false_mark, mark, nodule, with_score
 from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
+from nodulebench.language import english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray, WeightArray
@@ -36,7 +37,7 @@ def test_only_no_swap_and_the_full_swap_give_as_large_a_difference() -> None:
     assert found.difference == 1.0
     assert found.p_value == 2 / 8
     assert (found.swaps, found.is_exact) == (8, True)
-    assert found.method == "permutation test, all swaps of algorithm labels by unit"
+    assert english(found.method) == "permutation test, all swaps of algorithm labels by unit"
 
 
 def test_a_patient_is_swapped_as_a_whole() -> None:
@@ -137,7 +138,9 @@ def test_random_swaps_approach_all_swaps_and_repeat_with_the_seed() -> None:
     assert not drawn.is_exact
     assert drawn == again
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.04)
-    assert drawn.method == "permutation test, 3000 random swaps of algorithm labels by unit"
+    assert (
+        english(drawn.method) == "permutation test, 3000 random swaps of algorithm labels by unit"
+    )
 
 
 def test_a_random_test_never_says_p_zero() -> None:

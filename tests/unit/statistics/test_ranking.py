@@ -55,7 +55,7 @@ def test_algorithms_not_separable_from_the_leader_share_its_group() -> None:
         ("c", 2),
         ("d", 2),
     ]
-    assert "joins the group of the leader" in ranking.tie_rule
+    assert "joins the group of the leader" in english(ranking.tie_rule)
 
 
 def test_a_group_is_measured_from_its_leader_not_in_a_chain() -> None:

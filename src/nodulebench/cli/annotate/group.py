@@ -138,8 +138,8 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
     for row in found.rows:
         ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
         value = english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"
-        method = row.get("method", "")
-        click.echo(f"{row['name']}: {value}{method and f'; {method}'}")
+        method = f"; {english(row['method'])}" if "method" in row else ""
+        click.echo(f"{row['name']}: {value}{method}")
     for row in found.limits.filter(found.limits["bias_mm"].is_not_null()).iter_rows(named=True):
         click.echo(
             f"{row['first']} - {row['second']}, diameter of {row['nodules']} nodules: "

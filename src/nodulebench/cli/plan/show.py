@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.language import english
+
 if TYPE_CHECKING:
     from nodulebench.workflows.plan.sizes import Plan
 
@@ -28,7 +30,7 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
     click.secho("assumptions", bold=True)
     for assumption in plan.assumptions:
         click.echo(f"  {assumption}")
-    click.echo(f"  Method: {plan.method}.")
+    click.echo(f"  Method: {english(plan.method)}.")
     click.echo()
     for line in curve_lines(plan, wanted):
         click.echo(line)

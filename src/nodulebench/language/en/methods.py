@@ -1,4 +1,7 @@
-"""Methods, uncertainty and traceability, in English; braces take the values."""
+"""Methods, uncertainty and traceability, in English; braces take the values.
+
+``NOTICES`` says by code how an interval, a test or a size of a test was made.
+"""
 
 TEXTS = {
     "rules.caption": "Rules: what counts as a hit",
@@ -152,4 +155,80 @@ TEXTS = {
     "flow.best_center_hit": "Best under {rule}: nearest to the nodule's largest slice.",
     "flow.best_center_distance": "Best under {rule}: the shortest distance.",
     "flow.best_area_overlap": "Best under {rule}: the largest share covered.",
+}
+
+NOTICES = {
+    # intervals
+    "percentile_bootstrap": "percentile bootstrap over {unit}s, {replicates} replicates",
+    "bca_bootstrap": "BCa bootstrap over {unit}s, {replicates} replicates",
+    "luna16_bootstrap": (
+        "LUNA16 bootstrap over scans, {replicates} replicates, sorted-index bounds"
+    ),
+    "jackknife": "jackknife over {unit}s, normal",
+    "clopper_pearson": "Clopper-Pearson over {unit}s",
+    "paired_bootstrap": "paired bootstrap, percentile",
+    "ratio_estimator": "ratio estimator over patients, normal",
+    "kendall_tau": "Kendall's tau-b over replicates, percentile",
+    "delong": "DeLong, normal",
+    "obuchowski_clustered": "Obuchowski 1997 (clustered), normal",
+    # tests
+    "interval_against_margin": (
+        "{level:.0%} two-sided percentile interval against the margin, {better} is better"
+    ),
+    "permutation_test": (
+        "permutation test, [{swaps} random|all] swaps of algorithm labels by unit"
+    ),
+    "tied_with_leader": (
+        "From the best value down, an algorithm joins the group of the leader above it unless "
+        "their paired difference is significant after the adjustment over all pairs; then it "
+        "leads the next group. Members of one group share its order only by the luck of this "
+        "sample."
+    ),
+    "mcnemar_exact": "McNemar test (exact)",
+    "mcnemar_durkalski": "McNemar test for clusters (Durkalski 2003)",
+    "mcnemar_obuchowski": "McNemar test for clusters (Obuchowski 1998)",
+    "mcnemar_eliasziw_donner": "McNemar test for clusters (Eliasziw and Donner 1991)",
+    "one_way_anova": "one-way analysis of variance (independent groups)",
+    "repeated_anova": "repeated-measures analysis of variance",
+    "repeated_anova_corrected": (
+        "repeated-measures analysis of variance (Greenhouse-Geisser corrected)"
+    ),
+    "friedman": "Friedman test",
+    "unpaired_t": "unpaired t-test (pooled variance)",
+    "paired_t": "paired t-test",
+    "wilcoxon_exact": "Wilcoxon signed-rank test (exact)",
+    "wilcoxon_normal": "Wilcoxon signed-rank test (normal approximation)",
+    "obuchowski_rockette": "Obuchowski-Rockette, {covariance} covariance, {kind:word}",
+    # agreement of readers
+    "positive_agreement": "positive agreement",
+    "jackknife_over_subjects": "{of}, jackknife over subjects",
+    "cohen_kappa": "Cohen's kappa[, {weights:word} weights], normal",
+    "fleiss_kappa": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "krippendorff_alpha": "Krippendorff's alpha, {scale}",
+    "icc": "ICC({form}), Shrout and Fleiss 1979",
+    "mean_difference_t": "mean difference, t",
+    "limit_of_agreement": "limit of agreement ({share:.0%}), Bland and Altman 1999",
+    "lin_concordance": "Lin's concordance correlation",
+    "lin_concordance_z": "Lin's concordance correlation, Fisher's z",
+    # sample sizes
+    "normal_interval_of_proportion": "normal interval of a proportion with design effect",
+    "normal_interval_of_mean": "normal interval of a {family:word} mean",
+    "normal_interval_of_area": (
+        "normal interval, {variance:hanley_mcneil=Hanley-McNeil 1982|obuchowski=Obuchowski 1994} "
+        "variance"
+    ),
+    "normal_test_of_areas": (
+        "normal test of two areas, {variance:hanley_mcneil=Hanley-McNeil 1982|"
+        "obuchowski=Obuchowski 1994} variance"
+    ),
+    "exact_acceptance": "exact {family:word} acceptance test",
+    "mcnemar_connor": "McNemar test, normal approximation (Connor 1987)",
+    "paired_non_inferiority": (
+        "non-inferiority of paired proportions, normal approximation (Liu 2002)"
+    ),
+    "obuchowski_rockette_power": (
+        "Obuchowski-Rockette power (Hillis, Obuchowski and Berbaum 2011)"
+    ),
+    "pilot_bootstrap": "bootstrap of a pilot set to larger sizes",
 }

@@ -55,7 +55,7 @@ NOTICES = {
     "empty_stratum": "nothing to count in this stratum",
     "not_computed": "not computed",
     "too_few_to_tell": "too few to be told",
-    "withheld": "the reason is not told",
+    "withheld": "not told",
     # rules
     "no_boxes_in_submission": "{rule} needs boxes per slice; the submission is a list of points",
     "no_boxes_in_reference": "{rule} needs boxes per slice; the reference is a list of points",

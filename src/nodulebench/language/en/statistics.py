@@ -24,7 +24,7 @@ NOTICES = {
     "study_too_small": "the analysis needs two treatments and two readers",
     "study_one_reader": "the analysis needs two readers",
     "read_at_several": "'{figure}' is read at several points, not at one",
-    "error_not_positive": "the error of the analysis for {kind} is not positive",
+    "error_not_positive": "the error of the analysis for {kind:word} is not positive",
     "readers_change_alike": "all readers change alike between treatments, so F is undefined",
     "readers_do_not_differ": "the readers do not differ, so the test is undefined",
     # areas under curves

@@ -1,4 +1,7 @@
-"""Methods, uncertainty and traceability, in Chinese; braces take the values."""
+"""Methods, uncertainty and traceability, in Chinese; braces take the values.
+
+``NOTICES`` says by code how an interval, a test or a size of a test was made.
+"""
 
 TEXTS = {
     "rules.caption": "规则：何为命中",
@@ -127,4 +130,73 @@ TEXTS = {
     "flow.best_center_hit": "{rule}规则下的最佳者：离结节最大层面最近。",
     "flow.best_center_distance": "{rule}规则下的最佳者：距离最短。",
     "flow.best_area_overlap": "{rule}规则下的最佳者：覆盖比例最大。",
+}
+
+NOTICES = {
+    # intervals
+    "percentile_bootstrap": "百分位自助法，按{unit:word}抽样，{replicates} 次重复",
+    "bca_bootstrap": "BCa 自助法，按{unit:word}抽样，{replicates} 次重复",
+    "luna16_bootstrap": "LUNA16 自助法，按扫描抽样，{replicates} 次重复，取排序后序号处的界限",
+    "jackknife": "刀切法，按{unit:word}，正态近似",
+    "clopper_pearson": "Clopper-Pearson 法，按{unit:word}",
+    "paired_bootstrap": "配对自助法，百分位",
+    "ratio_estimator": "按患者的比值估计，正态近似",
+    "kendall_tau": "各次重复的 Kendall tau-b，百分位",
+    "delong": "DeLong 法，正态近似",
+    "obuchowski_clustered": "Obuchowski 1997（整群），正态近似",
+    # tests
+    "interval_against_margin": (
+        "{level:.0%} 双侧百分位区间与界值比较，{better:higher=越高越好|lower=越低越好}"
+    ),
+    "permutation_test": "置换检验，按抽样单位交换算法标签，[随机 {swaps} 次|全部交换]",
+    "tied_with_leader": (
+        "自最佳者向下，若与上方组首的配对差值经所有配对校正后不显著，则归入该组；"
+        "否则成为下一组的组首。同组之内的次序只是本次样本的偶然。"
+    ),
+    "mcnemar_exact": "McNemar 检验（精确）",
+    "mcnemar_durkalski": "整群 McNemar 检验（Durkalski 2003）",
+    "mcnemar_obuchowski": "整群 McNemar 检验（Obuchowski 1998）",
+    "mcnemar_eliasziw_donner": "整群 McNemar 检验（Eliasziw 与 Donner 1991）",
+    "one_way_anova": "单因素方差分析（独立组）",
+    "repeated_anova": "重复测量方差分析",
+    "repeated_anova_corrected": "重复测量方差分析（Greenhouse-Geisser 校正）",
+    "friedman": "Friedman 检验",
+    "unpaired_t": "非配对 t 检验（合并方差）",
+    "paired_t": "配对 t 检验",
+    "wilcoxon_exact": "Wilcoxon 符号秩检验（精确）",
+    "wilcoxon_normal": "Wilcoxon 符号秩检验（正态近似）",
+    "obuchowski_rockette": (
+        "Obuchowski-Rockette 法，{covariance:jackknife=刀切法}协方差，{kind:word}"
+    ),
+    # agreement of readers
+    "positive_agreement": "阳性一致率",
+    "jackknife_over_subjects": "{of}，按对象的刀切法",
+    "cohen_kappa": "Cohen kappa 系数[，{weights:word}加权]，正态近似",
+    "fleiss_kappa": "Fleiss kappa 系数",
+    "gwet_ac1": "Gwet AC1 系数",
+    "krippendorff_alpha": (
+        "Krippendorff alpha 系数，{scale:nominal=名义|ordinal=有序|interval=等距}尺度"
+    ),
+    "icc": "组内相关系数 ICC({form})，Shrout 与 Fleiss 1979",
+    "mean_difference_t": "平均差值，t 分布",
+    "limit_of_agreement": "一致性界限（{share:.0%}），Bland 与 Altman 1999",
+    "lin_concordance": "Lin 一致性相关系数",
+    "lin_concordance_z": "Lin 一致性相关系数，Fisher z 变换",
+    # sample sizes
+    "normal_interval_of_proportion": "比例的正态区间，含设计效应",
+    "normal_interval_of_mean": "{family:word}分布均值的正态区间",
+    "normal_interval_of_area": (
+        "正态区间，{variance:hanley_mcneil=Hanley-McNeil 1982|obuchowski=Obuchowski 1994} 方差"
+    ),
+    "normal_test_of_areas": (
+        "两面积的正态检验，{variance:hanley_mcneil=Hanley-McNeil 1982|"
+        "obuchowski=Obuchowski 1994} 方差"
+    ),
+    "exact_acceptance": "精确{family:word}接收检验",
+    "mcnemar_connor": "McNemar 检验，正态近似（Connor 1987）",
+    "paired_non_inferiority": "配对比例的非劣效性，正态近似（Liu 2002）",
+    "obuchowski_rockette_power": (
+        "Obuchowski-Rockette 检验效能（Hillis、Obuchowski 与 Berbaum 2011）"
+    ),
+    "pilot_bootstrap": "由预试验集以自助法推至更大样本",
 }

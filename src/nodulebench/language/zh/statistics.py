@@ -24,11 +24,7 @@ NOTICES = {
     "study_too_small": "该分析需要至少两种条件和两位阅片者",
     "study_one_reader": "该分析需要至少两位阅片者",
     "read_at_several": "“{figure}”在多个点读取，而非一个",
-    "error_not_positive": (
-        "{kind:random readers and random cases=随机阅片者与随机病例|fixed readers and random "
-        "cases=固定阅片者与随机病例|random readers and fixed cases=随机阅片者与固定病例}分析的"
-        "误差不为正"
-    ),
+    "error_not_positive": "{kind:word}分析的误差不为正",
     "readers_change_alike": "各阅片者在两种条件间变化相同，因此 F 未定义",
     "readers_do_not_differ": "各阅片者没有差异，因此检验未定义",
     # areas under curves

@@ -19,7 +19,7 @@ Resamples = Annotated[int, Field(ge=0, le=MOST_RESAMPLES)]
 class Significance:
     """The answer of one test."""
 
-    method: str
+    method: Told
     """The test by its full name, with its variant."""
     statistic: float
     p_value: float
@@ -48,7 +48,7 @@ class Permutation:
     swaps: int
     is_exact: bool
     """Every possible swap was tried; otherwise swaps were drawn at random."""
-    method: str
+    method: Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class MarginTest:
     equivalence_p: float
     """The larger of two one-sided P values by the bootstrap."""
     equivalence_normal_p: float
-    method: str
+    method: Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class RankingSummary:
     """From the best down."""
     kendall_tau: Estimate
     """Mean of Kendall's tau-b between this order and the order in each replicate."""
-    tie_rule: str
+    tie_rule: Told
     """When algorithms count as not separable."""
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.plan import Plan, check_between, curve_around
 
 LARGEST_TEST = 100_000
@@ -62,7 +63,7 @@ def size_for_acceptance(
             "Nodules are independent: take one per patient, or multiply by the design effect.",
             "Power is not monotone in size; sizes just above the answer may have a little less.",
         ),
-        method="exact binomial acceptance test",
+        method=Notice("exact_acceptance", {"family": "binomial"}),
         curve_name="power",
         curve=curve_around(size, power_at),
         details={

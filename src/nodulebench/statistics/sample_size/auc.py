@@ -6,6 +6,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.auc import hanley_mcneil_standard_error
 from nodulebench.statistics.sample_size.plan import (
     Plan,
@@ -43,7 +44,7 @@ def size_for_auc(
             _variance_in_words(variance),
             f"The interval is normal at level {level:g}.",
         ),
-        method=f"normal interval, {_NAMES[variance]} variance",
+        method=Notice("normal_interval_of_area", {"variance": variance}),
         curve_name="half-width",
         curve=curve_around(answer, lambda positives: z * error(auc, positives)),
         details={"negatives": _negatives(answer, negatives_per_positive)},
@@ -102,14 +103,11 @@ def size_for_auc_difference(
             _variance_in_words(variance),
             f"The test is {'one' if is_one_sided else 'two'}-sided at {alpha:g}.",
         ),
-        method=f"normal test of two areas, {_NAMES[variance]} variance",
+        method=Notice("normal_test_of_areas", {"variance": variance}),
         curve_name="power",
         curve=curve_around(answer, power_at),
         details={"negatives": _negatives(answer, negatives_per_positive)},
     )
-
-
-_NAMES = {"hanley_mcneil": "Hanley-McNeil 1982", "obuchowski": "Obuchowski 1994"}
 
 
 def _variance_in_words(variance: Variance) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.acceptance import (
     Distribution,
     largest_limit,
@@ -38,7 +39,7 @@ def size_for_false_positives(
             _spread_in_words(dispersion),
             f"Cases are independent; the interval is normal at level {level:g}.",
         ),
-        method=f"normal interval of a {_family(dispersion)} mean",
+        method=Notice("normal_interval_of_mean", {"family": _family(dispersion)}),
         curve_name="half-width",
         curve=curve_around(answer, lambda cases: z * math.sqrt(variance / cases), smallest=1),
     )
@@ -90,7 +91,7 @@ def size_for_false_positive_limit(
             _spread_in_words(dispersion),
             "Cases are independent.",
         ),
-        method=f"exact {_family(dispersion)} acceptance test",
+        method=Notice("exact_acceptance", {"family": _family(dispersion)}),
         curve_name="power",
         curve=curve_around(size, power_at, smallest=1),
         details={
@@ -120,7 +121,7 @@ def _quantile(share: float, cases: IntArray, rate: float, dispersion: float) -> 
 
 
 def _family(dispersion: float) -> str:
-    return "negative binomial" if dispersion > 0 else "Poisson"
+    return "negative_binomial" if dispersion > 0 else "poisson"
 
 
 def _spread_in_words(dispersion: float) -> str:

@@ -4,6 +4,7 @@ import math
 from statistics import NormalDist
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.plan import (
     Plan,
     check_between,
@@ -66,9 +67,7 @@ def size_for_paired_detection(
             if margin is None
             else f"The test is one-sided at {alpha / 2:g}.",
         ),
-        method="McNemar test, normal approximation (Connor 1987)"
-        if margin is None
-        else "non-inferiority of paired proportions, normal approximation (Liu 2002)",
+        method=Notice("mcnemar_connor" if margin is None else "paired_non_inferiority"),
         curve_name="power",
         curve=curve_around(answer, power_at),
         details={

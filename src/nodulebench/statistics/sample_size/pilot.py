@@ -8,6 +8,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.plan import Plan, PlanPoint, check_between
 
 
@@ -81,7 +82,7 @@ def size_from_pilot(
             f"Power is known to ± {1.96 * (0.25 / simulations) ** 0.5:.2g} from {simulations} "
             "simulated test sets.",
         ),
-        method="bootstrap of a pilot set to larger sizes",
+        method=Notice("pilot_bootstrap"),
         curve_name="power",
         curve=tuple(curve),
         details={"pilot_difference": observed},

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 
 LARGEST_SIZE = 1_000_000
 
@@ -29,7 +30,7 @@ class Plan:
     unit: str
     """What the answer counts."""
     assumptions: tuple[str, ...]
-    method: str
+    method: Notice
     curve_name: str
     """What the curve shows against size: ``power`` or ``half-width``."""
     curve: tuple[PlanPoint, ...]

@@ -1,6 +1,7 @@
 """Components of a pilot reader study -> power of a study with more readers or cases."""
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.plan import (
     Plan,
@@ -79,7 +80,7 @@ def size_for_reader_study(
             f"All {readers} readers read all cases with and without the aid.",
             f"The test is two-sided at {alpha:g}, for random readers and random cases.",
         ),
-        method="Obuchowski-Rockette power (Hillis, Obuchowski and Berbaum 2011)",
+        method=Notice("obuchowski_rockette_power"),
         curve_name="power",
         curve=curve_around(answer, power_at),
     )

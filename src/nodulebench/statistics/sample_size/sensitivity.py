@@ -3,6 +3,7 @@
 import math
 from statistics import NormalDist
 
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.plan import (
     Plan,
     check_between,
@@ -51,7 +52,7 @@ def size_for_sensitivity(
             f"correlates with {correlation:g} (design effect {effect:.4g}).",
             f"The interval is normal at level {level:g}; near 0 or 1 it is too short.",
         ),
-        method="normal interval of a proportion with design effect",
+        method=Notice("normal_interval_of_proportion"),
         curve_name="half-width",
         curve=curve_around(answer, width),
         details={

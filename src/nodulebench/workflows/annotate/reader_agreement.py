@@ -15,6 +15,7 @@ import polars as pl
 from nodulebench.annotate.readings.reading import box_diameter_mm, type_number
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.statistics.agreement import (
@@ -55,7 +56,7 @@ def reader_agreement(found: ReadingComparison) -> ReaderAgreement:
     everyone = f"{len(readers)} readers"
     rows = [
         {"name": f"drawn: {one.first}, {one.second}", "value": one.agreement}
-        | {"method": "positive agreement"}
+        | {"method": Notice("positive_agreement").to_json()}
         for one in found.pairs
     ]
     rows += [

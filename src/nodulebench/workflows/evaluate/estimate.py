@@ -199,7 +199,7 @@ def make_estimate(
             low=low,
             high=high,
             level=interval.level,
-            method=f"Clopper-Pearson over {interval.unit}s",
+            method=Notice("clopper_pearson", {"unit": interval.unit}),
             mean=None if replicates is None else value,
             reason=Notice("replicates_equal", {"count": trial_units, "unit": interval.unit}),
         )
@@ -208,7 +208,7 @@ def make_estimate(
         low=low,
         high=high,
         level=interval.level,
-        method=method_name(interval, len(source)),
+        method=method_of(interval, len(source)),
         mean=None if replicates is None else float(np.mean(source[is_defined])),
         reason=Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
         if lost
@@ -216,17 +216,18 @@ def make_estimate(
     )
 
 
-def method_name(interval: IntervalChoice, replicates: int) -> str:
-    """How an interval was made, in words."""
+def method_of(interval: IntervalChoice, replicates: int) -> Notice:
+    """How an interval was made."""
+    unit = interval.unit
     match interval.method:
         case "percentile":
-            return f"percentile bootstrap over {interval.unit}s, {replicates} replicates"
+            return Notice("percentile_bootstrap", {"unit": unit, "replicates": replicates})
         case "bca":
-            return f"BCa bootstrap over {interval.unit}s, {replicates} replicates"
+            return Notice("bca_bootstrap", {"unit": unit, "replicates": replicates})
         case "jackknife":
-            return f"jackknife over {interval.unit}s, normal"
+            return Notice("jackknife", {"unit": unit})
         case "luna16":
-            return f"LUNA16 bootstrap over scans, {replicates} replicates, sorted-index bounds"
+            return Notice("luna16_bootstrap", {"replicates": replicates})
 
 
 def _bounds(

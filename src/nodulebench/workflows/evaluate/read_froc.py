@@ -20,7 +20,7 @@ from nodulebench.workflows.evaluate.estimate import (
     bootstrap_of,
     leave_one_out_of,
     make_estimate,
-    method_name,
+    method_of,
 )
 from nodulebench.workflows.evaluate.estimators import Estimated
 
@@ -146,7 +146,7 @@ def _official_bootstrap(
             low=float(lower),
             high=float(upper),
             level=interval.level,
-            method=method_name(interval, len(drawn)),
+            method=method_of(interval, len(drawn)),
             reason=told if lost else None,
             mean=float(middle),
         )

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.evaluation import NO_BOXES, evaluation
+from builders.evaluation import METHOD, NO_BOXES, evaluation
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.documents.evaluation import evaluation_document, read_evaluation
-from nodulebench.model.notice import Notice
+from nodulebench.model.notice import Notice, read_notice
 from nodulebench.model.results import Estimate
 
 
@@ -52,7 +52,10 @@ def test_rule_has_counts_figures_and_strata() -> None:
         "high": 0.78,
         "mean": 0.75,
         "level": 0.95,
-        "method": "percentile bootstrap over patients, 2000 replicates",
+        "method": {
+            "code": "percentile_bootstrap",
+            "values": {"unit": "patient", "replicates": 2000},
+        },
         "others": {"wilson": [0.7, 0.79]},
     }
     rates = result["figures"]["sensitivity_at_fp_rate"]
@@ -148,6 +151,15 @@ def test_notices_are_read_as_codes_and_as_the_sentences_of_older_documents() -> 
     again = read_evaluation(content, "evaluation.json")
     assert again.notices[0] == Notice("small", {"cases": 3})
     assert again.to_json()["notices"][0] == {"code": "small", "values": {"cases": 3}}
+
+
+def test_methods_are_read_as_codes_and_as_the_sentences_of_older_documents() -> None:
+    content = written()
+    recall = content["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
+    for method, told in ((recall["method"], METHOD), ("a sentence", read_notice("a sentence"))):
+        recall["method"] = method
+        again = read_evaluation(content, "evaluation.json")
+        assert again.algorithms[0].rules["center_hit"].figure("recall").method == told
 
 
 @pytest.mark.parametrize(

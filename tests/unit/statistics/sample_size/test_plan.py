@@ -29,7 +29,7 @@ PLANS = (
 )
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.method)
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.method.code)
 def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(plan: Plan) -> None:
     sizes = [point.size for point in plan.curve]
     assert sizes == sorted(set(sizes))
