@@ -11,10 +11,10 @@ demo: $(VENV)/.core
 	$(BIN)/nodulebench demo --out nodulebench-demo
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -q -n 2 --dist loadgroup
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 check: $(VENV)/.dev lint
-	$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report=term
+	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

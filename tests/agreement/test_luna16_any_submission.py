@@ -47,6 +47,7 @@ def as_tables(
     findings = [(*row, False) for row in included] + [(*row, True) for row in excluded]
     place = ["case_id", "x_mm", "y_mm", "z_mm"]
     nodules = pl.DataFrame(findings, schema=[*place, "diameter_mm", "is_ignored"], orient="row")
+    nodules = nodules.with_columns(pl.col("diameter_mm").replace(-1.0, None))  # not measured
     said = pl.DataFrame(marks, schema=[*place, "score"], orient="row")
     number = pl.int_range(pl.len()).cast(pl.String)
     return (

@@ -13,7 +13,6 @@ from nodulebench.formats import read_reference
 from nodulebench.storage.manifest import manifest_problems
 from nodulebench.workflows.demo import COMBINATION, DETECTORS, RESULT, TEST_SET
 
-pytestmark = pytest.mark.xdist_group("demo")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 README = blocks_of(ROOT / "README.md")[0]
 

@@ -113,12 +113,13 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
         path.unlink()
     from nodulebench.custody.audit import read_events
     from nodulebench.storage.digest import file_digest
+    from nodulebench.storage.event_log import stored_events
     from nodulebench.storage.json_text import read_json
     from nodulebench.storage.vault import open_vault
-    from nodulebench.workflows.custody.sealed_set import stored_events, write_head
+    from nodulebench.workflows.custody.sealed_set import write_head
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
-    kept, _ = read_events(stored_events(folder), file_digest(folder / "manifest.json"))
+    kept, _ = read_events(stored_events(folder / "audit"), file_digest(folder / "manifest.json"))
     write_head(folder, kept, vault)  # as whoever keeps the secret could
     assert len(events) == 3
     assert verify_sealed(folder, secret=SECRET).is_good
@@ -132,12 +133,12 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
     from nodulebench.custody.audit import head_of, next_event, read_events
     from nodulebench.storage.digest import file_digest
-    from nodulebench.workflows.custody.sealed_set import stored_events
+    from nodulebench.storage.event_log import stored_events
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)
     bundle = file_digest(folder / "manifest.json")
-    events, _ = read_events(stored_events(folder), bundle)
+    events, _ = read_events(stored_events(folder / "audit"), bundle)
     forged = next_event(
         events,
         bundle=bundle,
