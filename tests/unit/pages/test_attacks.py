@@ -15,7 +15,6 @@ from builders.evaluation import algorithm_result, curves_of, evaluation, flips_o
 from builders.report import comparison, group_document, plan, rule_effects
 from builders.tables import case, nodule, reference
 from nodulebench.curate.composition.design import CoverageRule, DesignInput
-from nodulebench.curate.examine.admission import CodedReason
 from nodulebench.imaging.png import png
 from nodulebench.language import LANGUAGES, Language
 from nodulebench.model.documents.evaluation import evaluation_document
@@ -110,7 +109,7 @@ def test_names_in_pictures_and_data_of_the_script_are_text() -> None:
 
 
 def test_curation_page_shows_every_text_as_text() -> None:
-    reason = CodedReason("thick", "Slices are 5 mm.", ())
+    reason = ("Slices are 5 mm.", "thick")
     card = Card(
         name="1.2.3", code="thick", state="thick", reasons=[reason], waived=[reason],
         pictures=[("axial cut", "AAAA")], patient="P", modality="CT", size="1", scanner="S",

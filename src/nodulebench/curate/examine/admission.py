@@ -14,6 +14,7 @@ from nodulebench.curate.known.perceptual_hash import perceptual_hash
 from nodulebench.formats.dicom.series import Series
 from nodulebench.imaging.geometry import geometry_columns, is_orthonormal
 from nodulebench.imaging.png import png
+from nodulebench.model.notice import Notice, read_notice
 
 KINDS = CODES_OF_MODULE["kind"]
 
@@ -23,7 +24,9 @@ class CodedReason:
     """Why a series, or a file, is excluded."""
 
     code: str
-    text: str
+    """The check or comparison that found it."""
+    notice: Notice
+    """What it found."""
     files: tuple[str, ...] = ()
     """The files it is about; none: all of the series."""
 
@@ -73,12 +76,19 @@ class Examined:
         """Back from what a journal kept.
 
         Raises:
-            TypeError, KeyError: if it is something else.
+            TypeError, KeyError, ValueError: if it is something else.
         """
         told = {
-            name: tuple(CodedReason(one["code"], one["text"], tuple(one["files"])) for one in some)
+            name: tuple(
+                # a journal of version 0.1 has a sentence
+                CodedReason(
+                    one["code"],
+                    read_notice(one["notice"] if "notice" in one else one["text"]),
+                    tuple(one["files"]),
+                )
+                for one in content[name]
+            )
             for name in ("reasons", "waived")
-            for some in [content[name]]
         }
         lists = {name: tuple(content[name]) for name in ("files", "frames", "pictures")}
         return cls(**{**content, **told, **lists})
@@ -127,7 +137,7 @@ def _reasons(subject: Subject) -> list[CodedReason]:
             break
         reason = check(subject)
         if reason is not None:
-            found.append(CodedReason(code, reason.text, reason.files))
+            found.append(CodedReason(code, read_notice(reason.notice), reason.files))
     return found
 
 

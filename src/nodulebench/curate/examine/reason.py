@@ -8,13 +8,15 @@ from nodulebench.curate.examine.anatomy import Anatomy, see_anatomy
 from nodulebench.curate.examine.image import SeriesImage
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.formats.dicom.series import Series
+from nodulebench.model.notice import Notice
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a check found, in words, and the files it is about (none: the whole series)."""
+    """What a check found, and the files it is about (none: the whole series)."""
 
-    text: str
+    notice: Notice | str
+    """A code with values; a check of another package may give a sentence."""
     files: tuple[str, ...] = ()
 
 

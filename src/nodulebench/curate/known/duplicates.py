@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from nodulebench.curate.examine.admission import CodedReason
 from nodulebench.curate.known.hash_comparison import HashList
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
+from nodulebench.model.notice import Notice
 
 DUPLICATE_CODES = {
     "duplicate_uid": "The series is there already: the same series UID.",
@@ -51,20 +52,17 @@ class KnownSet:
             self._hashed.append(scan)
             self._hashes.add(scan.perceptual_hash)
 
-    def find(self, scan: Fingerprint, least_similarity: float) -> Iterator[tuple[str, str]]:
-        """How a scan is known: ``uid``, ``pixels`` or ``near_duplicate``, and in words."""
+    def find(self, scan: Fingerprint, least_similarity: float) -> Iterator[tuple[str, Notice]]:
+        """How a scan is known: ``uid``, ``pixels`` or ``near_duplicate``, and what is held."""
         if scan.uid and scan.uid in self._uids:
-            yield "uid", f"the series {scan.uid}"
+            yield "uid", Notice("same_series", {"uid": scan.uid})
         if scan.pixel_sha256 and scan.pixel_sha256 in self._pixels:
-            yield "pixels", f"the same pixels as the series {self._named(self._pixels, scan)}"
+            same = self._pixels[scan.pixel_sha256]
+            yield "pixels", Notice("same_pixels", {"uid": same.uid})
             return  # of the same pixels the hash is the same too
         near = self._nearest(scan)
         if near is not None and near[0] >= least_similarity:
-            uid = near[1].uid or "without UID"
-            yield "near_duplicate", f"{near[0]:.1%} of the bits of the series {uid}"
-
-    def _named(self, table: dict[str, Fingerprint], scan: Fingerprint) -> str:
-        return table[scan.pixel_sha256].uid or "without UID"
+            yield "near_duplicate", Notice("alike_bits", {"share": near[0], "uid": near[1].uid})
 
     def _nearest(self, scan: Fingerprint) -> tuple[float, Fingerprint] | None:
         if scan.perceptual_hash is None or not self._hashed:
@@ -88,11 +86,11 @@ def find_duplicates(
     found = []
     for number, scan in enumerate(scans, start=1):
         reasons = [
-            CodedReason(_own_code(how), f"this set already holds {told}")
+            CodedReason(_own_code(how), Notice("held_by_this_set", {"what": told}))
             for how, told in kept.find(scan, least_similarity)
         ]
         reasons += [
-            CodedReason(f"listed_{how}", f"the list {other.name} holds {told}")
+            CodedReason(f"listed_{how}", Notice("held_by_list", {"list": other.name, "what": told}))
             for other in known
             for how, told in other.find(scan, least_similarity)
         ]

@@ -38,16 +38,16 @@ ALIKE: dict[str, Callable[[SliceHeader], object]] = {
 """What the slices of a series have in common."""
 
 
-def differences(series: Series) -> list[tuple[str, tuple[str, ...]]]:
-    """What slices that should be alike differ in, in words, with the files that are unusual."""
+def differences(series: Series) -> list[tuple[str, list[str], tuple[str, ...]]]:
+    """What slices that should be alike differ in, how, and the files that are unusual."""
     found = []
     for name, value in ALIKE.items():
         counts = Counter(value(one) for one in series.slices)
         if len(counts) > 1:
             usual, _ = counts.most_common(1)[0]
             other = tuple(one.path for one in series.slices if value(one) != usual)
-            shown = " and ".join(f"{_plain(one)} ({count})" for one, count in counts.most_common(3))
-            found.append((f"its slices differ in {name}: {shown}", other))
+            shown = [f"{_plain(one)} ({count})" for one, count in counts.most_common(3)]
+            found.append((name, shown, other))
     return found
 
 
@@ -114,7 +114,10 @@ def stack_problems(series: Series, where: str) -> list[Problem]:
             problems.append(Problem(one.path, "has no usable rows and columns."))
     if problems:
         return problems
-    problems = [Problem(where, f"{told}.") for told, _ in differences(series)]
+    problems = [
+        Problem(where, f"its slices differ in {name}: {' and '.join(shown)}.")
+        for name, shown, _ in differences(series)
+    ]
     frames = Counter(one.frame_of_reference for one in series.slices)
     if len(frames) > 1:
         shown = " and ".join(f"{uid or 'none'} ({count})" for uid, count in frames.items())

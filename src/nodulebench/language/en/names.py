@@ -284,6 +284,7 @@ NAMES = {
     "axial": "axial",
     "coronal": "coronal",
     "sagittal": "sagittal",
+    "oblique_axial": "oblique axial",
     "yes": "yes",
     "no": "no",
     "none": "none",

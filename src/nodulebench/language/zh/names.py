@@ -235,6 +235,7 @@ NAMES = {
     "axial": "横断面",
     "coronal": "冠状面",
     "sagittal": "矢状面",
+    "oblique_axial": "斜横断面",
     "yes": "是",
     "no": "否",
     "none": "无",

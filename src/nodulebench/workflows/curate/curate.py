@@ -13,6 +13,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.model.notice import Notice, read_notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.walk import files_below
@@ -170,7 +171,7 @@ def _examine_all(
         examine_task, tasks, processes=processes, seconds=SECONDS_PER_SERIES, preload=PRELOAD
     ):
         if isinstance(found, Lost):
-            lost[pending[number]] = _lost(groups[pending[number]], found.why)
+            lost[pending[number]] = _lost(groups[pending[number]], read_notice(found.why))
         else:
             journal.add(keys[pending[number]], found)
         done += 1
@@ -184,10 +185,10 @@ def examine_task(task: tuple[Series, Limits]) -> Examined:
     try:
         return examine(series, limits)
     except MemoryError:
-        return _lost(series, "its pixels need more memory than a CT series can")
+        return _lost(series, Notice("too_much_memory"))
 
 
-def _lost(series: Series, why: str) -> Examined:
+def _lost(series: Series, why: Notice) -> Examined:
     """A series that could not be examined at all."""
     return Examined(
         uid=series.uid,

@@ -12,6 +12,7 @@ from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
+from nodulebench.language import english
 from nodulebench.model.progress import Progress
 from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import write_csv
@@ -149,7 +150,7 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
             one.uid,
             reason.code,
             number == 0,
-            shown(reason.text),
+            shown(english(reason.notice)),
             one.slices,
             ";".join(_below(curation.folder, reason.files or one.files)),
         )

@@ -9,10 +9,11 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from nodulebench import __version__
-from nodulebench.curate.examine.admission import CodedReason, Examined
+from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.examine.checks import CODES_OF_MODULE
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.known.duplicates import DUPLICATE_CODES
+from nodulebench.language import english
 from nodulebench.pages.frame import framed
 from nodulebench.pages.svg import stand_alone
 from nodulebench.pages.templates import Block
@@ -121,8 +122,9 @@ class Card:
     code: str
     """The first reason's; empty for an admitted series."""
     state: str
-    reasons: Sequence[CodedReason]
-    waived: Sequence[CodedReason]
+    reasons: Sequence[tuple[str, str]]
+    """In words, and by their code."""
+    waived: Sequence[tuple[str, str]]
     pictures: Sequence[tuple[str, str]]
     """What each cut is called, and its PNG file in base64."""
     patient: str
@@ -167,8 +169,8 @@ def _card(curation: Curation, one: Examined) -> Card:
         name=one.name,
         code=code,
         state=_spoken(code),
-        reasons=one.reasons,
-        waived=one.waived,
+        reasons=[(english(told.notice), told.code) for told in one.reasons],
+        waived=[(english(told.notice), told.code) for told in one.waived],
         pictures=[*zip(("axial cut", "coronal cut"), one.pictures, strict=False)],
         patient=str(facts.get("patient_id") or ""),
         modality=one.modality,

@@ -6,6 +6,7 @@ from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_dupl
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
 from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash
 from nodulebench.errors import InputError
+from nodulebench.language import english
 
 
 def hashed(seed, flipped=0.0):
@@ -16,7 +17,7 @@ def hashed(seed, flipped=0.0):
 
 def told(scans, known=()):
     return [
-        [(one.code, one.text) for one in reasons]
+        [(one.code, english(one.notice)) for one in reasons]
         for reasons in find_duplicates(scans, known, least_similarity=0.84)
     ]
 

@@ -1,6 +1,7 @@
 """Series -> whether the image shows a whole chest; the header's body part is not asked."""
 
 from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.model.notice import Notice
 
 
 def not_chest(subject: Subject) -> Reason | None:
@@ -8,9 +9,8 @@ def not_chest(subject: Subject) -> Reason | None:
     seen, limits = subject.anatomy, subject.limits
     if seen is None or seen.lung_ml >= limits.smallest_lung_ml or seen.cut_mm > 0:
         return None
-    return Reason(
-        f"it shows {seen.lung_ml:.0f} ml of lung; the limit is {limits.smallest_lung_ml:g}"
-    )
+    values = {"lung_ml": seen.lung_ml, "limit_ml": limits.smallest_lung_ml}
+    return Reason(Notice("little_lung", values))
 
 
 def cut_lungs(subject: Subject) -> Reason | None:
@@ -19,10 +19,10 @@ def cut_lungs(subject: Subject) -> Reason | None:
     if seen is None:
         return None
     if seen.cut_mm > limits.largest_cut_mm:
-        return Reason(f"its edge runs through lung along {seen.cut_mm:.0f} mm of the body")
+        return Reason(Notice("edge_through_lung", {"cut_mm": seen.cut_mm}))
     if seen.lung_ml < limits.smallest_lung_ml:
         return None
     for end, area in (("feet", seen.lowest_cm2), ("head", seen.highest_cm2)):
         if area > limits.largest_end_share * seen.widest_cm2:
-            return Reason(f"it ends towards the {end} where lung still covers {area:.0f} cm²")
+            return Reason(Notice("ends_within_lung", {"end": end, "area_cm2": area}))
     return None

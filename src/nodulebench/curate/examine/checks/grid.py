@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from nodulebench.curate.examine.reason import Reason, Subject
 from nodulebench.formats.dicom.stack import PLACED_BY, differences, is_skew, turned_otherwise
+from nodulebench.model.notice import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,8 @@ def inconsistent_patient(subject: Subject) -> Reason | None:
         if len(counts) > 1:
             usual, _ = counts.most_common(1)[0]
             other = [one.path for one in subject.series.slices if value(one) != usual]
-            return Reason(f"its slices name {len(counts)} {name}", tuple(dict.fromkeys(other)))
+            notice = Notice("slices_name_several", {"count": len(counts), "what": name})
+            return Reason(notice, tuple(dict.fromkeys(other)))
     return None
 
 
@@ -37,15 +39,14 @@ def no_geometry(subject: Subject) -> Reason | None:
     for name, value in PLACED_BY.items():
         silent = [one.path for one in subject.series.slices if value(one) is None]
         if silent:
-            return Reason(f"{len(silent)} slices have no {name}", tuple(dict.fromkeys(silent)))
+            notice = Notice("slices_without", {"count": len(silent), "what": name})
+            return Reason(notice, tuple(dict.fromkeys(silent)))
     sizes = [one.pixel_spacing_mm or (0.0,) for one in subject.series.slices]
     if min(map(min, sizes)) <= 0:
-        return Reason("its pixels have no size")
+        return Reason(Notice("pixels_without_size"))
     skew = [one.path for one in subject.series.slices if is_skew(one)]
     if skew:
-        return Reason(
-            f"rows and columns of {len(skew)} slices are not at right angles", tuple(skew)
-        )
+        return Reason(Notice("slices_skew", {"count": len(skew)}), tuple(skew))
     return None
 
 
@@ -54,14 +55,15 @@ def inconsistent_orientation(subject: Subject) -> Reason | None:
     turned = turned_otherwise(subject.series)
     if not turned:
         return None
-    total = len(subject.series.slices)
-    return Reason(f"{len(turned)} of {total} slices are turned differently", tuple(turned))
+    values = {"count": len(turned), "total": len(subject.series.slices)}
+    return Reason(Notice("slices_turned", values), tuple(turned))
 
 
 def inconsistent_pixels(subject: Subject) -> Reason | None:
     """Slices differ in rows, columns, bits or pixel size; pixels not square or of another field."""
-    for text, files in differences(subject.series):
-        return Reason(text, files)
+    for what, (first, second, *third), files in differences(subject.series):
+        values = {"what": what, "first": first, "second": second, "third": "".join(third)}
+        return Reason(Notice("slices_differ", values), files)
     return _contradiction(subject)
 
 
@@ -71,13 +73,16 @@ def _contradiction(subject: Subject) -> Reason | None:
             continue
         rows, columns = one.pixel_spacing_mm
         if abs(rows - columns) > SQUARE_TOLERANCE * max(rows, columns):
-            return Reason(f"its pixels are not square: {rows:g} x {columns:g} mm")
+            return Reason(Notice("pixels_not_square", {"rows_mm": rows, "columns_mm": columns}))
         if one.field_of_view_mm is None:
             continue
         seen = one.pixel_spacing_mm[1] * one.pixels.columns
         if abs(seen - one.field_of_view_mm) > FIELD_OF_VIEW_TOLERANCE * one.field_of_view_mm:
-            return Reason(
-                f"{one.pixels.columns} columns of {one.pixel_spacing_mm[1]:g} mm are "
-                f"{seen:.0f} mm, but the image was reconstructed to {one.field_of_view_mm:.0f} mm"
-            )
+            values = {
+                "columns": one.pixels.columns,
+                "pixel_mm": one.pixel_spacing_mm[1],
+                "seen_mm": seen,
+                "said_mm": one.field_of_view_mm,
+            }
+            return Reason(Notice("other_field_of_view", values))
     return None

@@ -3,6 +3,7 @@
 from nodulebench.curate.examine.reason import Reason, Subject
 from nodulebench.formats.dicom.series import is_localizer
 from nodulebench.formats.dicom.slices import CT_CLASSES
+from nodulebench.model.notice import Notice
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 PROJECTION_WORDS = frozenset(
@@ -15,9 +16,9 @@ def not_ct(subject: Subject) -> Reason | None:
     """The modality is not CT, or the object is no CT image: another scanner, a report, a mask."""
     first = subject.series.slices[0]
     if first.modality != "CT":
-        return Reason(f"its modality is {first.modality or 'not said'}")
+        return Reason(Notice("other_modality", {"modality": first.modality}))
     if first.sop_class not in CT_CLASSES and not first.sop_class.startswith(SECONDARY_CAPTURE):
-        return Reason(f"its objects are no CT images (SOP class {first.sop_class or 'not said'})")
+        return Reason(Notice("other_sop_class", {"sop_class": first.sop_class}))
     return None
 
 
@@ -26,7 +27,7 @@ def localizer(subject: Subject) -> Reason | None:
     first = subject.series.slices[0]
     if not is_localizer(first):
         return None
-    return Reason(f"its image type is {'/'.join(first.image_type)}")
+    return Reason(Notice("localizer_type", {"type": "/".join(first.image_type)}))
 
 
 def secondary_capture(subject: Subject) -> Reason | None:
@@ -36,11 +37,12 @@ def secondary_capture(subject: Subject) -> Reason | None:
     if first.modality != "CT" or not pixels.rows:
         return None
     if first.sop_class.startswith(SECONDARY_CAPTURE) or first.has_conversion_type:
-        return Reason("it is a secondary capture")
+        return Reason(Notice("secondary_capture"))
     if not PROJECTION_WORDS.isdisjoint(" ".join(first.image_type).upper().split()):
-        return Reason(f"it is a projection ({'/'.join(first.image_type)})")
+        return Reason(Notice("projection", {"type": "/".join(first.image_type)}))
     if pixels.samples != 1 or not pixels.photometric.startswith("MONOCHROME"):
-        return Reason(f"it has colours ({pixels.photometric}, {pixels.samples} samples per pixel)")
+        values = {"photometric": pixels.photometric, "samples": pixels.samples}
+        return Reason(Notice("colours", values))
     if pixels.bits_allocated < 16:
-        return Reason(f"{pixels.bits_allocated} bits per pixel cannot hold Hounsfield units")
+        return Reason(Notice("few_bits", {"bits": pixels.bits_allocated}))
     return None

@@ -5,6 +5,7 @@ import numpy as np
 from nodulebench.curate.examine.reason import Reason, Subject
 from nodulebench.formats.dicom.series import upward_normal
 from nodulebench.formats.dicom.stack import tilt_degrees
+from nodulebench.model.notice import Notice
 
 
 def not_axial(subject: Subject) -> Reason | None:
@@ -16,8 +17,8 @@ def not_axial(subject: Subject) -> Reason | None:
     off = float(np.degrees(np.arccos(np.clip(abs(normal[2]), 0.0, 1.0))))
     if off <= subject.limits.largest_obliquity_degrees:
         return None
-    name = ("sagittal", "coronal", "oblique axial")[int(np.argmax(np.abs(normal)))]
-    return Reason(f"its slices are {name}, {off:.0f} degrees from axial")
+    name = ("sagittal", "coronal", "oblique_axial")[int(np.argmax(np.abs(normal)))]
+    return Reason(Notice("slices_off_axial", {"plane": name, "degrees": off}))
 
 
 def gantry_tilt(subject: Subject) -> Reason | None:
@@ -26,8 +27,8 @@ def gantry_tilt(subject: Subject) -> Reason | None:
     said = [one.tilt_degrees or 0.0 for one in subject.series.slices]
     worst = max(said, key=abs)
     if abs(worst) > limit:
-        return Reason(f"the gantry was tilted by {worst:g} degrees")
+        return Reason(Notice("gantry_tilted", {"degrees": worst}))
     if len(subject.series.slices) < 3:
         return None
     angle = tilt_degrees(subject.series)
-    return Reason(f"its slices shift sideways by {angle:.1f} degrees") if angle > limit else None
+    return Reason(Notice("slices_shift", {"degrees": angle})) if angle > limit else None

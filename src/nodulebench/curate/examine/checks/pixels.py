@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nodulebench.curate.examine.image import Fault
 from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.model.notice import Notice
 
 
 def unreadable(subject: Subject) -> Reason | None:
@@ -23,6 +24,6 @@ def _faults(subject: Subject) -> Sequence[Fault]:
 def _told(faults: Sequence[Fault]) -> Reason | None:
     if not faults:
         return None
-    more = f" (and {len(faults) - 1} more files)" if len(faults) > 1 else ""
     files = tuple(dict.fromkeys(one.path for one in faults))
-    return Reason(f"a slice {faults[0].what.rstrip('.')}{more}", files)
+    values = {"problem": faults[0].what.rstrip("."), "more": len(faults) - 1 or None}
+    return Reason(Notice("slice_unread", values), files)

@@ -8,6 +8,7 @@ import numpy as np
 from nodulebench.curate.examine.reason import Reason, Subject
 from nodulebench.formats.dicom.stack import beside_mm, half_pixel_mm
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 
 WIDEST_GAP = 1.5
 """Slices further apart than this many times their thickness leave tissue out."""
@@ -20,14 +21,15 @@ def duplicate_slice(subject: Subject) -> Reason | None:
     counts = Counter((one.sop_uid or one.path, one.frame) for one in slices)
     twice = [one for one in slices if counts[one.sop_uid or one.path, one.frame] > 1]
     if twice:
-        return Reason(f"{_named(twice[0].path)} is there twice", tuple(o.path for o in twice))
+        notice = Notice("slice_twice", {"file": _named(twice[0].path)})
+        return Reason(notice, tuple(one.path for one in twice))
     places = subject.series.places_mm
     if places is not None:
         at = np.flatnonzero(np.diff(places) <= subject.limits.spacing_tolerance_mm).tolist()
         if at:
             files = [slices[number + extra].path for number in at for extra in (0, 1)]
-            text = f"{_named(files[0])} and {_named(files[1])} lie at {places[at[0]]:.2f} mm"
-            return Reason(text, tuple(dict.fromkeys(files)))
+            values = {**_pair(*files[:2]), "at_mm": float(places[at[0]])}
+            return Reason(Notice("slices_at_one_place", values), tuple(dict.fromkeys(files)))
     return _same_pixels(subject)
 
 
@@ -43,7 +45,7 @@ def _same_pixels(subject: Subject) -> Reason | None:
         before = seen.setdefault(plane.tobytes(), number)
         if before != number:
             files = (subject.series.slices[before].path, subject.series.slices[number].path)
-            return Reason(f"{_named(files[0])} and {_named(files[1])} show the same pixels", files)
+            return Reason(Notice("slices_same_pixels", _pair(*files)), files)
     return None
 
 
@@ -59,17 +61,21 @@ def missing_slice(subject: Subject) -> Reason | None:
     at = np.flatnonzero(is_missing).tolist()
     if at:
         count = int((room[is_missing] - 1).sum())
-        first, last = series.slices[at[0]].path, series.slices[at[0] + 1].path
-        what = f"{count} slices are missing" if count > 1 else "a slice is missing"
-        more = f", in {len(at)} places" if len(at) > 1 else ""
-        text = f"{what}{more}: {_named(first)} and {_named(last)} are {gaps[at[0]]:.2f} mm apart"
         files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
-        return Reason(f"{text}, others {usual:.2f} mm", tuple(dict.fromkeys(files)))
+        values = {
+            "count": count if count > 1 else None,
+            "places": len(at) if len(at) > 1 else None,
+            **_pair(*files[:2]),
+            "gap_mm": float(gaps[at[0]]),
+            "usual_mm": usual,
+        }
+        return Reason(Notice("slices_missing", values), tuple(dict.fromkeys(files)))
     thickness = [
         one.thickness_mm for one in series.slices if one.thickness_mm and one.thickness_mm > 0
     ]
     if thickness and usual > WIDEST_GAP * max(thickness):
-        return Reason(f"slices {usual:.2f} mm apart are only {max(thickness):g} mm thick")
+        values = {"usual_mm": usual, "thickness_mm": max(thickness)}
+        return Reason(Notice("slices_leave_gaps", values))
     return None
 
 
@@ -86,8 +92,8 @@ def uneven_spacing(subject: Subject) -> Reason | None:
     if not at:
         return _beside(subject)
     files = [series.slices[number + extra].path for number in at for extra in (0, 1)]
-    text = f"{_named(files[0])} and {_named(files[1])} are {gaps[at[0]]:.2f} mm apart"
-    return Reason(f"{text}, others {usual:.2f} mm", tuple(dict.fromkeys(files)))
+    values = {**_pair(*files[:2]), "gap_mm": float(gaps[at[0]]), "usual_mm": usual}
+    return Reason(Notice("slices_uneven", values), tuple(dict.fromkeys(files)))
 
 
 def _beside(subject: Subject) -> Reason | None:
@@ -99,7 +105,8 @@ def _beside(subject: Subject) -> Reason | None:
     if not at:
         return None
     files = tuple(series.slices[number].path for number in at)
-    return Reason(f"{_named(files[0])} lies {off[at[0]]:.1f} mm beside the others", files)
+    values = {"file": _named(files[0]), "off_mm": float(off[at[0]])}
+    return Reason(Notice("slice_beside", values), files)
 
 
 def contradicting_spacing(subject: Subject) -> Reason | None:
@@ -111,19 +118,24 @@ def contradicting_spacing(subject: Subject) -> Reason | None:
     worst = max(said, key=lambda value: abs(value - usual))
     if abs(worst - usual) <= SPACING_DISAGREEMENT * usual + subject.limits.spacing_tolerance_mm:
         return None
-    return Reason(f"its header says {worst:g} mm between slices, their positions {usual:.2f} mm")
+    return Reason(Notice("spacing_contradicts", {"said_mm": worst, "usual_mm": usual}))
 
 
 def too_few_slices(subject: Subject) -> Reason | None:
     """Fewer slices than a scan of a chest can have."""
     count = len(subject.series.slices)
     fewest = subject.limits.fewest_slices
-    return Reason(f"{count} slices; the limit is {fewest}") if count < fewest else None
+    values = {"count": count, "limit": fewest}
+    return Reason(Notice("few_slices", values)) if count < fewest else None
 
 
 def _gaps(subject: Subject) -> FloatArray | None:
     places = subject.series.places_mm
     return None if places is None or len(places) < 3 else np.diff(places)
+
+
+def _pair(first: str, second: str) -> dict[str, str]:
+    return {"first": _named(first), "second": _named(second)}
 
 
 def _named(path: str) -> str:

@@ -1,6 +1,7 @@
 """Series -> whether its resolution is within the limits."""
 
 from nodulebench.curate.examine.reason import Reason, Subject
+from nodulebench.model.notice import Notice
 
 
 def small_matrix(subject: Subject) -> Reason | None:
@@ -10,7 +11,8 @@ def small_matrix(subject: Subject) -> Reason | None:
     first = subject.series.slices[0].pixels
     if side >= limit:
         return None
-    return Reason(f"{first.rows} x {first.columns} pixels; the limit is {limit} x {limit}")
+    values = {"rows": first.rows, "columns": first.columns, "limit": limit}
+    return Reason(Notice("few_pixels", values))
 
 
 def thick_slices(subject: Subject) -> Reason | None:
@@ -19,6 +21,7 @@ def thick_slices(subject: Subject) -> Reason | None:
     said = [round(one.thickness_mm or 0.0, 3) for one in subject.series.slices]
     known = [one for one in said if one > 0]
     if not known:
-        return Reason("its slices do not say how thick they are")
+        return Reason(Notice("thickness_unknown"))
     limit = subject.limits.largest_thickness_mm
-    return Reason(f"{max(known):g} mm; the limit is {limit:g} mm") if max(known) > limit else None
+    values = {"thickness_mm": max(known), "limit_mm": limit}
+    return Reason(Notice("too_thick", values)) if max(known) > limit else None

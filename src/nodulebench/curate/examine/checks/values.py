@@ -5,6 +5,7 @@ import numpy as np
 from nodulebench.curate.examine.image import CoarseArray
 from nodulebench.curate.examine.reason import Reason, Subject
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 
 AIR_HU = (-1080.0, -750.0)
 """Where the level of air and lung lies in chest CT."""
@@ -26,17 +27,17 @@ def wrong_rescale(subject: Subject) -> Reason | None:
     """Values are not Hounsfield units: no rescaling, or air and soft tissue at wrong values."""
     for one in subject.series.slices:
         if one.slope is None or one.intercept is None:
-            return Reason("no rescale slope and intercept: HU are unknown", (one.path,))
+            return Reason(Notice("no_rescale"), (one.path,))
         if one.slope <= 0:
-            return Reason(f"a rescale slope of {one.slope:g}", (one.path,))
+            return Reason(Notice("bad_slope", {"slope": one.slope}), (one.path,))
     seen = subject.anatomy
     if seen is None:
         return None
     if seen.tissue_hu - seen.air_hu < LEAST_CONTRAST_HU:
-        return Reason(f"its values span no more than {seen.tissue_hu - seen.air_hu:.0f} HU")
+        return Reason(Notice("little_contrast", {"span_hu": seen.tissue_hu - seen.air_hu}))
     air, tissue = round(seen.air_hu), round(seen.tissue_hu)
     if not (AIR_HU[0] <= air <= AIR_HU[1] and TISSUE_HU[0] <= tissue <= TISSUE_HU[1]):
-        return Reason(f"air and lung are at {air} HU, soft tissue at {tissue} HU")
+        return Reason(Notice("wrong_levels", {"air_hu": air, "tissue_hu": tissue}))
     return None
 
 
@@ -50,11 +51,11 @@ def slice_out_of_place(subject: Subject) -> Reason | None:
     odd = np.flatnonzero(_is_odd(one_apart, two_apart)).tolist()
     if odd:
         files = tuple(subject.series.slices[number].path for number in odd)
-        return Reason(f"{len(odd)} slices do not fit between their neighbours", files)
+        return Reason(Notice("slices_do_not_fit", {"count": len(odd)}), files)
     swapped = _swapped(one_apart, two_apart)
     if swapped:
         files = tuple(subject.series.slices[n + extra].path for n in swapped for extra in (0, 1))
-        return Reason("neighbouring slices are in the wrong order", tuple(dict.fromkeys(files)))
+        return Reason(Notice("slices_in_wrong_order"), tuple(dict.fromkeys(files)))
     return None
 
 

@@ -10,11 +10,12 @@ from nodulebench.curate.examine.image import Fault, SeriesImage
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.examine.reason import Subject
 from nodulebench.errors import UnknownNameError
+from nodulebench.language import english
 
 
 def told(code, slices, image=None, **limits):
     reason = CHECKS[code](Subject(series_of(*slices), image, Limits(**limits)))
-    return None if reason is None else reason.text
+    return None if reason is None else english(reason.notice)
 
 
 def with_slice(number, **changes):

@@ -1,0 +1,63 @@
+"""Codes -> why a series is excluded when a test set is made, in English."""
+
+NOTICES = {
+    # what it is
+    "other_modality": "its modality is [{modality}|not said]",
+    "other_sop_class": "its objects are no CT images (SOP class [{sop_class}|not said])",
+    "localizer_type": "its image type is {type}",
+    "secondary_capture": "it is a secondary capture",
+    "projection": "it is a projection ({type})",
+    "colours": "it has colours ({photometric}, {samples} samples per pixel)",
+    "few_bits": "{bits} bits per pixel cannot hold Hounsfield units",
+    "slice_unread": "a slice {problem}[ (and {more} more files)]",
+    "too_much_memory": "its pixels need more memory than a CT series can",
+    # whether its slices belong together
+    "slices_name_several": "its slices name {count} {what}",
+    "slices_without": "{count} slices have no {what}",
+    "pixels_without_size": "its pixels have no size",
+    "slices_skew": "rows and columns of {count} slices are not at right angles",
+    "slices_turned": "{count} of {total} slices are turned differently",
+    "slices_differ": "its slices differ in {what}: {first} and {second}[ and {third}]",
+    "pixels_not_square": "its pixels are not square: {rows_mm:g} x {columns_mm:g} mm",
+    "other_field_of_view": (
+        "{columns} columns of {pixel_mm:g} mm are {seen_mm:.0f} mm, but the image was "
+        "reconstructed to {said_mm:.0f} mm"
+    ),
+    # where its slices lie
+    "slices_off_axial": "its slices are {plane:word}, {degrees:.0f} degrees from axial",
+    "gantry_tilted": "the gantry was tilted by {degrees:g} degrees",
+    "slices_shift": "its slices shift sideways by {degrees:.1f} degrees",
+    "slice_twice": "{file} is there twice",
+    "slices_at_one_place": "{first} and {second} lie at {at_mm:.2f} mm",
+    "slices_same_pixels": "{first} and {second} show the same pixels",
+    "slices_missing": (
+        "[{count} slices are|a slice is] missing[, in {places} places]: {first} and {second} are "
+        "{gap_mm:.2f} mm apart, others {usual_mm:.2f} mm"
+    ),
+    "slices_leave_gaps": "slices {usual_mm:.2f} mm apart are only {thickness_mm:g} mm thick",
+    "slices_uneven": ("{first} and {second} are {gap_mm:.2f} mm apart, others {usual_mm:.2f} mm"),
+    "slice_beside": "{file} lies {off_mm:.1f} mm beside the others",
+    "spacing_contradicts": (
+        "its header says {said_mm:g} mm between slices, their positions {usual_mm:.2f} mm"
+    ),
+    "few_slices": "{count} slices; the limit is {limit}",
+    # what its image shows
+    "few_pixels": "{rows} x {columns} pixels; the limit is {limit} x {limit}",
+    "thickness_unknown": "its slices do not say how thick they are",
+    "too_thick": "{thickness_mm:g} mm; the limit is {limit_mm:g} mm",
+    "no_rescale": "no rescale slope and intercept: HU are unknown",
+    "bad_slope": "a rescale slope of {slope:g}",
+    "little_contrast": "its values span no more than {span_hu:.0f} HU",
+    "wrong_levels": "air and lung are at {air_hu} HU, soft tissue at {tissue_hu} HU",
+    "slices_do_not_fit": "{count} slices do not fit between their neighbours",
+    "slices_in_wrong_order": "neighbouring slices are in the wrong order",
+    "little_lung": "it shows {lung_ml:.0f} ml of lung; the limit is {limit_ml:g}",
+    "edge_through_lung": "its edge runs through lung along {cut_mm:.0f} mm of the body",
+    "ends_within_lung": "it ends towards the {end} where lung still covers {area_cm2:.0f} cm²",
+    # scans that are known
+    "held_by_this_set": "this set already holds {what}",
+    "held_by_list": "the list {list} holds {what}",
+    "same_series": "the series {uid}",
+    "same_pixels": "the same pixels as the series [{uid}|without UID]",
+    "alike_bits": "{share:.1%} of the bits of the series [{uid}|without UID]",
+}
