@@ -2,7 +2,7 @@
 
 NOTICES = {
     # what it is
-    "other_modality": "其成像方式为[{modality}|未注明]",
+    "other_modality": "其成像方式[为 {modality}|未注明]",
     "other_sop_class": "其对象不是 CT 图像（SOP 类：[{sop_class}|未注明]）",
     "localizer_type": "其图像类型为 {type}",
     "secondary_capture": "为二次采集图像",
@@ -59,6 +59,6 @@ NOTICES = {
     "held_by_this_set": "本集已含有{what}",
     "held_by_list": "名单 {list} 含有{what}",
     "same_series": "序列 {uid}",
-    "same_pixels": "与序列 [{uid}|（无 UID）]相同的像素",
-    "alike_bits": "与序列 [{uid}|（无 UID）]有 {share:.1%} 的位相同的扫描",
+    "same_pixels": "与[序列 {uid} |无 UID 的序列]相同的像素",
+    "alike_bits": "与[序列 {uid} |无 UID 的序列]有 {share:.1%} 的位相同的扫描",
 }
