@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nodulebench.workflows.evaluate.result_folder import write_evaluation
     from nodulebench.workflows.verify.conformance import run_conformance
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "FIGURES",
