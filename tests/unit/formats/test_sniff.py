@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.outside import bring
 from builders.words import sentences
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.formats import FORMATS, Format, fitting, read_reference, read_submission
@@ -197,7 +198,7 @@ def test_a_format_of_another_package_is_recognised(
         refuse_marks=lambda seen: "" if seen.path.read_bytes() == content else "other bytes",
         read_marks=lambda _path, _cases: empty,
     )
-    monkeypatch.setattr(FORMATS, "outside", {"own": None})
+    bring(monkeypatch, FORMATS, {"own": None})
     monkeypatch.setitem(FORMATS._loaded, "own", own)
     assert fitting(path, "marks") is own
     assert read_submission(path).marks.height == 0

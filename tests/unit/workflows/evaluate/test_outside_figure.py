@@ -10,6 +10,7 @@ import pytest
 
 from builders.evaluated_folder import SKILLS
 from builders.made_up import made_up_reference, made_up_submission
+from builders.outside import bring
 from nodulebench.errors import InputError
 from nodulebench.metrics import CURVES, FIGURES, TABLES, FigureFacts
 from nodulebench.model.arrays import FloatArray, WeightArray
@@ -59,7 +60,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
             name: EntryPoint(name, f"{__name__}:{attribute}", registry.group)
             for name, attribute in names.items()
         }
-        monkeypatch.setitem(registry.__dict__, "outside", points)
+        bring(monkeypatch, registry, points)
         monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
 
 
