@@ -121,6 +121,19 @@ def test_concordance_by_hand() -> None:
     assert found.value == pytest.approx(4 / 7)
 
 
+def test_concordance_interval_by_the_published_formula_where_the_shift_is_large() -> None:
+    x, y = np.array([1.0, 2, 3, 5, 9]), np.array([4.0, 4, 7, 9, 14])
+    found = concordance_correlation(x, y)
+    p, r = found.value or 0, np.corrcoef(x, y)[0, 1]
+    u = (x.mean() - y.mean()) / np.sqrt(x.std() * y.std())
+    # the standard error of the coefficient itself, then that of its Fisher z
+    inner = (1 - r**2) * p**2 * (1 - p**2) / r**2 + 2 * p**3 * (1 - p) * u**2 / r
+    error = np.sqrt((inner - 0.5 * p**4 * u**4 / r**2) / (len(x) - 2)) / (1 - p**2)
+    z = np.log((1 + p) / (1 - p)) / 2
+    bounds = np.tanh([z - 1.959963984540054 * error, z + 1.959963984540054 * error])
+    assert (found.low, found.high) == pytest.approx(tuple(bounds), abs=1e-12)
+
+
 def test_concordance_of_equal_measurements_is_one() -> None:
     found = concordance_correlation(np.array([1.0, 2, 4]), np.array([1.0, 2, 4]))
     assert found.value == pytest.approx(1)

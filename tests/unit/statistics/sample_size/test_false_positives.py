@@ -55,3 +55,10 @@ def test_negative_binomial_limit_keeps_its_promises_in_simulation() -> None:
 def test_the_expected_rate_must_lie_below_the_limit() -> None:
     with pytest.raises(InputError, match="expected rate: 2 is not below the unacceptable 1"):
         size_for_false_positive_limit(unacceptable=1.0, expected=2.0)
+
+
+def test_rates_are_positive() -> None:
+    with pytest.raises(InputError, match="expected rate"):
+        size_for_false_positive_limit(unacceptable=1.0, expected=-0.5)
+    with pytest.raises(InputError, match="unacceptable rate"):
+        size_for_false_positive_limit(unacceptable=-1.0, expected=0.5)

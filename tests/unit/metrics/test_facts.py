@@ -1,0 +1,31 @@
+"""Which way of a figure is the good one: a comparison with a margin hangs on it."""
+
+import pytest
+
+from nodulebench.metrics.facts import FACTS
+
+WORSE = {
+    "miss_rate",
+    "fp_per_case",
+    "fp_per_normal_case",
+    "brier_score",
+    "expected_calibration_error",
+    "size_error_rate",
+    "absolute_diameter_error_mm",
+}
+"""Figures of which less is better, among those named here or like these."""
+
+
+@pytest.mark.parametrize("name", sorted(WORSE))
+def test_less_of_an_error_is_better(name: str) -> None:
+    assert FACTS[name].is_higher_better is False
+
+
+@pytest.mark.parametrize("name", ["recall", "precision", "cpm", "wafroc_area", "malignancy_auc"])
+def test_more_of_a_merit_is_better(name: str) -> None:
+    assert FACTS[name].is_higher_better is True
+
+
+def test_a_signed_error_and_a_count_have_no_good_direction() -> None:
+    for name in ("diameter_error_mm", "marks_per_case"):
+        assert FACTS[name].is_higher_better is None
