@@ -36,6 +36,8 @@ OPERATORS = (
     *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceBreakWithContinue"),
 )
 """Changes that a person could make by mistake; others only break a module at once."""
+PLAIN = "tests/agreement/test_luna16_any_submission.py"
+"""LUNA16's whole way against a second, plain program."""
 SHARE = 0.02
 SECONDS = 300
 
@@ -109,8 +111,8 @@ def tests_of(path: str) -> list[str]:
     stage = Path(path).parts[2]
     named = f"tests/unit/{Path(*Path(path).parts[2:-1])}/test_{Path(path).stem}.py"
     shared = {
-        "match": ["tests/contracts/test_every_rule.py", "tests/agreement/test_oracle_a.py"],
-        "metrics": ["tests/contracts/test_every_figure.py"],
+        "match": ["tests/contracts/test_every_rule.py", PLAIN, "tests/agreement/test_oracle_a.py"],
+        "metrics": ["tests/contracts/test_every_figure.py", PLAIN],
         "custody": ["tests/unit/workflows/custody/test_evaluate_sealed.py"],
     }
     first = [named] if (ROOT / named).exists() else []

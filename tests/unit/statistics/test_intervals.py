@@ -87,3 +87,9 @@ def test_all_or_none_is_the_exact_binomial_interval(units, level):
     assert all_or_none_interval(0.0, units, level) == pytest.approx(
         clopper_pearson_interval(0, units, level)
     )
+
+
+def test_bca_without_any_spread_of_the_jackknife_has_no_acceleration() -> None:
+    replicates = np.array([0.4, 0.5, 0.5, 0.6])
+    low, high = bca_interval(0.5, replicates, np.full(5, 0.5), 0.9)
+    assert (low, high) == pytest.approx(percentile_interval(replicates, 0.9))

@@ -15,7 +15,7 @@ from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.statistics.permutation import permutation_test
+from nodulebench.statistics.permutation import permutation_test, side_by_side
 
 EACH = np.arange(3)
 FINDER = (
@@ -95,6 +95,14 @@ def test_swapped_weights_equal_cohorts_built_anew(figure: Callable[..., FloatArr
     assert found.difference == pytest.approx(differences[0])
     assert found.p_value == pytest.approx(as_large.mean())
     assert 2 / 32 < found.p_value < 1
+
+
+def test_side_by_side_each_nodule_keeps_the_mark_that_found_it() -> None:
+    first = cohort(case("a", nodule(), mark(0.9)), case("b", nodule()))
+    second = cohort(case("a", nodule(), mark(0.4)), case("b", nodule()))
+    both = side_by_side(first, second, is_on_common_scale=False)
+    assert both.hit_mark.tolist() == [0, -1, 1, -1]
+    assert both.submission.marks["score"].to_list() == [0.9, 0.4]
 
 
 def test_on_the_common_scale_scores_of_different_range_may_be_pooled() -> None:

@@ -196,6 +196,15 @@ def test_unknown_slice_spacing_is_said():
     )
 
 
+def test_on_the_same_slice_no_spacing_is_needed():
+    here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10))
+    cases = case("a", here, mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2)))
+    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
+    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
+    assert label_marks(truth, said, chosen, chosen.rules[0]).notices == ()
+
+
 def test_list_of_points_leaves_the_rule_undefined():
     here = nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))
     with pytest.raises(UndefinedError) as caught:

@@ -56,3 +56,8 @@ def test_a_demand_that_no_size_meets_is_told() -> None:
 
 def test_a_curve_never_goes_below_its_smallest_size() -> None:
     assert [point.size for point in curve_around(3, float, smallest=2)] == [2, 3, 4, 5, 6]
+
+
+def test_a_curve_leads_from_a_quarter_of_the_answer_to_its_double() -> None:
+    sizes = [point.size for point in curve_around(80, float)]
+    assert sizes == [20, 30, 40, 50, 60, 70, 80, 100, 120, 160]
