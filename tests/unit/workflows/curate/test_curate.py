@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -352,37 +351,56 @@ def test_a_journal_with_an_unfinished_or_foreign_line_goes_on(curation, archive,
 
 
 RUN = """
+import os
+import signal
 import sys
 from pathlib import Path
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.formats.dicom.series import group_series
-from nodulebench.curate.composition.vendors import vendor_of
-from nodulebench.workflows.curate.curate import curate
+from nodulebench.workflows.curate import curate as stage
 from nodulebench.workflows.curate.files import write_curation
+from nodulebench.workflows.curate.journal import Journal
+
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_after(lines, is_cut):
+    def add(self, key, examined, whole=Journal.add):
+        whole(self, key, examined)
+        if len(self.known) == lines:
+            if is_cut:  # as if the last line had not been written to its end
+                self._file.truncate(self._file.tell() - 40)
+            die()
+    return add
+
+
 if __name__ == "__main__":
-    archive, out = map(Path, sys.argv[1:])
-    write_curation(curate(archive, out, limits=Limits(smallest_matrix=64)), out)
+    archive, out, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    if moment == "headers":
+        stage.group_series = die
+    elif moment == "written":
+        stage.find_duplicates = die
+    elif moment != "never":
+        Journal.add = die_after(int(moment.rstrip("-")), moment.endswith("-"))
+    write_curation(stage.curate(archive, out, limits=Limits(smallest_matrix=64)), out)
 """
+KILLED = {"headers": 0, "2-": 1, "4": 4, "written": 5}
+"""Where a run is killed -> how many whole lines its journal has then; "-": in the middle of one."""
 
 
-def test_a_run_killed_at_random_moments_is_completed_by_the_next(curation, archive, tmp_path):
-    """Killed while headers are read, and after one, two and four series were examined."""
+def test_a_run_killed_at_any_stage_is_completed_by_the_next(curation, archive, tmp_path):
+    """Killed after the headers, after and within lines of the journal, and before the tables."""
     _, whole = curation
     out, script = tmp_path / "out", tmp_path / "run.py"
     script.write_text(RUN)
     command = [sys.executable, str(script), str(archive), str(out)]
-    random = np.random.default_rng()
-    for examined in (0, 1, 2, 4):
-        process = subprocess.Popen(command)
-        while process.poll() is None and journal_lines(out) < examined:
-            time.sleep(0.02)
-        time.sleep(random.uniform(0, 0.5))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert process.returncode in (-signal.SIGKILL, 0)
-    kept = journal_lines(out)
-    assert kept >= 4
-    subprocess.run(command, check=True)
+    for moment, lines in KILLED.items():
+        process = subprocess.run([*command, moment], check=False)
+        assert process.returncode == -signal.SIGKILL, moment
+        assert journal_lines(out) == lines, moment
+        assert not (out / "curation.json").exists()
+    subprocess.run([*command, "never"], check=True)
     assert journal_lines(out) == 5
     for name in WRITTEN:
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
