@@ -19,10 +19,11 @@ def make(folder: Path, works: str, *options: str) -> subprocess.CompletedProcess
         shim = folder / name
         shim.write_text(f"#!/bin/sh\nexit {0 if name == works else 127}\n")
         shim.chmod(0o755)
+    outside = {name: one for name, one in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
-        ["make", *options, "demo", f"VENV={folder / 'venv'}"],
+        ["make", "--no-print-directory", *options, "demo", f"VENV={folder / 'venv'}"],
         cwd=ROOT,
-        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        env={**outside, "PATH": f"{folder}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,
