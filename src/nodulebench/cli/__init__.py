@@ -13,9 +13,10 @@ from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
 # the matrix products are small, and threads of the linear algebra library would only wait for each
-# other
+# other; other packages have no say in how records are checked, and to look for them takes 10 ms
 gc.set_threshold(250_000)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 COMMANDS = {
     "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
