@@ -1,8 +1,9 @@
 """What can go wrong, in words a user can act on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 MOST_PROBLEMS_SHOWN = 20
 
@@ -44,6 +45,31 @@ class InputError(NoduleBenchError):
         if hidden:
             shown.append(f"... and {hidden} more problems of the same input.")
         super().__init__("\n".join(shown))
+
+    @classmethod
+    def at(cls, where: str, what: str, remedy: str = "") -> Self:
+        """The error of one problem."""
+        return cls(Problem(where, what, remedy))
+
+
+def refuse_any(problems: Iterable[Problem]) -> None:
+    """Tell all the problems that were found; nothing happens where there are none.
+
+    Raises:
+        InputError: with every problem.
+    """
+    found = tuple(problems)
+    if found:
+        raise InputError(found)
+
+
+@contextmanager
+def adding_to(problems: list[Problem]) -> Iterator[None]:
+    """What is refused within goes to the problems, so that all can be told at once."""
+    try:
+        yield
+    except InputError as error:
+        problems.extend(error.problems)
 
 
 class UnknownNameError(NoduleBenchError):

@@ -14,7 +14,7 @@ from nodulebench.custody.optimism import (
     standard_error_of,
 )
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
@@ -46,8 +46,8 @@ def feedback(document: Document, reuse: Reuse, standing: Standing) -> dict[str, 
             verdict and there was no plan.
     """
     if reuse.feedback == "verdict" and document.plan is None:
-        raise InputError(
-            Problem("policy", "tells passed or not passed only, and no plan was given.", "--plan")
+        raise InputError.at(
+            "policy", "tells passed or not passed only, and no plan was given.", "--plan"
         )
     algorithm = document.algorithms[0]
     told: dict[str, Any] = {
@@ -127,12 +127,10 @@ def figure_named(document: Document, name: str) -> Estimate:
     """
     known = _all_figures(document)
     if name not in known:
-        raise InputError(
-            Problem(
-                f"policy figure '{name}'",
-                "is not in the evaluation.",
-                f"It has: {', '.join(sorted(known))}.",
-            )
+        raise InputError.at(
+            f"policy figure '{name}'",
+            "is not in the evaluation.",
+            f"It has: {', '.join(sorted(known))}.",
         )
     return known[name]
 

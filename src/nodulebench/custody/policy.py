@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from nodulebench.custody.roles import APART, Action, Role, role_for, roles_that_may
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.written import Written, parse_written
 
 FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
@@ -71,20 +71,16 @@ class CustodyPolicy(Written):
         """
         known = {one.name: one.roles for one in self.people}
         if person not in known:
-            raise InputError(
-                Problem(
-                    "policy", f"does not know '{person}'.", f"It knows: {', '.join(sorted(known))}."
-                )
+            raise InputError.at(
+                "policy", f"does not know '{person}'.", f"It knows: {', '.join(sorted(known))}."
             )
         role = role_for(known[person], action)
         if role is None:
             has = " and ".join(known[person])
-            raise InputError(
-                Problem(
-                    "policy",
-                    f"'{person}' is {has}, and may not {action}.",
-                    f"That is for: {', '.join(roles_that_may(action))}.",
-                )
+            raise InputError.at(
+                "policy",
+                f"'{person}' is {has}, and may not {action}.",
+                f"That is for: {', '.join(roles_that_may(action))}.",
             )
         return role
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import refuse_unlisted
 from nodulebench.formats.sniff import Glimpse
@@ -87,19 +87,17 @@ def write_reference(reference: Reference, folder: Path) -> None:
 def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
     file = folder / MANIFEST
     if MANIFEST not in files:
-        raise InputError(Problem(str(file), "is not there."))
+        raise InputError.at(str(file), "is not there.")
     manifest = parse_json(files[MANIFEST], file)
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         found = manifest.get("schema") if isinstance(manifest, dict) else None
-        raise InputError(
-            Problem(
-                str(file),
-                f"has the schema '{found}', not '{SCHEMA}'.",
-                "Is it a bundle, and is this version of NoduleBench new enough for it?",
-            )
+        raise InputError.at(
+            str(file),
+            f"has the schema '{found}', not '{SCHEMA}'.",
+            "Is it a bundle, and is this version of NoduleBench new enough for it?",
         )
     if not isinstance(manifest.get("files"), dict) or not isinstance(manifest.get("name"), str):
-        raise InputError(Problem(str(file), "has no name and files."))
+        raise InputError.at(str(file), "has no name and files.")
     return manifest
 
 
@@ -120,8 +118,7 @@ def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -
                     "Get the bundle anew from whoever keeps it.",
                 )
             )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _table(content: bytes, schema: TableSchema, file: Path) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from pathlib import Path, PurePosixPath
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 IMAGE_SUFFIXES = (".nii.gz", ".nii", ".mhd", ".mha", ".nrrd", ".dcm")
 
@@ -30,11 +30,9 @@ def file_of_case(case_id: str, suffix: str) -> str:
         InputError: if the case's name cannot be that of a file.
     """
     if not case_id or case_id in (".", "..") or set(case_id) & set("/\\\0"):
-        raise InputError(
-            Problem(
-                f"case '{case_id}'",
-                "cannot be the name of a file.",
-                "Rename the case, or choose a format that keeps all cases in one file.",
-            )
+        raise InputError.at(
+            f"case '{case_id}'",
+            "cannot be the name of a file.",
+            "Rename the case, or choose a format that keeps all cases in one file.",
         )
     return case_id + suffix

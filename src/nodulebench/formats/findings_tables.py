@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES
@@ -37,12 +37,9 @@ def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
         if name == "cases" and cases is not None:
             tables[name] = cases
             continue
-        try:
+        with adding_to(problems):
             tables[name] = _read(folder, name, schema)
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     readings = Readings(
         name=folder.resolve().name,
         cases=tables["cases"],
@@ -67,8 +64,8 @@ def _read(folder: Path, name: str, schema: TableSchema) -> pl.DataFrame:
     for ending in TABLE_SUFFIXES:
         if (folder / f"{name}{ending}").is_file():
             return read_table(folder / f"{name}{ending}", schema)
-    raise InputError(
-        Problem(str(folder), f"holds no {name} table.", f"Write {name}.parquet or {name}.csv.")
+    raise InputError.at(
+        str(folder), f"holds no {name} table.", f"Write {name}.parquet or {name}.csv."
     )
 
 
@@ -91,5 +88,4 @@ def _refuse_strays(readings: Readings, folder: Path) -> None:
                     f"List it, or remove the {what.split()[1]}.",
                 )
             )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)

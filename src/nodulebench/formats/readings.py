@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.dicom.file import holds_dicom
 from nodulebench.formats.dicom.images import cases_of_images
 from nodulebench.formats.dicom.reports.seg import read_readings as read_segmentations
@@ -49,7 +49,7 @@ def read_readings(
         InputError: with every problem of the source.
     """
     if not source.exists():
-        raise InputError(Problem(str(source), "is not there."))
+        raise InputError.at(str(source), "is not there.")
     table = None if cases is None else read_case_geometry(cases)
     if holds_findings(source):
         readings = read_findings(source, table)
@@ -89,12 +89,10 @@ def _read_lidc(
     if cases is None:
         beside = source.parent / SCAN_TABLE
         if not beside.is_file():
-            raise InputError(
-                Problem(
-                    str(source),
-                    "LIDC-IDRI XML gives pixels but not their size.",
-                    f"Give a table of cases with their geometry, or put {SCAN_TABLE} beside it.",
-                )
+            raise InputError.at(
+                str(source),
+                "LIDC-IDRI XML gives pixels but not their size.",
+                f"Give a table of cases with their geometry, or put {SCAN_TABLE} beside it.",
             )
         cases = read_scans(beside)
     files = read_lidc_files(source, applies_corrections=applies_corrections)

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 GEOMETRY_COLUMNS = (
@@ -100,12 +100,10 @@ class Geometry:
         if not self.is_head_first:
             return k
         if self.size is None:
-            raise InputError(
-                Problem(
-                    "cases",
-                    "the slices of an image run from head to feet, and size_z is not given.",
-                    "Give size_z, so that slices can be counted from the feet.",
-                )
+            raise InputError.at(
+                "cases",
+                "the slices of an image run from head to feet, and size_z is not given.",
+                "Give size_z, so that slices can be counted from the feet.",
             )
         turned: FloatArray = self.size[2] - 1.0 - k
         return turned
@@ -239,8 +237,7 @@ def checked_geometry(
                 "Give them row by row, separated by spaces; leave it empty for an axial image.",
             )
         )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return Geometry(spacing_mm, origin_mm, direction, size)
 
 
@@ -259,13 +256,10 @@ def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, G
         values = np.array([row[name] for name in GEOMETRY_COLUMNS], dtype=np.float64)
         sizes = [row.get(name) for name in ("size_x", "size_y", "size_z")]
         size = None if None in sizes else np.array(sizes, dtype=np.int64)
-        try:
+        with adding_to(problems):
             direction = _direction(row.get("direction"), where)
             found[row["case_id"]] = checked_geometry(values[:3], values[3:], direction, size, where)
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return found
 
 
@@ -276,12 +270,10 @@ def _direction(text: str | None, where: str) -> FloatArray:
     try:
         return np.array(text.replace(",", " ").split(), dtype=np.float64).reshape(3, 3)
     except ValueError as error:
-        raise InputError(
-            Problem(
-                where,
-                f"direction '{text[:60]}' is not nine orthonormal cosines.",
-                "Give them row by row, separated by spaces; leave it empty for an axial image.",
-            )
+        raise InputError.at(
+            where,
+            f"direction '{text[:60]}' is not nine orthonormal cosines.",
+            "Give them row by row, separated by spaces; leave it empty for an axial image.",
         ) from error
 
 

@@ -110,12 +110,10 @@ def read_outline(text: str, where: str) -> FloatArray:
         outline = np.full((1, 2), np.nan)
     if not np.isfinite(outline).all():
         shown = text if len(text) <= 40 else text[:40] + "..."
-        raise InputError(
-            Problem(
-                where,
-                f"contour '{shown}' is not a list of points.",
-                "Write its corners as 'x y;x y;...' in millimetres, or leave it empty.",
-            )
+        raise InputError.at(
+            where,
+            f"contour '{shown}' is not a list of points.",
+            "Write its corners as 'x y;x y;...' in millimetres, or leave it empty.",
         )
     return outline
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.imaging.geometry import Geometry, is_orthonormal
 from nodulebench.model.arrays import FloatArray
 
@@ -58,8 +58,7 @@ def make_volume(
     cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
     spacing = np.asarray(spacing_mm, dtype=np.float64)
     problems = [*_voxel_problems(hu, where), *_geometry_problems(spacing, cosines, where)]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     geometry = Geometry(
         spacing_mm=spacing,
         origin_mm=np.asarray(origin_mm, dtype=np.float64),
@@ -128,12 +127,10 @@ def to_patient_axes(volume: Volume, where: str = "volume") -> Volume:
     cosine = np.abs(direction[patient_axis, range(3)]).min()
     tilt = float(np.degrees(np.arccos(np.clip(cosine, 0.0, 1.0))))
     if sorted(patient_axis) != [0, 1, 2] or tilt > LARGEST_TILT_DEGREES:
-        raise InputError(
-            Problem(
-                where,
-                f"its axes are turned {tilt:.0f} degrees against the patient's.",
-                f"Resample it to axial slices (at most {LARGEST_TILT_DEGREES:.0f} degrees off).",
-            )
+        raise InputError.at(
+            where,
+            f"its axes are turned {tilt:.0f} degrees against the patient's.",
+            f"Resample it to axial slices (at most {LARGEST_TILT_DEGREES:.0f} degrees off).",
         )
     image_axis = np.argsort(patient_axis)
     is_reversed = direction[range(3), image_axis] < 0

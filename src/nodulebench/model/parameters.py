@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
-from nodulebench.errors import InputError, Problem, did_you_mean
+from nodulebench.errors import Problem, did_you_mean, refuse_any
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -43,8 +43,7 @@ def checked_parameters(
             remedy = f"{did_you_mean(name, known)} Its parameters: {', '.join(sorted(known))}."
         if what:
             problems.append(Problem(where, what, remedy.strip()))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return chosen
 
 

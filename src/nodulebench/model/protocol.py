@@ -11,7 +11,7 @@ from pydantic import (
     model_validator,
 )
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.written import Written, parse_written
 
 
@@ -160,5 +160,5 @@ def read_protocol(path: Path) -> TestProtocol:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
+        raise InputError.at(str(path), f"cannot be read as text: {error}.") from error
     return parse_protocol(text, str(path))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 
 MOST_ROWS_NAMED = 5
 LONGEST_SHOWN = 60
@@ -60,14 +60,12 @@ class TableSchema:
             for column in self.columns
             if column.is_required and column.name not in table.columns
         ]
-        if problems:
-            raise InputError(problems)
+        refuse_any(problems)
         typed = self.arrange(table)
         places = _Places(source, lines)
         problems.extend(self._value_problems(table, typed, places))
         problems.extend(self._key_problems(typed, places))
-        if problems:
-            raise InputError(problems)
+        refuse_any(problems)
         return typed
 
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:

@@ -30,7 +30,7 @@ def parse_written(kind: type[Record], text: str, source: str) -> Record:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(source, f"is not valid TOML: {error}.")) from error
+        raise InputError.at(source, f"is not valid TOML: {error}.") from error
     return checked(kind, content, source)
 
 

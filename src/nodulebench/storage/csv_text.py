@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.csv_problems import row_problems
 from nodulebench.storage.staging import staged_file
 
@@ -39,11 +39,11 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             plain.seek(0)
             yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            Problem(str(path), f"is a damaged gzip file ({error}).", "Compress it anew.")
+        raise InputError.at(
+            str(path), f"is a damaged gzip file ({error}).", "Compress it anew."
         ) from error
     except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}.")) from error
+        raise InputError.at(str(path), f"cannot be read: {error.strerror}.") from error
 
 
 def read_head(path: Path) -> str:
@@ -55,26 +55,24 @@ def read_head(path: Path) -> str:
     with open_bytes(path) as file:
         head = file.read(_HEAD_BYTES)
     if not head:
-        raise InputError(
-            Problem(str(path), "is empty.", "A submission without marks still needs its header.")
+        raise InputError.at(
+            str(path), "is empty.", "A submission without marks still needs its header."
         )
     for start, kind in _OTHER_KINDS.items():
         if head.startswith(start):
-            raise InputError(
-                Problem(str(path), f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV.")
+            raise InputError.at(
+                str(path), f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV."
             )
     if b"\x00" in head:
-        raise InputError(Problem(str(path), "is a binary file, not comma-separated text."))
+        raise InputError.at(str(path), "is a binary file, not comma-separated text.")
     line, end, _ = head.partition(b"\n")
     if not end and len(head) == _HEAD_BYTES:
-        raise InputError(
-            Problem(str(path), f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
-        )
+        raise InputError.at(str(path), f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
     try:
         return line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
-        raise InputError(
-            Problem(f"{path.name} line 1", "is not UTF-8 text.", "Save it as UTF-8.")
+        raise InputError.at(
+            f"{path.name} line 1", "is not UTF-8 text.", "Save it as UTF-8."
         ) from error
 
 
@@ -87,12 +85,10 @@ def read_header(path: Path) -> list[str]:
     try:
         header = next(csv.reader([read_head(path)]), [])
     except csv.Error as error:
-        raise InputError(
-            Problem(
-                f"{path.name} line 1",
-                f"is not comma-separated text ({error}).",
-                "End lines with a line feed.",
-            )
+        raise InputError.at(
+            f"{path.name} line 1",
+            f"is not comma-separated text ({error}).",
+            "End lines with a line feed.",
         ) from error
     repeated = [name for name, count in Counter(header).items() if count > 1]
     if repeated:
@@ -163,8 +159,7 @@ def read_columns(
     if table is None or _is_doubtful(table, (text[0], *numbers), floats, known_cases):
         with open_bytes(path) as file:
             problems = row_problems(file, path.name, header, text[0], numbers, floats, known_cases)
-        if problems:
-            raise InputError(problems)
+        refuse_any(problems)
         table = _read_tolerantly(path, strings, floats)
     return table
 
@@ -180,12 +175,10 @@ def refuse_flood(path: Path) -> None:
         while chunk := file.read(1 << 24):
             unpacked += len(chunk)
             if unpacked > _MOST_UNPACKED_BYTES:
-                raise InputError(
-                    Problem(
-                        str(path),
-                        f"unpacks to more than {_MOST_UNPACKED_BYTES / 2**30:g} GB.",
-                        "Split it, or give it unpacked.",
-                    )
+                raise InputError.at(
+                    str(path),
+                    f"unpacks to more than {_MOST_UNPACKED_BYTES / 2**30:g} GB.",
+                    "Split it, or give it unpacked.",
                 )
 
 
@@ -222,7 +215,7 @@ def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.Da
         )
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(Problem(str(path), f"is not comma-separated text: {reason}.")) from error
+        raise InputError.at(str(path), f"is not comma-separated text: {reason}.") from error
     return (
         raw.with_row_index("line", offset=2)
         .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 
 @contextmanager
@@ -25,8 +25,8 @@ def locked(file: Path, what: Path, *, waits_s: float = 0) -> Iterator[None]:
     try:
         lock.acquire(timeout=waits_s)
     except Timeout as error:
-        raise InputError(
-            Problem(str(what), "is being written by another process.", "Wait for it to end.")
+        raise InputError.at(
+            str(what), "is being written by another process.", "Wait for it to end."
         ) from error
     try:
         yield

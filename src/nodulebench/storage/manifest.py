@@ -76,16 +76,14 @@ def read_manifest(folder: Path) -> Manifest:
     """
     file = folder / MANIFEST
     if not file.is_file():
-        raise InputError(
-            Problem(str(file), "is not there, so changed files cannot be told from others.")
-        )
+        raise InputError.at(str(file), "is not there, so changed files cannot be told from others.")
     content = read_json(file)
     found = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != SCHEMA:
-        raise InputError(Problem(str(file), f"has the schema '{found}', not '{SCHEMA}'."))
+        raise InputError.at(str(file), f"has the schema '{found}', not '{SCHEMA}'.")
     manifest = _parse(content)
     if manifest is None or manifest.to_bytes() != file.read_bytes():
-        raise InputError(Problem(str(file), f"{_CHANGED}: it is not as NoduleBench writes it."))
+        raise InputError.at(str(file), f"{_CHANGED}: it is not as NoduleBench writes it.")
     return manifest
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
 from nodulebench.storage.manifest import (
     MANIFEST,
@@ -107,8 +107,7 @@ def sign_folder(
         InputError: if the files are not as the manifest says, or the key cannot be used.
     """
     problems = manifest_problems(folder)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
 
 
@@ -153,21 +152,17 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
         raise InputError(_missing(folder, manifest.signed))
     known = None if public_key is None else _public_key(public_key)
     if known is not None and _key_digest(known) != manifest.signed.key:
-        raise InputError(
-            Problem(
-                str(folder / MANIFEST),
-                f"says that it was signed with the key {manifest.signed.key}, which is not "
-                f"{public_key} ({_key_digest(known)}).",
-                "Ask whoever signed it for the public key.",
-            )
+        raise InputError.at(
+            str(folder / MANIFEST),
+            f"says that it was signed with the key {manifest.signed.key}, which is not "
+            f"{public_key} ({_key_digest(known)}).",
+            "Ask whoever signed it for the public key.",
         )
     if not _holds(known, manifest.signed, file.read_bytes(), manifest.to_bytes()):
-        raise InputError(
-            Problem(
-                str(file),
-                f"does not belong to {MANIFEST}: one of the two was changed after signing, or the "
-                "signature was made with another key.",
-            )
+        raise InputError.at(
+            str(file),
+            f"does not belong to {MANIFEST}: one of the two was changed after signing, or the "
+            "signature was made with another key.",
         )
     return Signature(manifest.signed, known is not None)
 
@@ -226,15 +221,13 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     pem = _pem(path)
     if b"PUBLIC KEY" in pem:
-        raise InputError(Problem(str(path), "is a public key; signing needs the private one."))
+        raise InputError.at(str(path), "is a public key; signing needs the private one.")
     needs_passphrase = b"ENCRYPTED" in pem
     if needs_passphrase and not passphrase:
-        raise InputError(
-            Problem(
-                str(path),
-                "is encrypted, and no passphrase was given.",
-                "Give it with --passphrase-file, or call from a terminal to be asked.",
-            )
+        raise InputError.at(
+            str(path),
+            "is encrypted, and no passphrase was given.",
+            "Give it with --passphrase-file, or call from a terminal to be asked.",
         )
     secret = passphrase.encode() if needs_passphrase else None
     try:
@@ -243,11 +236,9 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         reason = (
             "cannot be opened with this passphrase." if needs_passphrase else "is no private key."
         )
-        raise InputError(
-            Problem(str(path), reason, "" if needs_passphrase else _NEW_KEY)
-        ) from error
+        raise InputError.at(str(path), reason, "" if needs_passphrase else _NEW_KEY) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError(Problem(str(path), "is not an Ed25519 key.", _NEW_KEY))
+        raise InputError.at(str(path), "is not an Ed25519 key.", _NEW_KEY)
     return key
 
 
@@ -258,15 +249,15 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     pem = _pem(path)
     if b"PRIVATE KEY" in pem:
-        raise InputError(
-            Problem(str(path), "is a private key.", "Check with the public one; keep this secret.")
+        raise InputError.at(
+            str(path), "is a private key.", "Check with the public one; keep this secret."
         )
     try:
         key = serialization.load_pem_public_key(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise InputError(Problem(str(path), "is no public key in PEM form.")) from error
+        raise InputError.at(str(path), "is no public key in PEM form.") from error
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError(Problem(str(path), "is not an Ed25519 key."))
+        raise InputError.at(str(path), "is not an Ed25519 key.")
     return key
 
 
@@ -283,6 +274,6 @@ def _pem(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(
-            Problem(str(path), f"cannot be read: {error.strerror or error}.", _NEW_KEY)
+        raise InputError.at(
+            str(path), f"cannot be read: {error.strerror or error}.", _NEW_KEY
         ) from error

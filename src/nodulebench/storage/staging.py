@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 
 @contextmanager
@@ -25,12 +25,10 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
         InputError: if the place cannot be written to; nothing is left behind.
     """
     if is_new and folder.is_dir() and any(folder.iterdir()):
-        raise InputError(
-            Problem(
-                str(folder),
-                "is not empty; its files would be taken for part of what is written.",
-                "Choose a new folder.",
-            )
+        raise InputError.at(
+            str(folder),
+            "is not empty; its files would be taken for part of what is written.",
+            "Choose a new folder.",
         )
     with _stage_beside(folder) as stage:
         stage.mkdir()
@@ -65,8 +63,8 @@ def _stage_beside(target: Path) -> Iterator[Path]:
         whole.parent.mkdir(parents=True, exist_ok=True)
         yield stage
     except OSError as error:
-        raise InputError(
-            Problem(str(target), f"cannot be written: {error.strerror or error}.")
+        raise InputError.at(
+            str(target), f"cannot be written: {error.strerror or error}."
         ) from error
     finally:
         with suppress(OSError):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULES
 from nodulebench.storage.csv_text import read_header, refuse_flood, require_columns, write_csv
@@ -30,7 +30,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         raw = pl.read_csv(path, glob=False, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(Problem(str(path), f"is not comma-separated text: {reason}.")) from error
+        raise InputError.at(str(path), f"is not comma-separated text: {reason}.") from error
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
     )
@@ -84,8 +84,8 @@ def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
         return pl.read_parquet(path if content is None else BytesIO(content), glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            Problem(str(path), f"is not a readable Parquet file: {reason}.", "Write it anew.")
+        raise InputError.at(
+            str(path), f"is not a readable Parquet file: {reason}.", "Write it anew."
         ) from error
 
 

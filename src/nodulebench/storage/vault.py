@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
 
 SCHEMA = "nodulebench/vault@1"
@@ -72,7 +72,7 @@ class Vault:
         """
         start = len(_MAGIC) + _SALT_BYTES + _PREFIX_BYTES
         if not sealed.startswith(_MAGIC) or len(sealed) < start + _TAG_BYTES:
-            raise InputError(Problem(where, "is no sealed file, or was cut off."))
+            raise InputError.at(where, "is no sealed file, or was cut off.")
         salt = sealed[len(_MAGIC) : len(_MAGIC) + _SALT_BYTES]
         prefix = sealed[start - _PREFIX_BYTES : start]
         cipher, step = self._cipher(name, salt), SEGMENT_BYTES + _TAG_BYTES
@@ -87,8 +87,8 @@ class Vault:
                 for number, at in enumerate(starts)
             )
         except _invalid_tag() as error:
-            raise InputError(
-                Problem(where, "was changed after it was sealed, or was sealed in another vault.")
+            raise InputError.at(
+                where, "was changed after it was sealed, or was sealed in another vault."
             ) from error
 
     def seal_file(self, source: Path, target: BinaryIO, name: str) -> str:
@@ -133,10 +133,8 @@ def new_key_file(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise InputError(
-            Problem(
-                str(path), "is already there; a key is never overwritten.", "Choose a new name."
-            )
+        raise InputError.at(
+            str(path), "is already there; a key is never overwritten.", "Choose a new name."
         ) from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{_KEY_FILE_WORD} {secrets.token_hex(32)}\n")
@@ -152,19 +150,15 @@ def read_key_file(path: Path) -> Secret:
         words = path.read_text(encoding="ascii").split()
         mode = path.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(path), f"cannot be read as a key file: {error}.")) from error
+        raise InputError.at(str(path), f"cannot be read as a key file: {error}.") from error
     if len(words) != 2 or words[0] != _KEY_FILE_WORD or len(words[1]) != 64:
-        raise InputError(
-            Problem(
-                str(path),
-                "is no key file of a vault.",
-                "Make one with: nodulebench seal --new-vault-key vault.key",
-            )
+        raise InputError.at(
+            str(path),
+            "is no key file of a vault.",
+            "Make one with: nodulebench seal --new-vault-key vault.key",
         )
     if os.name == "posix" and mode & 0o077:
-        raise InputError(
-            Problem(str(path), "can be read by others.", f"Run first: chmod 600 {path}")
-        )
+        raise InputError.at(str(path), "can be read by others.", f"Run first: chmod 600 {path}")
     return Secret("key file", bytes.fromhex(words[1]))
 
 
@@ -192,15 +186,15 @@ def open_vault(header: Any, secret: Secret, where: str) -> Vault:
     """
     cost, salt, nonce, wrapped = _parsed(header, where)
     if header["opens_with"] != secret.kind:
-        raise InputError(
-            Problem(where, f"opens with a {header['opens_with']}, not with a {secret.kind}.")
+        raise InputError.at(
+            where, f"opens with a {header['opens_with']}, not with a {secret.kind}."
         )
     bound = {name: value for name, value in header.items() if name != "wrapped_key"}
     try:
         key = _aes(_wrapping_key(secret, salt, cost)).decrypt(nonce, wrapped, _bound(bound))
     except _invalid_tag() as error:
-        raise InputError(
-            Problem(where, f"does not open with this {secret.kind}, or was changed.")
+        raise InputError.at(
+            where, f"does not open with this {secret.kind}, or was changed."
         ) from error
     return Vault(key)
 
@@ -208,7 +202,7 @@ def open_vault(header: Any, secret: Secret, where: str) -> Vault:
 def _parsed(header: Any, where: str) -> tuple[int, bytes, bytes, bytes]:
     found = header.get("schema") if isinstance(header, dict) else None
     if found != SCHEMA:
-        raise InputError(Problem(where, f"has the schema '{found}', not '{SCHEMA}'."))
+        raise InputError.at(where, f"has the schema '{found}', not '{SCHEMA}'.")
     try:
         cost = header["scrypt"]["n"] if header["opens_with"] == "passphrase" else 0
         salt, nonce, wrapped = (
@@ -217,7 +211,7 @@ def _parsed(header: Any, where: str) -> tuple[int, bytes, bytes, bytes]:
         if not isinstance(cost, int) or not 0 <= cost <= _MOST_SCRYPT_COST or len(nonce) != 12:
             raise ValueError("a value is out of range")
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(Problem(where, "is no vault: its values were changed.")) from error
+        raise InputError.at(where, "is no vault: its values were changed.") from error
     return cost, salt, nonce, wrapped
 
 
@@ -228,7 +222,7 @@ def _wrapping_key(secret: Secret, salt: bytes, cost: int) -> bytes:
         memory = 256 * 8 * cost
         return hashlib.scrypt(secret.value, salt=salt, n=cost, r=8, p=1, maxmem=memory, dklen=32)
     except ValueError as error:
-        raise InputError(Problem("vault", f"its scrypt cost {cost} cannot be used.")) from error
+        raise InputError.at("vault", f"its scrypt cost {cost} cannot be used.") from error
 
 
 def _bound(header: dict[str, Any]) -> bytes:

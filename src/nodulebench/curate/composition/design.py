@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.errors import InputError, Problem, UnknownNameError, did_you_mean
+from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.model.written import Written, parse_written
 
 NAMES = ("fg-ai4h", "luna16", "nifdc-2022")
@@ -228,7 +228,7 @@ def load_design(name_or_file: str) -> DesignInput:
         try:
             return parse_design(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(Problem(str(path), f"cannot be read: {error}.")) from error
+            raise InputError.at(str(path), f"cannot be read: {error}.") from error
     hint = did_you_mean(name_or_file, NAMES)
     raise UnknownNameError(
         f"there is no design '{name_or_file}'.{hint} Published designs: "

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.curate.composition.design import SamplingPlan
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,7 @@ def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:
     ]
     if count < 1:
         problems.append(Problem("sampling plan", f"{count} cases cannot be drawn."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _shuffled(cases: pl.DataFrame, seed: int) -> pl.DataFrame:

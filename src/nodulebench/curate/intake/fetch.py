@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.curate.intake.store import PURPOSE, store_object
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
 
 PAGE = 100
@@ -33,7 +33,7 @@ def connect(url: str, headers: dict[str, str] | None = None) -> Any:
     try:
         client = package.DICOMwebClient(url, headers=headers, timeout=TIMEOUT_S)
     except (ValueError, TypeError) as error:
-        raise InputError(Problem(url, f"is no address of a DICOMweb server: {error}.")) from error
+        raise InputError.at(url, f"is no address of a DICOMweb server: {error}.") from error
     client.set_http_retry_params(max_attempts=ATTEMPTS, wait_exponential_multiplier=WAIT_MS)
     return client
 
@@ -84,12 +84,10 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
             yield store_object(dataset, folder)
             count += 1
     if series.instances is not None and count < series.instances:
-        raise InputError(
-            Problem(
-                f"series {series.series_uid}",
-                f"the server sent {count} of {series.instances} objects.",
-                "Fetch it again; what came is kept.",
-            )
+        raise InputError.at(
+            f"series {series.series_uid}",
+            f"the server sent {count} of {series.instances} objects.",
+            "Fetch it again; what came is kept.",
         )
 
 
@@ -110,8 +108,8 @@ class _told:  # noqa: N801 - reads as a word in a with statement
         if isinstance(error, requests.RequestException | OSError):
             response = getattr(error, "response", None)
             what = f"answered {response.status_code}" if response is not None else "is not reached"
-            raise InputError(
-                Problem(self._url, f"{what}: {error}.", "Check the address and the credentials.")
+            raise InputError.at(
+                self._url, f"{what}: {error}.", "Check the address and the credentials."
             ) from error
 
 

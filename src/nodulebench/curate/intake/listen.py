@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.curate.intake.store import PURPOSE, store_object
-from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.optional_package import needs
 
 SUCCESS = 0x0000
@@ -63,8 +63,8 @@ def listening(
             evt_handlers=[(pynetdicom.evt.EVT_C_STORE, _stored, [folder, told])],
         )
     except OSError as error:
-        raise InputError(
-            Problem(f"port {port}", f"cannot be listened on: {error.strerror}.", "Choose another.")
+        raise InputError.at(
+            f"port {port}", f"cannot be listened on: {error.strerror}.", "Choose another."
         ) from error
     assert server is not None  # noqa: S101 - not blocking, it is always one
     try:

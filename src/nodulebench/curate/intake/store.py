@@ -6,7 +6,7 @@ Nothing that was sent decides where a file goes but its UIDs, and these must be 
 from pathlib import Path
 from typing import Any
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.dicom.slices import UID
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
@@ -32,12 +32,10 @@ def store_object(dataset: Any, folder: Path) -> Path:
     with staged_file(path) as stage:
         pydicom.dcmwrite(stage, dataset, enforce_file_format=True)
         if path.exists() and path.read_bytes() != stage.read_bytes():
-            raise InputError(
-                Problem(
-                    str(path),
-                    "is there with other content; the object that was sent was not kept.",
-                    "Receive into an empty folder, and ask the sender which one is right.",
-                )
+            raise InputError.at(
+                str(path),
+                "is there with other content; the object that was sent was not kept.",
+                "Receive into an empty folder, and ask the sender which one is right.",
             )
     return path
 
@@ -51,5 +49,5 @@ def checked_uid(dataset: Any, keyword: str) -> str:
     uid = str(dataset.get(keyword, "") or "")
     if len(uid) > LONGEST_UID or not UID.fullmatch(uid):
         shown = f"'{uid[:LONGEST_UID]}' is no UID" if uid else "is missing"
-        raise InputError(Problem("received object", f"its {keyword} {shown}; it was not kept."))
+        raise InputError.at("received object", f"its {keyword} {shown}; it was not kept.")
     return uid

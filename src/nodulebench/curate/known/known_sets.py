@@ -10,7 +10,7 @@ import polars as pl
 
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.csv_text import read_columns, read_header, write_csv
 
 UID_COLUMNS = ("series_uid", "seriesuid", "SeriesInstanceUID")
@@ -38,8 +38,7 @@ def read_known_set(path: Path) -> KnownSet:
             problems.append(Problem(f"{path.name} line {row['line']}", f"holds {error}."))
             continue
         known.add(Fingerprint(_first(row, UID_COLUMNS), _first(row, PIXEL_COLUMNS), hashed))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return known
 
 
@@ -55,8 +54,8 @@ def _plain_list(path: Path, header: list[str]) -> KnownSet:
     if not lines or not all(set(one) <= set("0123456789.") for one in lines):
         wanted = ", ".join((*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN))
         found = ", ".join(header[:12])
-        raise InputError(
-            Problem(str(path), f"names no series; found: {found}.", f"Columns known: {wanted}.")
+        raise InputError.at(
+            str(path), f"names no series; found: {found}.", f"Columns known: {wanted}."
         )
     known = KnownSet(path.stem)
     for uid in lines:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
 
 PREAMBLE_BYTES = 128
@@ -102,18 +102,16 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
             wanted = " or ".join(pydicom.uid.UID(one).name for one in sop_classes)
             # what the file calls its kind may be no UID at all
             kind = pydicom.uid.UID(found, pydicom.config.IGNORE).name or "of no kind"
-            raise InputError(
-                Problem(str(path), f"is {kind}, not {wanted}.", "Is it the right file?")
-            )
+            raise InputError.at(str(path), f"is {kind}, not {wanted}.", "Is it the right file?")
 
 
 def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> Any:
     with needs("images", "DICOM"):
         import pydicom
     if not path.is_file():
-        raise InputError(Problem(str(path), "is not there."))
+        raise InputError.at(str(path), "is not there.")
     if not is_dicom(path):
-        raise InputError(Problem(str(path), "is not a DICOM file.", "Export it as DICOM Part 10."))
+        raise InputError.at(str(path), "is not a DICOM file.", "Export it as DICOM Part 10.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd shows in what is read
@@ -125,9 +123,7 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
                 _ = [data.get(keyword) for keyword in IMAGE_KEYWORDS]
     except Exception as error:  # damage may break any part of the parser
         told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        raise InputError(
-            Problem(str(path), f"is damaged: {told}.", "Copy or export it anew.")
-        ) from error
+        raise InputError.at(str(path), f"is damaged: {told}.", "Copy or export it anew.") from error
     return data
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, refuse_any
 from nodulebench.formats.dicom.series import Series, ct_series
 from nodulebench.formats.dicom.stack import stack_problems
 from nodulebench.imaging.geometry import geometry_columns
@@ -30,8 +30,7 @@ def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> di
         for uid, series in found.items()
         for problem in stack_problems(series, f"{folder} series {uid}")
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return found
 
 
@@ -82,11 +81,9 @@ def _series_of_case(case_id: str, folder: str, held: dict[str, Series]) -> Serie
     if case_id in held:
         return held[case_id]
     if len(held) > 1:
-        raise InputError(
-            Problem(
-                f"case '{case_id}'",
-                f"its folder {folder} holds {len(held)} series, none of that name.",
-                "Give every series a folder of its own, or name cases by SeriesInstanceUID.",
-            )
+        raise InputError.at(
+            f"case '{case_id}'",
+            f"its folder {folder} holds {len(held)} series, none of that name.",
+            "Give every series a folder of its own, or name cases by SeriesInstanceUID.",
         )
     return next(iter(held.values()))

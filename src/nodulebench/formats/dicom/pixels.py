@@ -39,7 +39,7 @@ def stored_values(header: SliceHeader) -> Stored:
     pixels = header.pixels
     problem = _format_problem(pixels)
     if problem:
-        raise InputError(Problem(header.path, problem))
+        raise InputError.at(header.path, problem)
     stored = _plain(header) if pixels.is_plain and pixels.length >= 0 else _decoded(header)
     return _within_bits(stored, pixels)
 
@@ -76,7 +76,7 @@ def _plain(header: SliceHeader) -> Stored:
             content = file.read(pixels.frame_bytes)
     except OSError as error:
         what = f"cannot be read any more ({error.strerror})."
-        raise InputError(Problem(header.path, what)) from error
+        raise InputError.at(header.path, what) from error
     if len(content) < pixels.frame_bytes:
         raise TruncatedPixelsError(Problem(header.path, "was cut off while it was read."))
     values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
@@ -148,7 +148,7 @@ def _refuse_other_size(header: SliceHeader, data: Any) -> None:
     """Refuse a stream that says it decodes to another size: a decoder would make room for it."""
     pixels, content = header.pixels, data.get("PixelData")
     if content is None:
-        raise InputError(Problem(header.path, "has no pixels."))
+        raise InputError.at(header.path, "has no pixels.")
     if pixels.frames * pixels.frame_bytes > len(content) * 1000:
         raise TruncatedPixelsError(
             Problem(header.path, f"holds only {len(content)} bytes of compressed pixels.")
@@ -157,7 +157,7 @@ def _refuse_other_size(header: SliceHeader, data: Any) -> None:
     found = stream_size(bytes(content[:_HEAD_BYTES])) if is_jpeg else None
     if found is not None and found != (pixels.rows, pixels.columns):
         what = f"its compressed pixels are {found[0]} x {found[1]}, its header says "
-        raise InputError(Problem(header.path, f"{what}{pixels.rows} x {pixels.columns}."))
+        raise InputError.at(header.path, f"{what}{pixels.rows} x {pixels.columns}.")
 
 
 def stream_size(content: bytes) -> tuple[int, int] | None:
@@ -179,7 +179,7 @@ def stream_size(content: bytes) -> tuple[int, int] | None:
 
 
 def _damaged(header: SliceHeader, told: str) -> InputError:
-    return InputError(Problem(header.path, f"its pixels cannot be decoded ({told})."))
+    return InputError.at(header.path, f"its pixels cannot be decoded ({told}).")
 
 
 def _within_bits(stored: Stored, pixels: PixelPlace) -> Stored:

@@ -116,7 +116,7 @@ class Series:
             InputError: if its headers do not say where it lies.
         """
         if self.grid is None:
-            raise InputError(Problem(f"series {self.name}", "cannot be placed in the patient."))
+            raise InputError.at(f"series {self.name}", "cannot be placed in the patient.")
         return self.grid
 
     @property
@@ -186,7 +186,7 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
             damaged.
     """
     if not folder.exists():
-        raise InputError(Problem(str(folder), "is not a folder.", "Give the folder of a series."))
+        raise InputError.at(str(folder), "is not a folder.", "Give the folder of a series.")
     slices: list[SliceHeader] = []
     damaged: list[Problem] = []
     for path in files_of(folder):
@@ -198,8 +198,8 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
     if damaged and wanted is None:
         raise InputError(damaged)
     if not slices and wanted is None:
-        raise InputError(
-            Problem(str(folder), "holds no DICOM CT images.", "Give the folder of a CT series.")
+        raise InputError.at(
+            str(folder), "holds no DICOM CT images.", "Give the folder of a CT series."
         )
     series = group_series(slices)
     times = Counter(one.uid for one in series)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.dicom.header import (
     CT_IMAGE_STORAGE,
     IMPLEMENTATION_UID,
@@ -37,11 +37,11 @@ def read_series(folder: Path, series_uid: str | None = None) -> Series:
     if series_uid is None and len(held) > 1:
         some = sorted(held.values(), key=lambda one: -len(one.slices))[:5]
         listed = "; ".join(f"{one.uid} ({len(one.slices)} slices)" for one in some)
-        raise InputError(
-            Problem(str(folder), f"holds {len(held)} series: {listed}.", "Name the one to read.")
+        raise InputError.at(
+            str(folder), f"holds {len(held)} series: {listed}.", "Name the one to read."
         )
     if series_uid is not None and series_uid not in held:
-        raise InputError(Problem(str(folder), f"does not hold the series {series_uid}."))
+        raise InputError.at(str(folder), f"does not hold the series {series_uid}.")
     return held[series_uid] if series_uid else next(iter(held.values()))
 
 
@@ -59,8 +59,7 @@ def series_volume(series: Series, where: str) -> Volume:
             voxels, no rescaling to HU, damaged pixels.
     """
     problems = [*stack_problems(series, where), *_value_problems(series, where)]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     grid = series.geometry
     return make_volume(
         np.stack([_hounsfield(one) for one in series.slices]),
@@ -111,14 +110,12 @@ def _stored_values(volume: Volume, folder: Path, header: SeriesHeader) -> npt.ND
     stored = np.rint(volume.hu).astype(np.int32) - header.rescale_intercept
     low, high = (-(1 << 15), (1 << 15) - 1) if header.is_signed else (0, (1 << 12) - 1)
     if stored.min() < low or stored.max() > high:
-        raise InputError(
-            Problem(
-                str(folder),
-                f"the voxels ({volume.hu.min():.0f} to {volume.hu.max():.0f} HU) do not fit into "
-                f"the stored range {low + header.rescale_intercept} to "
-                f"{high + header.rescale_intercept} HU.",
-                "Clip them, or store signed values.",
-            )
+        raise InputError.at(
+            str(folder),
+            f"the voxels ({volume.hu.min():.0f} to {volume.hu.max():.0f} HU) do not fit into "
+            f"the stored range {low + header.rescale_intercept} to "
+            f"{high + header.rescale_intercept} HU.",
+            "Clip them, or store signed values.",
         )
     return stored.astype("<i2" if header.is_signed else "<u2")
 

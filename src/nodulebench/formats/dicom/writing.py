@@ -55,12 +55,10 @@ def person_name(name: str) -> str:
         InputError: if it has signs that divide names, or is too long.
     """
     if set(name) & set("\\=") or not 0 < len(name) < LONGEST_NAME:
-        raise InputError(
-            Problem(
-                f"reader '{name[:LONGEST_NAME]}'",
-                "cannot be a person's name in DICOM.",
-                f"Leave out '\\' and '='; at most {LONGEST_NAME - 1} signs.",
-            )
+        raise InputError.at(
+            f"reader '{name[:LONGEST_NAME]}'",
+            "cannot be a person's name in DICOM.",
+            f"Leave out '\\' and '='; at most {LONGEST_NAME - 1} signs.",
         )
     return name if "^" in name else f"{name}^"
 
@@ -129,20 +127,16 @@ def _described(series: Series) -> Series:
         InputError: if its coordinates have no name of their own.
     """
     if not series.frame_of_reference:
-        raise InputError(
-            Problem(
-                f"{Path(series.files[0]).parent} series {series.uid}",
-                "has no FrameOfReferenceUID, so places in it cannot be told.",
-                "Export the series with it.",
-            )
+        raise InputError.at(
+            f"{Path(series.files[0]).parent} series {series.uid}",
+            "has no FrameOfReferenceUID, so places in it cannot be told.",
+            "Export the series with it.",
         )
     if len(series.files) < len(series.slices):
-        raise InputError(
-            Problem(
-                f"{Path(series.files[0]).parent} series {series.uid}",
-                "has many frames in one file; objects are written about one file per slice.",
-                "Convert it to CT Image Storage, or write another format.",
-            )
+        raise InputError.at(
+            f"{Path(series.files[0]).parent} series {series.uid}",
+            "has many frames in one file; objects are written about one file per slice.",
+            "Convert it to CT Image Storage, or write another format.",
         )
     for image in series.images:
         for keyword, value in _REPEATED.items():
@@ -166,12 +160,8 @@ def save_objects(path: Path, objects: Iterable[tuple[str, Any]]) -> None:
                 data.save_as(stage / file_of_case(name, ".dcm"), enforce_file_format=True)
         return
     if len(held) != 1:
-        raise InputError(
-            Problem(
-                str(path),
-                f"is one file, and there are {len(held)} objects to write.",
-                "Give a folder.",
-            )
+        raise InputError.at(
+            str(path), f"is one file, and there are {len(held)} objects to write.", "Give a folder."
         )
     with staged_file(path) as stage:
         held[0][1].save_as(stage, enforce_file_format=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.case_names import case_of_image
 from nodulebench.imaging.volume import Volume
 
@@ -44,19 +44,17 @@ def read_case_image(path: Path) -> CaseImage:
     if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):
         return _dicom(path)
     if not path.is_file():
-        raise InputError(Problem(str(path), "is not there.", "Give an image or a DICOM folder."))
+        raise InputError.at(str(path), "is not there.", "Give an image or a DICOM folder.")
     if path.suffix == ".zip":
         return _zipped(path)
     if path.name.endswith((".nii", ".nii.gz")):
         return CaseImage(nifti.read_volume(path), case_of_image(path.name))
     if path.suffix in (".mhd", ".mha"):
         return CaseImage(metaimage.read_volume(path), case_of_image(path.name))
-    raise InputError(
-        Problem(
-            str(path),
-            "is no image that is known.",
-            "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files.",
-        )
+    raise InputError.at(
+        str(path),
+        "is no image that is known.",
+        "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files.",
     )
 
 
@@ -72,12 +70,10 @@ def image_reader(folder: Path) -> Callable[[str], Volume]:
         found = next((path for path in files if path.is_file()), folder / case_id)
         if found.exists():
             return read_case(found)
-        raise InputError(
-            Problem(
-                str(folder),
-                f"has no image of case '{case_id}'.",
-                f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
-            )
+        raise InputError.at(
+            str(folder),
+            f"has no image of case '{case_id}'.",
+            f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
         )
 
     return read
@@ -97,17 +93,15 @@ def _zipped(path: Path) -> CaseImage:
             with zipfile.ZipFile(path) as archive:
                 size = sum(part.file_size for part in archive.infolist())
                 if size > LARGEST_UNPACKED_BYTES:
-                    raise InputError(
-                        Problem(
-                            str(path),
-                            f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
-                            "Unpack it yourself and give the folder of one series.",
-                        )
+                    raise InputError.at(
+                        str(path),
+                        f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
+                        "Unpack it yourself and give the folder of one series.",
                     )
                 archive.extractall(folder)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-            raise InputError(
-                Problem(str(path), f"cannot be unpacked ({error}).", "Copy it anew.")
+            raise InputError.at(
+                str(path), f"cannot be unpacked ({error}).", "Copy it anew."
             ) from error
         try:
             return _dicom(Path(folder))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, VoxelArray, make_volume
 from nodulebench.model.arrays import BoolArray
@@ -52,24 +52,20 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
     size = _numbers(path, fields, "DimSize").astype(np.int64)
     kind = fields.get("ElementType", "")
     if len(size) != 3 or kind not in _ELEMENT_TYPES:
-        raise InputError(
-            Problem(
-                str(path),
-                f"has DimSize '{fields['DimSize']}' and ElementType '{kind}'.",
-                f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}.",
-            )
+        raise InputError.at(
+            str(path),
+            f"has DimSize '{fields['DimSize']}' and ElementType '{kind}'.",
+            f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}.",
         )
     order = ">" if _is_true(fields, "BinaryDataByteOrderMSB", "ElementByteOrderMSB") else "<"
     content = _read_content(path, fields, voxel_start)
     dtype = np.dtype(order + _ELEMENT_TYPES[kind])
     expected = int(np.prod(size)) * dtype.itemsize
     if len(content) != expected:
-        raise InputError(
-            Problem(
-                str(path),
-                f"holds {len(content)} bytes of voxels, but its header asks for {expected}.",
-                "Copy or export it anew.",
-            )
+        raise InputError.at(
+            str(path),
+            f"holds {len(content)} bytes of voxels, but its header asks for {expected}.",
+            "Copy or export it anew.",
         )
     voxels = np.frombuffer(content, dtype).reshape(size[::-1]).astype(dtype.newbyteorder("="))
     return voxels, fields
@@ -125,7 +121,7 @@ def _read_fields(path: Path) -> tuple[dict[str, str], int]:
         with path.open("rb") as file:
             head = file.read(_LONGEST_HEADER)
     except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}.")) from error
+        raise InputError.at(str(path), f"cannot be read: {error.strerror}.") from error
     fields: dict[str, str] = {}
     place = 0
     while place < len(head) and "ElementDataFile" not in fields:
@@ -137,8 +133,8 @@ def _read_fields(path: Path) -> tuple[dict[str, str], int]:
         place += len(line) + 1
     missing = [name for name in ("DimSize", "ElementDataFile") if name not in fields]
     if missing:
-        raise InputError(
-            Problem(str(path), f"is not a MetaImage: its header has no {' and no '.join(missing)}.")
+        raise InputError.at(
+            str(path), f"is not a MetaImage: its header has no {' and no '.join(missing)}."
         )
     return fields, place
 
@@ -147,22 +143,22 @@ def _read_content(path: Path, fields: dict[str, str], voxel_start: int) -> bytes
     name = fields["ElementDataFile"]
     source = path if name == "LOCAL" else path.parent / name
     if name == "LIST" or "%" in name:
-        raise InputError(
-            Problem(str(path), "keeps its slices in several files.", "Export it as one raw file.")
+        raise InputError.at(
+            str(path), "keeps its slices in several files.", "Export it as one raw file."
         )
     try:
         content = source.read_bytes()[voxel_start if name == "LOCAL" else 0 :]
     except OSError as error:
-        raise InputError(
-            Problem(str(path), f"its voxels in '{name}' cannot be read: {error.strerror}.")
+        raise InputError.at(
+            str(path), f"its voxels in '{name}' cannot be read: {error.strerror}."
         ) from error
     if not _is_true(fields, "CompressedData"):
         return content
     try:
         return zlib.decompress(content)
     except zlib.error as error:
-        raise InputError(
-            Problem(str(source), f"its compressed voxels are damaged ({error}).", "Copy it anew.")
+        raise InputError.at(
+            str(source), f"its compressed voxels are damaged ({error}).", "Copy it anew."
         ) from error
 
 
@@ -175,7 +171,7 @@ def _numbers(path: Path, fields: dict[str, str], name: str) -> npt.NDArray[np.fl
         return np.array(fields[name].split(), dtype=np.float64)
     except (KeyError, ValueError) as error:
         found = f"'{fields[name]}'" if name in fields else "missing"
-        raise InputError(Problem(str(path), f"its {name} is {found}, not numbers.")) from error
+        raise InputError.at(str(path), f"its {name} is {found}, not numbers.") from error
 
 
 def _matrix(path: Path, text: str) -> npt.NDArray[np.float64]:

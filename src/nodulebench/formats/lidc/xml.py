@@ -117,8 +117,8 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
             if earlier.sessions != reading.sessions:
                 problems.append(_contradiction(earlier, reading))
     if not files:
-        raise InputError(
-            Problem(str(source), "holds no XML file.", "Give the folder or archive of LIDC-IDRI.")
+        raise InputError.at(
+            str(source), "holds no XML file.", "Give the folder or archive of LIDC-IDRI."
         )
     notices = _notices(repeats, xrays, corrections, applies_corrections=applies_corrections)
     for correction in corrections:
@@ -169,11 +169,9 @@ def _contents(source: Path) -> Iterator[tuple[str, bytes]]:
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        raise InputError(
-            Problem(
-                str(source),
-                f"is neither a folder nor an XML file nor a readable tar archive ({error}).",
-            )
+        raise InputError.at(
+            str(source),
+            f"is neither a folder nor an XML file nor a readable tar archive ({error}).",
         ) from error
 
 
@@ -190,28 +188,26 @@ def _parse(name: str, content: bytes) -> PixelReading | None:
     """
     if not content:
         limit = MOST_BYTES >> 20
-        raise InputError(Problem(name, f"is empty or larger than {limit} MB.", "Is it a reading?"))
+        raise InputError.at(name, f"is empty or larger than {limit} MB.", "Is it a reading?")
     if b"<!DOCTYPE" in content or b"\x00" in content:
-        raise InputError(
-            Problem(
-                name,
-                "has a document type declaration or zero bytes, which no LIDC file has.",
-                "Save it as UTF-8 without a DOCTYPE.",
-            )
+        raise InputError.at(
+            name,
+            "has a document type declaration or zero bytes, which no LIDC file has.",
+            "Save it as UTF-8 without a DOCTYPE.",
         )
     try:
         slim = _EDGE_POINT.sub(rb"\1 \2 ", content)
         root = ElementTree.fromstring(slim)  # noqa: S314 - entities cannot be declared
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise InputError(
-            Problem(name, f"is not well-formed XML: {error}.", "Fetch the file again.")
+        raise InputError.at(
+            name, f"is not well-formed XML: {error}.", "Fetch the file again."
         ) from error
     space, _, tag = root.tag.rpartition("}")
     if tag == "IdriReadMessage":
         return None
     if tag != "LidcReadMessage":
-        raise InputError(
-            Problem(name, f"is a '{tag}', not a LidcReadMessage.", "Is it a file of LIDC-IDRI?")
+        raise InputError.at(
+            name, f"is a '{tag}', not a LidcReadMessage.", "Is it a file of LIDC-IDRI?"
         )
     return _Reader(name, f"{space}}}" if space else "").read(root)
 

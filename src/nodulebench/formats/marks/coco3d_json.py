@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name, case_of_image
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import (
@@ -63,7 +63,7 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     document = read_json(path)
     problems: list[Problem] = []
     if not isinstance(document, dict):
-        raise InputError(Problem(path.name, "is not an object with images and annotations."))
+        raise InputError.at(path.name, "is not an object with images and annotations.")
     info = document.get("info")
     coordinates = info.get("coordinates") if isinstance(info, dict) else None
     if coordinates not in COORDINATES:
@@ -79,8 +79,7 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     rows = []
     for place, item in entries(document.get("annotations"), f"{path.name} annotations", problems):
         rows.append(_row(item, place, case_of, type_of, problems) | {"place": place})
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     numeric = ("x", "y", "z", "w", "h", "d", "score")
     texts = ("case_id", "box_id", "type", "place")
     table = pl.DataFrame(

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name, file_of_case
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.slice_boxes import gather
@@ -49,8 +49,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     rows: list[dict[str, Any]] = []
     for case_id, place, document in _documents(path, problems):
         rows.extend(_rows(case_id, place, document, problems))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     table = pl.DataFrame(
         rows,
         schema=dict.fromkeys(_TEXT, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64),
@@ -78,12 +77,10 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     """
     odd = submission.marks["score"].filter(~submission.marks["score"].is_between(0, 1))
     if len(odd):
-        raise InputError(
-            Problem(
-                f"submission '{submission.name}'",
-                f"has {len(odd)} scores that are not within 0 and 1, the first {odd[0]}.",
-                "grand-challenge.org wants probabilities from 0 to 1; scale them.",
-            )
+        raise InputError.at(
+            f"submission '{submission.name}'",
+            f"has {len(odd)} scores that are not within 0 and 1, the first {odd[0]}.",
+            "grand-challenge.org wants probabilities from 0 to 1; scale them.",
         )
     has_boxes = submission.slices is not None and bool(geometries(cases))
     rows = _box_rows(submission) if has_boxes else submission.marks
@@ -122,8 +119,8 @@ def _files(path: Path) -> list[tuple[str, Path]]:
     for folder in path.iterdir():
         inside = sorted(folder.glob("*.json")) if folder.is_dir() else []
         if len(inside) > 1:
-            raise InputError(
-                Problem(str(folder), "holds more than one JSON file.", "Leave one per case.")
+            raise InputError.at(
+                str(folder), "holds more than one JSON file.", "Leave one per case."
             )
         files.extend((folder.name, file) for file in inside)
     return sorted(files)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.format import Format
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.cohort import LabelledCohort
@@ -54,7 +54,7 @@ def write_cohorts(cohorts: Sequence[LabelledCohort], path: Path) -> None:
 def _same_nodules(cohorts: Sequence[LabelledCohort]) -> LabelledCohort:
     """The first cohort, once it is clear that all can stand in one workbook."""
     if not cohorts:
-        raise InputError(Problem("jafroc_xlsx", "was given no algorithm."))
+        raise InputError.at("jafroc_xlsx", "was given no algorithm.")
     first = cohorts[0]
     problems = [
         Problem(
@@ -77,8 +77,7 @@ def _same_nodules(cohorts: Sequence[LabelledCohort]) -> LabelledCohort:
     )
     if max(first.case_count, first.nodule_count) < 2:
         problems.append(Problem("jafroc_xlsx", "needs at least two cases or nodules."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return first
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
@@ -56,12 +56,10 @@ def read_series(path: Path) -> pl.Series:
     """A list of series: no header, one series a line, first column."""
     first = read_head(path).split(",")[0]
     if first.strip('"') in ("seriesuid", "case_id"):
-        raise InputError(
-            Problem(
-                f"{path.name} line 1",
-                f"'{first}' is a header, but a series list has none.",
-                "Remove the line (the official program would count it as one more scan).",
-            )
+        raise InputError.at(
+            f"{path.name} line 1",
+            f"'{first}' is a header, but a series list has none.",
+            "Remove the line (the official program would count it as one more scan).",
         )
     refuse_flood(path)
     try:
@@ -69,7 +67,7 @@ def read_series(path: Path) -> pl.Series:
             path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
         )
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(Problem(str(path), "is not a list of series, one a line.")) from error
+        raise InputError.at(str(path), "is not a list of series, one a line.") from error
     listed = table.to_series(0).rename("case_id")
     return listed.filter(listed.is_not_null())
 
@@ -120,12 +118,10 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     """
     marks = submission.marks
     if marks["score"].null_count():
-        raise InputError(
-            Problem(
-                f"submission '{submission.name}'",
-                f"has {marks['score'].null_count()} marks without a score.",
-                "LUNA16 files need a probability for every mark.",
-            )
+        raise InputError.at(
+            f"submission '{submission.name}'",
+            f"has {marks['score'].null_count()} marks without a score.",
+            "LUNA16 files need a probability for every mark.",
         )
     table = marks.select(seriesuid="case_id", **_PLACE, probability="score")
     if marks["diameter_mm"].null_count() < marks.height:
@@ -173,8 +169,8 @@ def _present(folder: Path, name: str) -> Path | None:
 def _needed(folder: Path, name: str) -> Path:
     found = _present(folder, name)
     if found is None:
-        raise InputError(
-            Problem(str(folder), f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?")
+        raise InputError.at(
+            str(folder), f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?"
         )
     return found
 

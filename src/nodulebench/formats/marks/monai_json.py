@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name, case_of_image, file_of_case
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import (
@@ -85,12 +85,10 @@ def write_reference(reference: Reference, path: Path) -> None:
         InputError: if there are ignored findings, for which a datalist has no place.
     """
     if reference.nodules["is_ignored"].any():
-        raise InputError(
-            Problem(
-                f"reference '{reference.name}'",
-                f"has {reference.nodules['is_ignored'].sum()} ignored findings.",
-                "A MONAI datalist cannot hold them; choose another format.",
-            )
+        raise InputError.at(
+            f"reference '{reference.name}'",
+            f"has {reference.nodules['is_ignored'].sum()} ignored findings.",
+            "A MONAI datalist cannot hold them; choose another format.",
         )
     _write(boxes_of_nodules(reference), reference.cases["case_id"], path)
 
@@ -120,8 +118,7 @@ def _read(path: Path) -> _Content:
         for case_id, count in Counter(listed).items()
         if count > 1
     )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     table = _table(rows, coordinates, mode)
     known = pl.DataFrame({"case_id": listed}, schema={"case_id": pl.String})
     return _Content(BOXES.conform(table, path.name), known, notices)

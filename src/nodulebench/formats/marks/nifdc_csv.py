@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import complete_slices, refuse_unlisted
@@ -225,8 +225,7 @@ def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:
                     "Say the same on every slice.",
                 )
             )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _refuse(glimpse: Glimpse) -> str:

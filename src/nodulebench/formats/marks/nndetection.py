@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.formats.case_names import algorithm_name, file_of_case
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import BOXES, boxes_of_marks, submission_of
@@ -40,12 +40,9 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     for file in sorted(path.glob(f"*{SUFFIX}")):
         stem = file.name.removesuffix(SUFFIX)
         case_id = stem if stem in known else listed.get(stem, stem)
-        try:
+        with adding_to(problems):
             parts.append(_boxes(file, case_id, known.get(case_id)))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return submission_of(
         pl.concat(parts), name=algorithm_name(path), digest=file_digest(path), cases=cases
     )
@@ -65,8 +62,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     ]
     if boxes["score"].null_count():
         problems.append(Problem(f"submission '{submission.name}'", "has marks without a score."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     parts = boxes.partition_by("case_id", as_dict=True, maintain_order=True)
     with staged_folder(path, is_new=True) as stage:
         for case_id, grid in known.items():
@@ -79,19 +75,17 @@ def _boxes(file: Path, case_id: str, grid: Geometry | None) -> pl.DataFrame:
     """The boxes of one case in millimetres."""
     content = read_pickle(file)
     if not isinstance(content, dict) or not {"pred_boxes", "pred_scores"} <= set(content):
-        raise InputError(Problem(file.name, "has no 'pred_boxes' and 'pred_scores'."))
+        raise InputError.at(file.name, "has no 'pred_boxes' and 'pred_scores'.")
     if not content.get("restore", True):
-        raise InputError(
-            Problem(
-                file.name,
-                "has boxes in the space of the preprocessed image.",
-                "Predict with restore, so that boxes are those of the original image.",
-            )
+        raise InputError.at(
+            file.name,
+            "has boxes in the space of the preprocessed image.",
+            "Predict with restore, so that boxes are those of the original image.",
         )
     boxes = _array(content, "pred_boxes", file).reshape(-1, 6)
     scores = _array(content, "pred_scores", file).reshape(-1)
     if len(boxes) != len(scores):
-        raise InputError(Problem(file.name, f"has {len(boxes)} boxes and {len(scores)} scores."))
+        raise InputError.at(file.name, f"has {len(boxes)} boxes and {len(scores)} scores.")
     grid = grid or _own_geometry(content, file)
     low, high = boxes[:, _LOW], boxes[:, _HIGH]
     center = grid.to_world((low + high) / 2)
@@ -113,13 +107,13 @@ def _array(content: dict[str, Any], key: str, file: Path) -> FloatArray:
     try:
         array = np.asarray(content[key], dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InputError(Problem(file.name, f"'{key}' is not an array of numbers.")) from error
+        raise InputError.at(file.name, f"'{key}' is not an array of numbers.") from error
     if key == "pred_boxes" and array.size % 6:
-        raise InputError(Problem(file.name, f"'{key}' is not an array with six columns."))
+        raise InputError.at(file.name, f"'{key}' is not an array with six columns.")
     if not np.isfinite(array).all():
-        raise InputError(Problem(file.name, f"'{key}' holds a value that is not a finite number."))
+        raise InputError.at(file.name, f"'{key}' holds a value that is not a finite number.")
     if key == "pred_boxes" and np.abs(array).max(initial=0.0) > FARTHEST_MM:
-        raise InputError(Problem(file.name, f"'{key}' holds a value that is no place in an image."))
+        raise InputError.at(file.name, f"'{key}' holds a value that is no place in an image.")
     return array
 
 
@@ -131,12 +125,10 @@ def _own_geometry(content: dict[str, Any], file: Path) -> Geometry:
         )
         direction = np.asarray(content["itk_direction"], dtype=np.float64).reshape(3, 3)
     except (KeyError, OverflowError, TypeError, ValueError) as error:
-        raise InputError(
-            Problem(
-                file.name,
-                "has boxes in voxels, and the geometry of the case is not known.",
-                "Give the cases with spacing and origin.",
-            )
+        raise InputError.at(
+            file.name,
+            "has boxes in voxels, and the geometry of the case is not known.",
+            "Give the cases with spacing and origin.",
         ) from error
     return checked_geometry(spacing, origin, direction, None, file.name)
 

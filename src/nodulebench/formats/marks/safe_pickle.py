@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.storage.csv_text import open_bytes
 
 _MOST_BYTES = 1 << 28
@@ -46,21 +46,19 @@ def read_pickle(path: Path) -> Any:
     """
     with open_bytes(path) as file:
         if path.stat().st_size > _MOST_BYTES:
-            raise InputError(Problem(str(path), f"is larger than {_MOST_BYTES >> 20} MB."))
+            raise InputError.at(str(path), f"is larger than {_MOST_BYTES >> 20} MB.")
         try:
             return _Reader(file).load()
         except _RefusedError as error:
-            raise InputError(
-                Problem(
-                    str(path),
-                    f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
-                    "text, containers and numpy arrays of numbers are read.",
-                    "Save boxes and scores as numpy arrays.",
-                )
+            raise InputError.at(
+                str(path),
+                f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
+                "text, containers and numpy arrays of numbers are read.",
+                "Save boxes and scores as numpy arrays.",
             ) from error
         except _DAMAGED as error:
             reason = str(error) or type(error).__name__
-            raise InputError(Problem(str(path), f"is a damaged pickle file ({reason}).")) from error
+            raise InputError.at(str(path), f"is a damaged pickle file ({reason}).") from error
 
 
 class _Reader(pickle.Unpickler):

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray
 
@@ -70,8 +70,7 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
             "Count slices from 0 at the feet, and give z_mm in LPS.",
         ),
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return boxes.with_columns(slice_index=pl.Series(number), z_mm=pl.Series(height))
 
 

@@ -79,9 +79,7 @@ def _declared(submission: Submission, manifest_file: Path) -> Submission:
     try:
         text = manifest_file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            Problem(str(manifest_file), f"cannot be read as text: {error}.")
-        ) from error
+        raise InputError.at(str(manifest_file), f"cannot be read as text: {error}.") from error
     manifest = parse_manifest(text, manifest_file.name)
     return replace(
         submission,
@@ -101,7 +99,7 @@ def _one(folder: Path, names: tuple[str, ...]) -> Path:
     found = [folder / name for name in names if (folder / name).is_file()]
     if len(found) != 1:
         held = " and ".join(file.name for file in found) or f"none of {', '.join(names)}"
-        raise InputError(Problem(str(folder), f"holds {held}.", "Leave exactly one of them."))
+        raise InputError.at(str(folder), f"holds {held}.", "Leave exactly one of them.")
     return found[0]
 
 

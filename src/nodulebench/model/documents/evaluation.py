@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.documents.as_json import as_json, record
 from nodulebench.model.documents.summaries import (
     AlgorithmSummary,
@@ -175,7 +175,7 @@ def read_evaluation(content: Any, source: str) -> Document:
     if bootstraps > MOST_RESAMPLES:
         where = f"{source} field 'protocol.interval.bootstraps'"
         least = f"Input should be less than or equal to {MOST_RESAMPLES}, got {bootstraps}."
-        raise InputError(Problem(where, least))
+        raise InputError.at(where, least)
     return document
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.formats.dicom.codes import (
     ALGORITHM_NAME,
     COMPOSITE_FEATURE,
@@ -87,17 +87,14 @@ def read_marks(
     """
     held = list(objects_of(path, *CHEST_CAD_SR))
     if not held:
-        raise InputError(Problem(str(path), "holds no Chest CAD report.", "Export one."))
+        raise InputError.at(str(path), "holds no Chest CAD report.", "Export one.")
     at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
     found: list[_CadReport] = []
     problems: list[Problem] = []
     for file, data in held:
-        try:
+        with adding_to(problems):
             found.append(_cad_report(file.name, data, at_hand, includes_hidden=includes_hidden))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     reports, notices = _scored(found)
     notices = [*_intent_notices(found, includes_hidden=includes_hidden), *notices]
     told = [*(notice for one in reports for notice in one.notices), *notices]
@@ -108,12 +105,10 @@ def read_marks(
 def _cad_report(name: str, data: Any, at_hand: CasesAtHand, *, includes_hidden: bool) -> _CadReport:
     tree = content_tree(data, name)
     if tree.name != _TITLE:
-        raise InputError(
-            Problem(
-                name,
-                f"is no Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
-                "Is it the right file?",
-            )
+        raise InputError.at(
+            name,
+            f"is no Chest CAD report (TID 4100): its title is {tree.name or 'missing'}.",
+            "Is it the right file?",
         )
     series_uid, around = surroundings(name, data, at_hand)
     summaries = tree.named(SUMMARY)
@@ -129,13 +124,10 @@ def _cad_report(name: str, data: Any, at_hand: CasesAtHand, *, includes_hidden: 
         intents[_intent(item)] += 1
         if _intent(item) == "hidden" and not includes_hidden:
             continue
-        try:
+        with adding_to(problems):
             findings.append(_finding(item, around))
             points.append(_operating_point(item))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     states = [item.code for item in summaries]
     notices = passed_over(name, others)
     if set(states) & set(_NOT_ALL):
@@ -200,12 +192,10 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
         for place in part.of_kind("SCOORD", "SCOORD3D")
     ]
     if not regions:
-        raise InputError(
-            Problem(
-                item.where,
-                "has no place: neither a centre nor an outline.",
-                "Let the CAD system export the geometry of its findings.",
-            )
+        raise InputError.at(
+            item.where,
+            "has no place: neither a centre nor an outline.",
+            "Let the CAD system export the geometry of its findings.",
         )
     numbers: dict[str, float] = {}
     said: dict[str, str | int] = {}

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.outline_pixels import DrawnOutline
 from nodulebench.imaging.outlines import box_outline, read_outline
@@ -50,10 +50,8 @@ def _drawn(row: dict[str, Any], owner: str) -> DrawnOutline:
 def refuse_upright(grid: Geometry, where: str) -> None:
     """Refuse slices that stand so steep that x and y do not tell a place on them."""
     if abs(float(grid.direction[2, 2])) < STEEPEST:
-        raise InputError(
-            Problem(
-                where,
-                "its slices are coronal or sagittal; x and y do not tell a place on them.",
-                "Give axial images, or resample them.",
-            )
+        raise InputError.at(
+            where,
+            "its slices are coronal or sagittal; x and y do not tell a place on them.",
+            "Give axial images, or resample them.",
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.dicom.codes import BOX, OUTLINES
 from nodulebench.formats.dicom.reports.reported import (
@@ -47,12 +47,10 @@ def submission_of_reports(
     """
     observers = list(dict.fromkeys(report.observer for report in reports if report.observer))
     if len(observers) > 1:
-        raise InputError(
-            Problem(
-                str(path),
-                f"holds reports of {len(observers)} observers: {', '.join(observers[:5])}.",
-                "Put those of each algorithm into a folder of their own.",
-            )
+        raise InputError.at(
+            str(path),
+            f"holds reports of {len(observers)} observers: {', '.join(observers[:5])}.",
+            "Put those of each algorithm into a folder of their own.",
         )
     grids = at_hand.grids()
     marks: list[dict[str, Any]] = []
@@ -67,8 +65,7 @@ def submission_of_reports(
             unplaced.add(case_id)
         elif grid is not None:
             slices.extend(key | row for row in slices_of_mark(finding, grid, problems))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     more = (_NO_SLICES.format(len(unplaced)),) if unplaced else ()
     return Submission(
         name=observers[0] if observers else algorithm_name(path),
@@ -126,8 +123,7 @@ def readings_of_reports(
             )
             continue
         slices.extend(key | row for row in _finding_slices(finding, grids[case_id], problems))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     seen = {
         (at_hand.case_id(report.series_uid), _reader(report)): report.name for report in reports
     }

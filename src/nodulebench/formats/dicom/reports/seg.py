@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.formats.dicom.codes import KINDS, NODULE_KEYS
 from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
@@ -66,16 +66,13 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAtHand, list[Notice]]:
     files = [file for file, _ in objects_of(path, *SEG_CLASSES)]
     if not files:
-        raise InputError(Problem(str(path), "holds no DICOM segmentation.", "Export one."))
+        raise InputError.at(str(path), "holds no DICOM segmentation.", "Export one.")
     reports: list[Report] = []
     problems: list[Problem] = []
     for file in files:
-        try:
+        with adding_to(problems):
             reports.append(_report(file))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     at_hand = cases_at_hand(path, cases, {report.series_uid for report in reports})
     return reports, at_hand, [told for report in reports for told in report.notices]
 
@@ -85,12 +82,10 @@ def _report(file: Path) -> Report:
     name = file.name
     series_uid = text_of(item_of(data, "ReferencedSeriesSequence"), "SeriesInstanceUID")
     if not series_uid:
-        raise InputError(
-            Problem(
-                name,
-                "refers to no image series.",
-                "Without it nobody knows which case it is about; export it anew.",
-            )
+        raise InputError.at(
+            name,
+            "refers to no image series.",
+            "Without it nobody knows which case it is about; export it anew.",
         )
     others: Counter[str] = Counter()
     findings = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.dicom.codes import OUTLINES
 from nodulebench.formats.dicom.file import read_object
 from nodulebench.formats.dicom.reports.sr_regions import Region
@@ -80,7 +80,7 @@ def read_segments(file: Path) -> tuple[Any, list[Segment]]:
     frames, pixels = _frames(data, name), _pixels(data, name)
     if len(frames) != len(pixels):
         what = f"describes {len(frames)} frames and holds {len(pixels)}."
-        raise InputError(Problem(name, what, "Copy or export it anew."))
+        raise InputError.at(name, what, "Copy or export it anew.")
     described = items_of(data, "SegmentSequence")
     return data, [_segment(one, frames, pixels, name) for one in described]
 
@@ -110,8 +110,8 @@ def _frames(data: Any, name: str) -> list[_Frame]:
 def _numbers(group: Any, keyword: str, count: int, where: str) -> FloatArray:
     found = np.array(numbers_of(group, keyword, count) or (), dtype=np.float64)
     if len(found) != count or not np.all(np.abs(found) < FARTHEST_MM):
-        raise InputError(
-            Problem(where, f"has no usable {keyword}.", "It cannot be placed; export it anew.")
+        raise InputError.at(
+            where, f"has no usable {keyword}.", "It cannot be placed; export it anew."
         )
     return found
 
@@ -122,8 +122,8 @@ def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
         stored = data.pixel_array
     except Exception as error:  # damage may break any part of the decoder
         told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        raise InputError(
-            Problem(name, f"its pixels cannot be read: {told}.", "Copy or export it anew.")
+        raise InputError.at(
+            name, f"its pixels cannot be read: {told}.", "Copy or export it anew."
         ) from error
     stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
     if text_of(data, "SegmentationType") == "FRACTIONAL":

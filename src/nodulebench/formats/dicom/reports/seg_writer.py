@@ -91,12 +91,10 @@ def _write_owners(
     key = schema.key[1]
     case_ids = list(dict.fromkeys(owners["case_id"]))
     if not case_ids:
-        raise InputError(
-            Problem(
-                f"'{held.name}'",
-                "has nothing to fill: a DICOM segmentation needs at least one segment.",
-                "Write a DICOM report (dicom_sr), which can say that nothing was found.",
-            )
+        raise InputError.at(
+            f"'{held.name}'",
+            "has nothing to fill: a DICOM segmentation needs at least one segment.",
+            "Write a DICOM report (dicom_sr), which can say that nothing was found.",
         )
     series = series_of_cases(cases, case_ids, _WHAT)
     grids = {case_id: one.geometry for case_id, one in series.items()}
@@ -217,12 +215,10 @@ def _stack(
     if not is_overlapping:
         return images, labels
     if labels.size * len(voxels) > MOST_BYTES:
-        raise InputError(
-            Problem(
-                where,
-                f"has {len(voxels)} nodules that overlap, too many for one segmentation.",
-                "Write fewer: leave out marks of low score, or those that repeat others.",
-            )
+        raise InputError.at(
+            where,
+            f"has {len(voxels)} nodules that overlap, too many for one segmentation.",
+            "Write fewer: leave out marks of low score, or those that repeat others.",
         )
     stack = np.zeros((*labels.shape, len(voxels)), dtype=np.bool_)
     for segment, held in enumerate(voxels):

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.formats.dicom.codes import (
     FINDING,
     KINDS,
@@ -95,20 +95,17 @@ def read_reports(
     """
     held = list(objects_of(path, *SR_CLASSES))
     if not held:
-        raise InputError(
-            Problem(str(path), "holds no DICOM measurement report (TID 1500).", "Export one.")
+        raise InputError.at(
+            str(path), "holds no DICOM measurement report (TID 1500).", "Export one."
         )
     at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
     segmentations = _segmentations_beside(path, [data for _, data in held])
     reports: list[Report] = []
     problems: list[Problem] = []
     for file, data in held:
-        try:
+        with adding_to(problems):
             reports.append(_report(file.name, data, at_hand, segmentations))
-        except InputError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     reports, notices = linked(reports, at_hand)
     return reports, at_hand, [*(told for one in reports for told in one.notices), *notices]
 
@@ -137,12 +134,10 @@ def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str,
         for group in container.named(MEASUREMENT_GROUP)
     ]
     if not groups and not tree.name == "DCM:126000":
-        raise InputError(
-            Problem(
-                name,
-                f"is no measurement report (TID 1500): its title is {tree.name or 'missing'}.",
-                "A Chest CAD report is another format: chest_cad_sr.",
-            )
+        raise InputError.at(
+            name,
+            f"is no measurement report (TID 1500): its title is {tree.name or 'missing'}.",
+            "A Chest CAD report is another format: chest_cad_sr.",
         )
     series_uid, around = surroundings(name, data, at_hand)
     around = replace(around, segmentations=segmentations)
@@ -157,8 +152,7 @@ def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str,
         gathered.setdefault(key, []).append(group)
     problems: list[Problem] = []
     findings = [_finding(same, around, problems) for same in gathered.values()]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return Report(
         name,
         series_uid,
@@ -181,11 +175,9 @@ def _finding(
     said: dict[str, str | int] = {}
     kind = "nodule"
     for group in groups:
-        try:
+        with adding_to(problems):
             regions.extend(_regions(group, around))
             numbers |= numbers_of(group)
-        except InputError as error:
-            problems.extend(error.problems)
         said |= said_of(group)
         for item in group.named(FINDING):
             kind = _KIND_OF_CODE.get(item.code, kind)
@@ -228,19 +220,17 @@ def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         numbers = floats_of(reference, "ReferencedSegmentNumber") or ()
         if uid not in around.segmentations:
-            raise InputError(
-                Problem(
-                    item.where,
-                    f"is a segment of segmentation {uid}, which is not at hand.",
-                    "Put the segmentation beside the report.",
-                )
+            raise InputError.at(
+                item.where,
+                f"is a segment of segmentation {uid}, which is not at hand.",
+                "Put the segmentation beside the report.",
             )
         _, segments = read_segments(around.segmentations[uid])
         held = [one for one in segments if one.number in numbers]
         if not held:
             file = around.segmentations[uid].name
             told = ", ".join(f"{number:g}" for number in numbers) or "none"
-            raise InputError(Problem(item.where, f"refers to segment {told}, which {file} lacks."))
+            raise InputError.at(item.where, f"refers to segment {told}, which {file} lacks.")
         found.extend(region for one in held for region in one.regions)
     return tuple(found)
 

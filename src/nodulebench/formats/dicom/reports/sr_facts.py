@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.dicom.codes import (
     CATEGORY,
     DEVICE_NAME,
@@ -43,12 +43,10 @@ def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surro
     evidence = referenced_series(data)
     about = [uid for uid, images in evidence.items() if not CT_CLASSES.isdisjoint(images.values())]
     if not about:
-        raise InputError(
-            Problem(
-                name,
-                "refers to no CT series: its evidence lists no CT image.",
-                "Without it nobody knows which case it is about; export the report anew.",
-            )
+        raise InputError.at(
+            name,
+            "refers to no CT series: its evidence lists no CT image.",
+            "Without it nobody knows which case it is about; export the report anew.",
         )
     of_image = {image: uid for uid, images in evidence.items() for image in images}
     return about[0], Surroundings(name, of_image, at_hand.images)
@@ -81,12 +79,10 @@ def numbers_of(item: Item) -> dict[str, float]:
         ]
         number = measured_number(measured)
         if unit not in factors or not abs(number) < float("inf"):
-            raise InputError(
-                Problem(
-                    child.where,
-                    f"{column} is {number:g} {unit}, which is not understood.",
-                    f"Known units: {', '.join(filter(None, factors))}.",
-                )
+            raise InputError.at(
+                child.where,
+                f"{column} is {number:g} {unit}, which is not understood.",
+                f"Known units: {', '.join(filter(None, factors))}.",
             )
         found[column] = number * factors[unit]
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.dicom.reports.sr_tree import Item
 from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.values import floats_of, items_of, numbers_of, text_of
@@ -97,20 +97,16 @@ def _numbers(item: Item, graphic: str) -> FloatArray:
     least = _POINTS_NEEDED.get(graphic, 1)
     points = np.array(values, dtype=np.float64)
     if len(values) % width or len(values) < least * width:
-        raise InputError(
-            Problem(
-                item.where,
-                f"has {len(values)} numbers for a {graphic or 'graphic'} of {width}-D points.",
-                "Export the report anew.",
-            )
+        raise InputError.at(
+            item.where,
+            f"has {len(values)} numbers for a {graphic or 'graphic'} of {width}-D points.",
+            "Export the report anew.",
         )
     if not np.all(np.abs(points) < FARTHEST_MM):  # NaN compares as false
-        raise InputError(
-            Problem(
-                item.where,
-                f"has coordinates that are no place: {_shown(points)}.",
-                "Export the report anew.",
-            )
+        raise InputError.at(
+            item.where,
+            f"has coordinates that are no place: {_shown(points)}.",
+            "Export the report anew.",
         )
     return points.reshape(-1, width)
 
@@ -123,12 +119,10 @@ def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
         for one in items_of(image.data, "ReferencedSOPSequence")
     ]
     if not named:
-        raise InputError(
-            Problem(
-                item.where,
-                "gives pixels of no image: it refers to none.",
-                "Points on an image need the image; export the report anew.",
-            )
+        raise InputError.at(
+            item.where,
+            "gives pixels of no image: it refers to none.",
+            "Points on an image need the image; export the report anew.",
         )
     uid, frame = named[0]
     for series in around.images.values():
@@ -137,12 +131,10 @@ def _image(item: Item, around: Surroundings) -> tuple[Series, int]:
     listed = around.series_of_image.get(uid)
     of_series = f" of series {listed}" if listed else ""
     held = ", ".join(around.images) or "none"
-    raise InputError(
-        Problem(
-            item.where,
-            f"lies on image {uid}{of_series}, which is not at hand (series at hand: {held}).",
-            "Put the images beside the report, or give their folder as cases.",
-        )
+    raise InputError.at(
+        item.where,
+        f"lies on image {uid}{of_series}, which is not at hand (series at hand: {held}).",
+        "Put the images beside the report, or give their folder as cases.",
     )
 
 
@@ -161,13 +153,11 @@ def _refuse_other_frame(item: Item, around: Surroundings) -> None:
         if uid in listed and series.frame_of_reference
     }
     if frame and known and frame not in known:
-        raise InputError(
-            Problem(
-                item.where,
-                f"is in the coordinates of frame of reference {frame}; the images have "
-                f"{', '.join(sorted(known))}.",
-                "Is it a report of another series?",
-            )
+        raise InputError.at(
+            item.where,
+            f"is in the coordinates of frame of reference {frame}; the images have "
+            f"{', '.join(sorted(known))}.",
+            "Is it a report of another series?",
         )
 
 

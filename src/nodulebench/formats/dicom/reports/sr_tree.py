@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.dicom.codes import Concept
 from nodulebench.formats.dicom.values import item_of, items_of, numbers_of, text_of
 from nodulebench.optional_package import needs
@@ -77,9 +77,7 @@ def content_tree(report: Any, name: str) -> Item:
         InputError: if it has none, or a reference leads nowhere.
     """
     if not items_of(report, "ContentSequence"):
-        raise InputError(
-            Problem(name, "has no content: its tree is empty.", "Export the report anew.")
-        )
+        raise InputError.at(name, "has no content: its tree is empty.", "Export the report anew.")
     by_path: dict[tuple[int, ...], Item] = {}
     references: list[tuple[Item, tuple[int, ...]]] = []
     root = _item(report, name, (1,), by_path, references)
@@ -90,8 +88,7 @@ def content_tree(report: Any, name: str) -> Item:
         else:
             number = ".".join(map(str, path))
             problems.append(Problem(owner.where, f"refers to item {number}, which is not there."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return root
 
 
@@ -104,7 +101,7 @@ def _item(
 ) -> Item:
     where = f"{name} item {'.'.join(map(str, path))}"
     if len(path) > MOST_LEVELS:
-        raise InputError(Problem(where, f"lies more than {MOST_LEVELS} levels deep."))
+        raise InputError.at(where, f"lies more than {MOST_LEVELS} levels deep.")
     concept = code_key(data, "ConceptNameCodeSequence")
     item = Item(where, text_of(data, "ValueType"), concept, data)
     by_path[path] = item
