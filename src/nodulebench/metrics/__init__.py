@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-from nodulebench.metrics.facts import FACTS, FigureFacts
-from nodulebench.metrics.figure import Ratio
+from nodulebench.metrics.facts import FACTS, FACTS_OF_MODULE, FigureFacts
+from nodulebench.metrics.figure import Ratio, first_line
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -27,84 +27,12 @@ __all__ = [
 Figure = Callable[..., FloatArray]
 """``figure(cohort, case_weight, **settings)``: one value, or row of values, per replicate."""
 
-FIGURES_OF_MODULE = {
-    "operating_point": (
-        "recall",
-        "miss_rate",
-        "precision",
-        "f_beta",
-        "fp_per_case",
-        "fp_per_normal_case",
-        "marks_per_case",
-        "case_sensitivity",
-        "case_specificity",
-    ),
-    "froc": (
-        "sensitivity_at_fp_rate",
-        "cpm",
-        "cpm_exact",
-    ),
-    "precision_recall": ("average_precision",),
-    "afroc": (
-        "afroc_area",
-        "wafroc_area",
-        "afroc1_area",
-        "wafroc1_area",
-        "efroc_area",
-        "case_roc_area",
-    ),
-    "lroc": (
-        "lroc_area",
-        "pcl_at_fpf",
-    ),
-    "roc": (
-        "malignancy_auc",
-        "malignancy_accuracy",
-        "malignancy_sensitivity",
-        "malignancy_specificity",
-        "malignancy_precision",
-        "malignancy_f_beta",
-    ),
-    "calibration": (
-        "brier_score",
-        "expected_calibration_error",
-    ),
-    "characterisation": (
-        "size_error_rate",
-        "diameter_error_mm",
-        "absolute_diameter_error_mm",
-        "density_accuracy",
-        "density_accuracy_of_found",
-    ),
-    "agreement": (
-        "density_kappa",
-        "type_kappa",
-        "category_agreement",
-        "category_kappa",
-        "category_kappa_linear",
-        "category_kappa_quadratic",
-    ),
-    "segmentation": (
-        "mean_dice",
-        "mean_iou",
-        "pooled_dice",
-        "pooled_iou",
-    ),
-    "time_per_case": (
-        "median_seconds_per_case",
-        "mean_seconds_per_case",
-        "max_seconds_per_case",
-        "failed_run_rate",
-    ),
-}
-"""The figures by the file that holds them."""
-
 FIGURES: Registry[Figure] = Registry(
     "figure of merit",
     "figures",
     {
         figure: f"{__name__}.{module}"
-        for module, figures in FIGURES_OF_MODULE.items()
+        for module, figures in FACTS_OF_MODULE.items()
         for figure in figures
     },
 )
@@ -144,9 +72,7 @@ def name_of(figure: Figure) -> str:
 
 def meaning_of(figure: Figure) -> str:
     """What a figure means, in one line."""
-    if isinstance(figure, Ratio):
-        return figure.meaning
-    return (figure.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    return figure.meaning if isinstance(figure, Ratio) else first_line(figure)
 
 
 def facts_of(name: str) -> FigureFacts:

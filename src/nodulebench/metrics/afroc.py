@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.metrics.figure import divide
 from nodulebench.metrics.ratings import (
     Ratings,
     concordance,
-    divide,
     highest_false,
     highest_hit,
     is_abnormal,
@@ -28,6 +28,8 @@ from nodulebench.metrics.score_order import require_scores, running_counts, scor
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
+
+_CASES_WITH_FALSES = "normal cases with a false positive"
 
 
 def afroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -83,41 +85,20 @@ def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
 
 def afroc_curve(cohort: LabelledCohort) -> Curve:
     """The AFROC curve, from (0, 0) to (1, 1)."""
-    signal = _nodules(cohort)
-    return rating_curve(
-        _normal_noise(cohort, "AFROC", "AFROC1"),
-        signal,
-        len(signal.case),
-        name="afroc",
-        x_name="normal cases with a false positive",
-        y_name="sensitivity",
-    )
+    noise, signal = _normal_noise(cohort, "AFROC", "AFROC1"), _nodules(cohort)
+    return rating_curve(noise, signal, "afroc", _CASES_WITH_FALSES, "sensitivity")
 
 
 def wafroc_curve(cohort: LabelledCohort) -> Curve:
     """The weighted AFROC curve, from (0, 0) to (1, 1)."""
-    signal = _weighted_nodules(cohort)
-    return rating_curve(
-        _normal_noise(cohort, "wAFROC", "wAFROC1"),
-        signal,
-        float(signal.share.sum()),
-        name="wafroc",
-        x_name="normal cases with a false positive",
-        y_name="weighted sensitivity",
-    )
+    noise, signal = _normal_noise(cohort, "wAFROC", "wAFROC1"), _weighted_nodules(cohort)
+    return rating_curve(noise, signal, "wafroc", _CASES_WITH_FALSES, "weighted sensitivity")
 
 
 def case_roc_curve(cohort: LabelledCohort) -> Curve:
     """The inferred ROC curve of cases, from (0, 0) to (1, 1)."""
-    normal, abnormal = _case_ratings(cohort)
-    return rating_curve(
-        normal,
-        abnormal,
-        len(abnormal.case),
-        name="case_roc",
-        x_name="normal cases called abnormal",
-        y_name="abnormal cases called abnormal",
-    )
+    names = ("normal cases called abnormal", "abnormal cases called abnormal")
+    return rating_curve(*_case_ratings(cohort), "case_roc", *names)
 
 
 def _normal_noise(cohort: LabelledCohort, figure: str, instead: str) -> Ratings:

@@ -12,9 +12,8 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.classes import ClassPairs, counts_by_case, density_pairs, type_pairs
-from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.figure import CaseSums, divide, ratio, sum_by_case
 from nodulebench.metrics.lung_rads import category_pairs
-from nodulebench.metrics.ratings import divide
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 
@@ -29,13 +28,7 @@ def kappa(counts: FloatArray, *, penalty: Penalty = "plain") -> FloatArray:
     """
     size = counts.shape[-1]
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
-    match penalty:
-        case "plain":
-            cost = (distance > 0).astype(np.float64)
-        case "linear":
-            cost = distance
-        case "quadratic":
-            cost = distance**2
+    cost = {"plain": np.sign(distance), "linear": distance, "quadratic": distance**2}[penalty]
     total = counts.sum(axis=(-2, -1))
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     observed = (counts * cost).sum(axis=(-2, -1)) * total
@@ -68,7 +61,9 @@ def category_kappa_quadratic(cohort: LabelledCohort, case_weight: WeightArray) -
     return _kappa_of(cohort, category_pairs(cohort), case_weight, "quadratic", "category")
 
 
-def _same_category(cohort: LabelledCohort) -> CaseSums:
+@ratio("unpaired_category", is_proportion=True)
+def category_agreement(cohort: LabelledCohort) -> CaseSums:
+    """Found nodules with the reference's Lung-RADS category / found nodules with a category."""
     pairs = category_pairs(cohort)
     return CaseSums(
         sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
@@ -76,21 +71,8 @@ def _same_category(cohort: LabelledCohort) -> CaseSums:
     )
 
 
-category_agreement = Ratio(
-    "category_agreement",
-    "Found nodules with the reference's Lung-RADS category / found nodules with a category",
-    _same_category,
-    "unpaired_category",
-    is_proportion=True,
-)
-
-
 def _kappa_of(
-    cohort: LabelledCohort,
-    pairs: ClassPairs,
-    case_weight: WeightArray,
-    penalty: Penalty,
-    what: str,
+    cohort: LabelledCohort, pairs: ClassPairs, case_weight: WeightArray, penalty: Penalty, what: str
 ) -> FloatArray:
     if not pairs.is_paired.any():
         raise UndefinedError("unpaired", what=what)

@@ -3,25 +3,18 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.figure import CaseSums, divide, ratio, sum_by_case
 from nodulebench.metrics.malignancy import judged_nodules
-from nodulebench.metrics.ratings import divide
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 
 
-def _squared_errors(cohort: LabelledCohort) -> CaseSums:
+@ratio("no_nodule_judged")
+def brier_score(cohort: LabelledCohort) -> CaseSums:
+    """Mean squared difference between the probability of malignancy said and the truth."""
     judged = judged_nodules(cohort)
     error = (judged.said - judged.is_malignant) ** 2
     return CaseSums(sum_by_case(cohort, judged.case, error), sum_by_case(cohort, judged.case))
-
-
-brier_score = Ratio(
-    "brier_score",
-    "Mean squared difference between the probability of malignancy said and the truth",
-    _squared_errors,
-    "no_nodule_judged",
-)
 
 
 def expected_calibration_error(
@@ -50,10 +43,10 @@ def reliability_table(cohort: LabelledCohort, calibration_bins: int = 10) -> pl.
     judged = judged_nodules(cohort)
     number = _bin_of(judged.said, calibration_bins)
     nodules = np.bincount(number, minlength=calibration_bins)
-    said = np.zeros(calibration_bins)
-    malignant = np.zeros(calibration_bins)
-    np.add.at(said, number, judged.said)
-    np.add.at(malignant, number, judged.is_malignant)
+    said, malignant = (
+        np.bincount(number, value, calibration_bins).astype(np.float64)
+        for value in (judged.said, judged.is_malignant)
+    )
     edges = np.arange(calibration_bins + 1) / calibration_bins
     count = nodules.astype(np.float64)
     return pl.DataFrame(

@@ -9,8 +9,8 @@ import polars as pl
 
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs, says_density
-from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
-from nodulebench.model.arrays import FloatArray
+from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
+from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.model.cohort import LabelledCohort
 
 
@@ -28,74 +28,47 @@ def _mean_of(cohort: LabelledCohort, value: FloatArray) -> CaseSums:
     return CaseSums(sum_by_case(cohort, case, value[is_known]), sum_by_case(cohort, case))
 
 
-def _relative_long_axis_errors(cohort: LabelledCohort) -> CaseSums:
+@ratio("unpaired_long_axis")
+def size_error_rate(cohort: LabelledCohort) -> CaseSums:
+    """Mean of |long axis said - long axis of the reference| / long axis of the reference."""
     truth, said = _measured(cohort, "long_mm")
     return _mean_of(cohort, np.abs(said - truth) / truth)
 
 
-def _diameter_errors(cohort: LabelledCohort) -> CaseSums:
+@ratio("unpaired_diameter")
+def diameter_error_mm(cohort: LabelledCohort) -> CaseSums:
+    """Mean of diameter said - diameter of the reference, in mm (above 0: too large)."""
     truth, said = _measured(cohort, "diameter_mm")
     return _mean_of(cohort, said - truth)
 
 
-def _absolute_diameter_errors(cohort: LabelledCohort) -> CaseSums:
+@ratio("unpaired_diameter")
+def absolute_diameter_error_mm(cohort: LabelledCohort) -> CaseSums:
+    """Mean of |diameter said - diameter of the reference|, in mm."""
     truth, said = _measured(cohort, "diameter_mm")
     return _mean_of(cohort, np.abs(said - truth))
 
 
-def _right_densities_of_nodules(cohort: LabelledCohort) -> CaseSums:
+@ratio("density_unknown", is_proportion=True)
+def density_accuracy(cohort: LabelledCohort) -> CaseSums:
+    """Nodules found with the right density class / all nodules whose density is known."""
+    return _right_densities(cohort, np.ones_like(cohort.is_hit))
+
+
+@ratio("no_found_density", is_proportion=True)
+def density_accuracy_of_found(cohort: LabelledCohort) -> CaseSums:
+    """Nodules found with the right density class / found nodules whose density is known."""
+    return _right_densities(cohort, cohort.is_hit)
+
+
+def _right_densities(cohort: LabelledCohort, is_counted: BoolArray) -> CaseSums:
     if not says_density(cohort):
         raise UndefinedError("no_density_said")
     pairs = density_pairs(cohort)
     return CaseSums(
         sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
-        sum_by_case(cohort, cohort.nodule_case[pairs.truth != SILENT]),
+        sum_by_case(cohort, cohort.nodule_case[is_counted & (pairs.truth != SILENT)]),
     )
-
-
-def _right_densities_of_found(cohort: LabelledCohort) -> CaseSums:
-    if not says_density(cohort):
-        raise UndefinedError("no_density_said")
-    pairs = density_pairs(cohort)
-    is_found = cohort.is_hit & (pairs.truth != SILENT)
-    return CaseSums(
-        sum_by_case(cohort, cohort.nodule_case[pairs.is_same]),
-        sum_by_case(cohort, cohort.nodule_case[is_found]),
-    )
-
-
-size_error_rate = Ratio(
-    "size_error_rate",
-    "Mean of |long axis said - long axis of the reference| / long axis of the reference",
-    _relative_long_axis_errors,
-    "unpaired_long_axis",
-)
-diameter_error_mm = Ratio(
-    "diameter_error_mm",
-    "Mean of diameter said - diameter of the reference, in mm (above 0: too large)",
-    _diameter_errors,
-    "unpaired_diameter",
-)
-absolute_diameter_error_mm = Ratio(
-    "absolute_diameter_error_mm",
-    "Mean of |diameter said - diameter of the reference|, in mm",
-    _absolute_diameter_errors,
-    "unpaired_diameter",
-)
-density_accuracy = Ratio(
-    "density_accuracy",
-    "Nodules found with the right density class / all nodules whose density is known",
-    _right_densities_of_nodules,
-    "density_unknown",
-    is_proportion=True,
-)
-density_accuracy_of_found = Ratio(
-    "density_accuracy_of_found",
-    "Nodules found with the right density class / found nodules whose density is known",
-    _right_densities_of_found,
-    "no_found_density",
-    is_proportion=True,
-)
 
 
 def confusion_table(cohort: LabelledCohort, pairs: ClassPairs) -> pl.DataFrame:

@@ -55,12 +55,35 @@ class Ratio:
         return weighted_ratio(of_case, case_weight)
 
 
+def ratio(
+    undefined: str, *, is_proportion: bool = False
+) -> Callable[[Callable[..., CaseSums]], Ratio]:
+    """Make a figure of a function that gives its two sums.
+
+    The figure has the function's name, and means what the first line of its docstring says.
+
+    Args:
+        undefined: why it is undefined where the denominator is 0, as ``Ratio`` has it.
+        is_proportion: whether it counts successes among trials.
+    """
+    return lambda sums: Ratio(sums.__name__, first_line(sums), sums, undefined, is_proportion)
+
+
+def first_line(documented: object) -> str:
+    """What a docstring says first, without its full stop."""
+    return (documented.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+
+
 def weighted_ratio(of_case: CaseSums, case_weight: WeightArray) -> FloatArray:
     """Weighted sum over weighted sum, NaN where the denominator vanishes."""
     weight = case_weight.astype(np.float64, copy=False)
-    above, below = weight @ of_case.numerator, weight @ of_case.denominator
-    ratio: FloatArray = np.full(below.shape, np.nan)
-    return np.divide(above, below, out=ratio, where=below > 0)
+    return divide(weight @ of_case.numerator, weight @ of_case.denominator)
+
+
+def divide(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Element by element, NaN where the denominator is not positive."""
+    divided: FloatArray = np.full(below.shape, np.nan)
+    return np.divide(above, below, out=divided, where=below > 0)
 
 
 def sum_by_case(

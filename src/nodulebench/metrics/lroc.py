@@ -9,9 +9,9 @@ Medical Physics 23 (1996) 1709-1725.
 
 import numpy as np
 
+from nodulebench.metrics.figure import divide
 from nodulebench.metrics.ratings import (
     Ratings,
-    divide,
     highest_false,
     highest_hit,
     is_abnormal,
@@ -58,14 +58,9 @@ def pcl_at_fpf(
 def lroc_curve(cohort: LabelledCohort) -> Curve:
     """The LROC curve by all its points, from (0, 0) to x = 1."""
     normal, correct = _case_ratings(cohort)
-    return rating_curve(
-        normal,
-        correct,
-        float(np.count_nonzero(is_abnormal(cohort))),
-        name="lroc",
-        x_name="normal cases called abnormal",
-        y_name="abnormal cases correctly located",
-    )
+    names = ("normal cases called abnormal", "abnormal cases correctly located")
+    abnormal = float(np.count_nonzero(is_abnormal(cohort)))
+    return rating_curve(normal, correct, "lroc", *names, signal_total=abnormal)
 
 
 def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics.ratings import divide, row_blocks
+from nodulebench.metrics.figure import divide
+from nodulebench.metrics.ratings import row_blocks
 from nodulebench.metrics.score_order import running_counts, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.errors import UndefinedError
+from nodulebench.metrics.figure import divide
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -115,32 +116,27 @@ def concordance(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> Fl
     return divide(wins(noise, signal, case_weight), pairs)
 
 
-def divide(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Element by element, NaN where the denominator is not positive."""
-    ratio: FloatArray = np.full(below.shape, np.nan)
-    return np.divide(above, below, out=ratio, where=below > 0)
-
-
 def rating_curve(
     noise: Ratings,
     signal: Ratings,
-    signal_total: float,
-    *,
     name: str,
     x_name: str,
     y_name: str,
+    *,
+    signal_total: float | None = None,
 ) -> Curve:
     """Share of noise against share of signal rated at or above each threshold, from (0, 0).
 
     Args:
         noise: what x counts; all of it is the denominator.
         signal: what y counts.
-        signal_total: the denominator of y.
         name: the curve's name.
         x_name: what x is.
         y_name: what y is.
+        signal_total: the denominator of y; None: all of the signal.
     """
     threshold = np.unique(np.concatenate([noise.rating, signal.rating]))[::-1]
+    total = signal.share.sum() if signal_total is None else signal_total
 
     def share_through(part: Ratings) -> FloatArray:
         order = np.argsort(-part.rating, kind="stable")
@@ -152,6 +148,6 @@ def rating_curve(
         x_name=x_name,
         y_name=y_name,
         x=np.concatenate([[0.0], share_through(noise) / noise.share.sum()]),
-        y=np.concatenate([[0.0], share_through(signal) / signal_total]),
+        y=np.concatenate([[0.0], share_through(signal) / total]),
         threshold=np.concatenate([[np.inf], threshold]),
     )

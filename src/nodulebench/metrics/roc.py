@@ -4,13 +4,12 @@ A nodule is called malignant where the probability said reaches ``malignancy_thr
 nodules take part is said in ``metrics.malignancy``.
 """
 
-import numpy as np
-
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
-from nodulebench.metrics.malignancy import JudgedNodules, judged_nodules
+from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
+from nodulebench.metrics.malignancy import judged_nodules
+from nodulebench.metrics.operating_point import f_beta_sums
 from nodulebench.metrics.ratings import Ratings, concordance, rated, rating_curve
-from nodulebench.model.arrays import BoolArray, FloatArray, WeightArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
 
@@ -26,14 +25,7 @@ def malignancy_auc(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArr
 def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:
     """The ROC curve of malignancy, from (0, 0) to (1, 1)."""
     benign, malignant = _benign_and_malignant(cohort)
-    return rating_curve(
-        benign,
-        malignant,
-        len(malignant.case),
-        name="malignancy_roc",
-        x_name="1 - specificity",
-        y_name="sensitivity",
-    )
+    return rating_curve(benign, malignant, "malignancy_roc", "1 - specificity", "sensitivity")
 
 
 def _benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
@@ -48,81 +40,61 @@ def _benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     )
 
 
-def _share(
-    cohort: LabelledCohort, judged: JudgedNodules, is_right: BoolArray, is_counted: BoolArray
+@ratio("no_nodule_judged", is_proportion=True)
+def malignancy_accuracy(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
+    """Found nodules called rightly benign or malignant / found nodules judged."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case, is_called == is_malignant)
+
+
+@ratio("no_malignant_judged", is_proportion=True)
+def malignancy_sensitivity(
+    cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
 ) -> CaseSums:
-    return CaseSums(
-        sum_by_case(cohort, judged.case[is_right & is_counted]),
-        sum_by_case(cohort, judged.case[is_counted]),
-    )
+    """Malignant nodules called malignant / malignant nodules judged."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case[is_malignant], is_called[is_malignant])
 
 
-def _right_calls(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
-    judged = judged_nodules(cohort)
-    is_right = (judged.said >= malignancy_threshold) == judged.is_malignant
-    return _share(cohort, judged, is_right, np.ones_like(is_right))
+@ratio("no_benign_judged", is_proportion=True)
+def malignancy_specificity(
+    cohort: LabelledCohort, *, malignancy_threshold: float = 0.5
+) -> CaseSums:
+    """Benign nodules called benign / benign nodules judged."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case[~is_malignant], ~is_called[~is_malignant])
 
 
-def _malignant_called(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
-    judged = judged_nodules(cohort)
-    is_called = judged.said >= malignancy_threshold
-    return _share(cohort, judged, is_called, judged.is_malignant)
+@ratio("none_called_malignant", is_proportion=True)
+def malignancy_precision(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
+    """Malignant nodules called malignant / nodules called malignant."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    return _share(cohort, case[is_called], is_malignant[is_called])
 
 
-def _benign_not_called(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
-    judged = judged_nodules(cohort)
-    is_called = judged.said >= malignancy_threshold
-    return _share(cohort, judged, ~is_called, ~judged.is_malignant)
-
-
-def _called_malignant(cohort: LabelledCohort, *, malignancy_threshold: float = 0.5) -> CaseSums:
-    judged = judged_nodules(cohort)
-    is_called = judged.said >= malignancy_threshold
-    return _share(cohort, judged, judged.is_malignant, is_called)
-
-
-def _f_beta(
+@ratio("none_malignant")
+def malignancy_f_beta(
     cohort: LabelledCohort, *, malignancy_threshold: float = 0.5, beta: float = 1.0
 ) -> CaseSums:
+    """Weighted harmonic mean of malignancy precision and sensitivity (F1 for beta = 1)."""
+    case, is_malignant, is_called = _calls(cohort, malignancy_threshold)
+    right, missed, wrong = (
+        sum_by_case(cohort, case[which])
+        for which in (
+            is_called & is_malignant,
+            ~is_called & is_malignant,
+            is_called & ~is_malignant,
+        )
+    )
+    return f_beta_sums(right, missed, wrong, beta)
+
+
+def _calls(cohort: LabelledCohort, threshold: float) -> tuple[IntArray, BoolArray, BoolArray]:
+    """Of the nodules judged: their cases, whether they are malignant and whether called so."""
     judged = judged_nodules(cohort)
-    is_called, square = judged.said >= malignancy_threshold, beta * beta
-    right = sum_by_case(cohort, judged.case[is_called & judged.is_malignant])
-    missed = sum_by_case(cohort, judged.case[~is_called & judged.is_malignant])
-    wrong = sum_by_case(cohort, judged.case[is_called & ~judged.is_malignant])
-    return CaseSums((1 + square) * right, (1 + square) * right + square * missed + wrong)
+    return judged.case, judged.is_malignant, judged.said >= threshold
 
 
-malignancy_accuracy = Ratio(
-    "malignancy_accuracy",
-    "Found nodules called rightly benign or malignant / found nodules judged",
-    _right_calls,
-    "no_nodule_judged",
-    is_proportion=True,
-)
-malignancy_sensitivity = Ratio(
-    "malignancy_sensitivity",
-    "Malignant nodules called malignant / malignant nodules judged",
-    _malignant_called,
-    "no_malignant_judged",
-    is_proportion=True,
-)
-malignancy_specificity = Ratio(
-    "malignancy_specificity",
-    "Benign nodules called benign / benign nodules judged",
-    _benign_not_called,
-    "no_benign_judged",
-    is_proportion=True,
-)
-malignancy_precision = Ratio(
-    "malignancy_precision",
-    "Malignant nodules called malignant / nodules called malignant",
-    _called_malignant,
-    "none_called_malignant",
-    is_proportion=True,
-)
-malignancy_f_beta = Ratio(
-    "malignancy_f_beta",
-    "Weighted harmonic mean of malignancy precision and sensitivity (F1 for beta = 1)",
-    _f_beta,
-    "none_malignant",
-)
+def _share(cohort: LabelledCohort, case: IntArray, is_right: BoolArray) -> CaseSums:
+    """Those that are right among nodules of these cases."""
+    return CaseSums(sum_by_case(cohort, case[is_right]), sum_by_case(cohort, case))

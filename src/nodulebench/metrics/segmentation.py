@@ -12,13 +12,14 @@ import polars as pl
 from nodulebench.errors import UndefinedError
 from nodulebench.imaging.outlines import box_outline, read_outline
 from nodulebench.imaging.overlap import areas_and_overlap_mm2
-from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.kept import kept
 
 _SHAPE = ("center_x_mm", "center_y_mm", "length_mm", "width_mm", "contour")
 _NOTHING = np.empty((0, 2))
+_WHOLE = pl.col("truth_mm2") + pl.col("said_mm2")
 
 
 @kept  # four figures read the same table; tracing outlines takes seconds
@@ -44,66 +45,47 @@ def overlap_table(cohort: LabelledCohort) -> pl.DataFrame:
         .group_by("nodule", maintain_order=True)
         .sum()
     )
-    whole = pl.col("truth_mm2") + pl.col("said_mm2")
-    table = added.filter(whole > 0).with_columns(
-        dice=2 * pl.col("shared_mm2") / whole,
-        iou=pl.col("shared_mm2") / (whole - pl.col("shared_mm2")),
+    table = added.filter(_WHOLE > 0).with_columns(
+        dice=2 * pl.col("shared_mm2") / _WHOLE,
+        iou=pl.col("shared_mm2") / (_WHOLE - pl.col("shared_mm2")),
     )
     if not table.height:
         raise UndefinedError("no_area")
     return table
 
 
-def _mean_of(cohort: LabelledCohort, column: str) -> CaseSums:
-    table = overlap_table(cohort)
-    case = cohort.nodule_case[table["nodule"].to_numpy()]
-    return CaseSums(sum_by_case(cohort, case, table[column].to_numpy()), sum_by_case(cohort, case))
+@ratio("no_area")
+def mean_dice(cohort: LabelledCohort) -> CaseSums:
+    """Mean Dice coefficient of found nodules, over slices."""
+    return CaseSums(*_sums(cohort, pl.col("dice"), pl.lit(1.0)))
 
 
-def _mean_dice(cohort: LabelledCohort) -> CaseSums:
-    return _mean_of(cohort, "dice")
+@ratio("no_area")
+def mean_iou(cohort: LabelledCohort) -> CaseSums:
+    """Mean intersection over union of found nodules, over slices."""
+    return CaseSums(*_sums(cohort, pl.col("iou"), pl.lit(1.0)))
 
 
-def _mean_iou(cohort: LabelledCohort) -> CaseSums:
-    return _mean_of(cohort, "iou")
-
-
-def _pooled_areas(cohort: LabelledCohort) -> tuple[FloatArray, FloatArray]:
-    """For each case the shared area of its nodules, and the sum of both sides' areas."""
-    table = overlap_table(cohort)
-    case = cohort.nodule_case[table["nodule"].to_numpy()]
-    shared = table["shared_mm2"].to_numpy()
-    whole = (table["truth_mm2"] + table["said_mm2"]).to_numpy()
-    return sum_by_case(cohort, case, shared), sum_by_case(cohort, case, whole)
-
-
-def _pooled_dice(cohort: LabelledCohort) -> CaseSums:
-    shared, whole = _pooled_areas(cohort)
+@ratio("no_area")
+def pooled_dice(cohort: LabelledCohort) -> CaseSums:
+    """Dice coefficient of all found nodules taken together."""
+    shared, whole = _sums(cohort, pl.col("shared_mm2"), _WHOLE)
     return CaseSums(2 * shared, whole)
 
 
-def _pooled_iou(cohort: LabelledCohort) -> CaseSums:
-    shared, whole = _pooled_areas(cohort)
+@ratio("no_area")
+def pooled_iou(cohort: LabelledCohort) -> CaseSums:
+    """Intersection over union of all found nodules taken together."""
+    shared, whole = _sums(cohort, pl.col("shared_mm2"), _WHOLE)
     return CaseSums(shared, whole - shared)
 
 
-_NONE_LEFT = "no_area"
-
-mean_dice = Ratio(
-    "mean_dice", "Mean Dice coefficient of found nodules, over slices", _mean_dice, _NONE_LEFT
-)
-mean_iou = Ratio(
-    "mean_iou", "Mean intersection over union of found nodules, over slices", _mean_iou, _NONE_LEFT
-)
-pooled_dice = Ratio(
-    "pooled_dice", "Dice coefficient of all found nodules taken together", _pooled_dice, _NONE_LEFT
-)
-pooled_iou = Ratio(
-    "pooled_iou",
-    "Intersection over union of all found nodules taken together",
-    _pooled_iou,
-    _NONE_LEFT,
-)
+def _sums(cohort: LabelledCohort, *values: pl.Expr) -> tuple[FloatArray, ...]:
+    """What the table of overlaps says, added up by case."""
+    table = overlap_table(cohort)
+    case = cohort.nodule_case[table["nodule"].to_numpy()]
+    columns = (table.with_columns(value=value)["value"] for value in values)
+    return tuple(sum_by_case(cohort, case, column.to_numpy()) for column in columns)
 
 
 def _paired_slices(cohort: LabelledCohort) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics.figure import CaseSums, Ratio, sum_by_case
+from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
 from nodulebench.metrics.ratings import row_blocks
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
@@ -40,30 +40,19 @@ def max_seconds_per_case(cohort: LabelledCohort, case_weight: WeightArray) -> Fl
     return np.where(is_drawn.any(axis=1), longest, np.nan)
 
 
-def _seconds_of_runs(cohort: LabelledCohort) -> CaseSums:
+@ratio("no_timed_run")
+def mean_seconds_per_case(cohort: LabelledCohort) -> CaseSums:
+    """Mean wall time of a case, in seconds (runs that ended well)."""
     case, seconds = _timed(cohort)
     return CaseSums(sum_by_case(cohort, case, seconds), sum_by_case(cohort, case))
 
 
-def _failures_of_runs(cohort: LabelledCohort) -> CaseSums:
+@ratio("no_case_run", is_proportion=True)
+def failed_run_rate(cohort: LabelledCohort) -> CaseSums:
+    """Runs that failed or timed out / cases run."""
     runs, case = _runs(cohort)
     is_failed = (runs["state"] != "ok").to_numpy()
     return CaseSums(sum_by_case(cohort, case[is_failed]), sum_by_case(cohort, case))
-
-
-mean_seconds_per_case = Ratio(
-    "mean_seconds_per_case",
-    "Mean wall time of a case, in seconds (runs that ended well)",
-    _seconds_of_runs,
-    "no_timed_run",
-)
-failed_run_rate = Ratio(
-    "failed_run_rate",
-    "Runs that failed or timed out / cases run",
-    _failures_of_runs,
-    "no_case_run",
-    is_proportion=True,
-)
 
 
 def _timed(cohort: LabelledCohort) -> tuple[IntArray, FloatArray]:

@@ -98,7 +98,7 @@ def test_the_missing_kind_of_case_is_named() -> None:
 def test_the_curve_counts_what_reaches_each_threshold() -> None:
     noise = rated(np.arange(2), np.array([0.2, -np.inf]))
     signal = rated(np.arange(3), np.array([0.9, 0.2, -np.inf]))
-    curve = rating_curve(noise, signal, 3, name="n", x_name="x", y_name="y")
+    curve = rating_curve(noise, signal, "n", "x", "y", signal_total=3)
     np.testing.assert_array_equal(curve.threshold, [np.inf, 0.9, 0.2, -np.inf])
     np.testing.assert_allclose(curve.x, [0, 0, 1 / 2, 1])
     np.testing.assert_allclose(curve.y, [0, 1 / 3, 2 / 3, 1])
