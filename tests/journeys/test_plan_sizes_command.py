@@ -34,7 +34,7 @@ def test_a_sensitivity_needs_nodules_times_the_design_effect(capsys) -> None:
     told = plan(
         capsys,
         *("sensitivity", "--sensitivity", 0.85, "--half-width", 0.05),
-        *("--nodules-per-patient", 10.3, "--correlation", 0.1),
+        *("--nodules-per-patient", 10.3, "--nodules-sd", 0, "--correlation", 0.1),
     )
     assert "\n379 nodules\n" in told  # 195.9 x 1.93
     assert "independent nodules: 196" in told
@@ -42,6 +42,23 @@ def test_a_sensitivity_needs_nodules_times_the_design_effect(capsys) -> None:
     assert "patients: 37" in told
     assert curve(told)[379] == (0.05, True)
     assert not curve(told)[332][1]
+
+
+def test_nodules_per_patient_are_counted_in_a_reference_of_a_pilot(capsys, tmp_path: Path) -> None:
+    (tmp_path / "seriesuids.csv").write_text("a\nb\nc\n")
+    nodules = "".join(
+        f"{case},{x},0,0,5\n" for case, x in (("a", 0), ("a", 50), ("a", 9), ("b", 0))
+    )
+    header = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
+    (tmp_path / "annotations.csv").write_text(header + nodules)
+    (tmp_path / "annotations_excluded.csv").write_text(header + "c,0,0,0,-1\n")
+    arguments = ("--difference", 0.1, "--discordance", 0.2, "--reference", tmp_path)
+    told = plan(capsys, "paired", *arguments)
+    # patients with 3 and 1 nodules: 10 / 4 = 2.5, 1 + 1.5 x 0.3
+    assert "2 nodules on average, standard deviation 1, which correlate with 0.3 (assumed)" in told
+    assert "design effect: 1.45" in told
+    assert run("plan", "paired", *arguments, "--nodules-sd", 1) == 2
+    assert "give --reference or numbers of nodules, and not both" in capsys.readouterr().err
 
 
 def test_an_acceptance_test_keeps_both_risks(capsys) -> None:

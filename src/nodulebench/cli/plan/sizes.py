@@ -1,11 +1,14 @@
 """nodulebench plan sensitivity, acceptance, paired, ...: how large a test has to be."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from nodulebench.cli.plan.show import print_sample_size
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -19,20 +22,43 @@ alpha = click.option(
 power = click.option(
     "--power", type=SHARE, default=0.8, show_default=True, help="Chance to pass rightly, at least."
 )
-nodules_per_patient = click.option(
-    "--nodules-per-patient",
-    type=click.FloatRange(min=1),
-    default=1.0,
-    show_default=True,
-    help="Mean number of nodules in a patient.",
+CLUSTERS = (
+    click.option(
+        "--nodules-per-patient",
+        type=click.FloatRange(min=1),
+        help="Mean number of nodules in a patient that has any; default: 1.",
+    ),
+    click.option(
+        "--nodules-sd",
+        type=click.FloatRange(min=0),
+        help="Its standard deviation; default: that of geometric numbers, a long tail.",
+    ),
+    click.option(
+        "--reference",
+        type=click.Path(path_type=Path),
+        help="Take both from this reference of a pilot instead.",
+    ),
 )
-correlation = click.option(
-    "--correlation",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Correlation of being found between nodules of one patient.",
-)
+"""How many nodules patients have."""
+
+
+def clusters(assumed_correlation: float) -> Callable[[Command], Command]:
+    """Options that say how many nodules patients have and how alike they are."""
+    correlation = click.option(
+        "--correlation",
+        type=click.FloatRange(0, 1),
+        help="Between nodules of one patient, of being found (paired: of the difference); "
+        f"default: a cautious {assumed_correlation:g}.",
+    )
+
+    def decorated(command: Command) -> Command:
+        for option in (correlation, *reversed(CLUSTERS)):
+            command = option(command)
+        return command
+
+    return decorated
+
+
 half_width = click.option(
     "--half-width", type=POSITIVE, help="Half the width of the interval that is wanted."
 )
@@ -50,14 +76,13 @@ ratio = click.option(
 @click.option(
     "--half-width", type=SHARE, required=True, help="Half the width of the interval wanted."
 )
-@nodules_per_patient
-@correlation
+@clusters(0.5)
 @level
 def sensitivity(**given: Any) -> None:
     """Nodules and patients for a sensitivity that is known to so much."""
     from nodulebench.workflows.plan.sizes import size_for_sensitivity
 
-    print_sample_size(size_for_sensitivity(**given), given["half_width"])
+    print_sample_size(size_for_sensitivity(**_with_clusters(given)), given["half_width"])
 
 
 @click.command("acceptance")
@@ -88,15 +113,14 @@ def acceptance(**given: Any) -> None:
     help="Share of nodules that exactly one of the two finds.",
 )
 @click.option("--margin", type=POSITIVE, help="Show non-inferiority by this margin instead.")
-@nodules_per_patient
-@correlation
+@clusters(0.3)
 @alpha
 @power
 def paired(**given: Any) -> None:
     """Nodules that tell two algorithms apart, or show that one is not inferior."""
     from nodulebench.workflows.plan.sizes import size_for_paired_detection
 
-    print_sample_size(size_for_paired_detection(**given), given["power"])
+    print_sample_size(size_for_paired_detection(**_with_clusters(given)), given["power"])
 
 
 @click.command("false-positives")
@@ -281,6 +305,20 @@ def readers(
         power=power,
     )
     print_sample_size(plan, power)
+
+
+def _with_clusters(given: dict[str, Any]) -> dict[str, Any]:
+    """What was given, with the mean and spread of nodules per patient from where they are."""
+    own = ("nodules_per_patient", "nodules_sd")
+    rest = {name: value for name, value in given.items() if name not in (*own, "reference")}
+    stated = {name: given[name] for name in own if given[name] is not None}
+    if given["reference"] is None:
+        return rest | stated
+    if stated:
+        raise click.UsageError("give --reference or numbers of nodules, and not both")
+    from nodulebench.workflows.plan.sizes import nodules_of_patients
+
+    return rest | nodules_of_patients(given["reference"])
 
 
 def _required(option: str, value: float | None) -> float:

@@ -5,11 +5,11 @@ from statistics import NormalDist
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
+from nodulebench.statistics.sample_size.clusters import ASSUMED_PAIRED_CORRELATION, clustering
 from nodulebench.statistics.sample_size.plan import (
     Plan,
     check_between,
     curve_around,
-    design_effect,
     smallest_size,
 )
 
@@ -20,7 +20,8 @@ def size_for_paired_detection(
     discordance: float,
     margin: float | None = None,
     nodules_per_patient: float = 1.0,
-    correlation: float = 0.0,
+    nodules_sd: float | None = None,
+    correlation: float | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
 ) -> Plan:
@@ -34,15 +35,19 @@ def size_for_paired_detection(
         difference: expected sensitivity of the new algorithm minus the other.
         discordance: share of nodules that exactly one of the two finds.
         margin: the largest loss that does not matter.
-        nodules_per_patient: mean number of nodules in a patient.
-        correlation: within patients, of the difference in being found.
+        nodules_per_patient: mean number of nodules in a patient that has any.
+        nodules_sd: their standard deviation; None: that of geometric numbers.
+        correlation: within patients, of the difference in being found; None: a cautious one.
         alpha: two-sided significance level.
         power: probability of success wanted.
     """
     check_between("discordance", discordance)
     check_between("alpha", alpha)
     check_between("power", power)
-    effect = design_effect(nodules_per_patient, correlation)
+    patients = clustering(
+        nodules_per_patient, nodules_sd, correlation, assumed_correlation=ASSUMED_PAIRED_CORRELATION
+    )
+    effect = patients.effect
     aim = _checked_aim(difference, discordance, margin)
     critical = NormalDist().inv_cdf(1 - alpha / 2)
     if_true = math.sqrt(discordance - difference**2)
@@ -61,8 +66,7 @@ def size_for_paired_detection(
         assumptions=(
             f"The sensitivities differ by {difference:g}.",
             f"A share of {discordance:g} of the nodules is found by exactly one algorithm.",
-            f"A patient has {nodules_per_patient:g} nodules on average, correlated with "
-            f"{correlation:g} (design effect {effect:.4g}).",
+            patients.words,
             f"The test is two-sided at {alpha:g}."
             if margin is None
             else f"The test is one-sided at {alpha / 2:g}.",

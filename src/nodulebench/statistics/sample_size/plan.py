@@ -66,13 +66,6 @@ def curve_around(
     return tuple(PlanPoint(size, float(value(size))) for size in sizes)
 
 
-def design_effect(nodules_per_patient: float, correlation: float) -> float:
-    """1 + (m - 1) rho: how many times more nodules are needed because patients have several."""
-    check_range("nodules per patient", nodules_per_patient, 1, math.inf)
-    check_range("correlation within patients", correlation, 0, 1)
-    return 1 + (nodules_per_patient - 1) * correlation
-
-
 def check_range(name: str, value: float, low: float, high: float) -> None:
     """Refuse a number outside [low, high] by name."""
     if not low <= value <= high:

@@ -4,12 +4,8 @@ import math
 from statistics import NormalDist
 
 from nodulebench.model.notice import Notice
-from nodulebench.statistics.sample_size.plan import (
-    Plan,
-    check_between,
-    curve_around,
-    design_effect,
-)
+from nodulebench.statistics.sample_size.clusters import ASSUMED_CORRELATION, clustering
+from nodulebench.statistics.sample_size.plan import Plan, check_between, curve_around
 
 
 def size_for_sensitivity(
@@ -17,24 +13,29 @@ def size_for_sensitivity(
     sensitivity: float,
     half_width: float,
     nodules_per_patient: float = 1.0,
-    correlation: float = 0.0,
+    nodules_sd: float | None = None,
+    correlation: float | None = None,
     level: float = 0.95,
 ) -> Plan:
     """Nodules needed to know a sensitivity within ± ``half_width``.
 
-    n = z^2 p (1 - p) / d^2, times the design effect 1 + (m - 1) rho.
+    n = z^2 p (1 - p) / d^2, times the design effect.
 
     Args:
         sensitivity: the sensitivity expected.
         half_width: half the width of the confidence interval.
-        nodules_per_patient: mean number of nodules in a patient.
-        correlation: within patients, of being found.
+        nodules_per_patient: mean number of nodules in a patient that has any.
+        nodules_sd: their standard deviation; None: that of geometric numbers.
+        correlation: within patients, of being found; None: a cautious one.
         level: confidence level.
     """
     check_between("sensitivity", sensitivity)
     check_between("half-width", half_width)
     check_between("level", level)
-    effect = design_effect(nodules_per_patient, correlation)
+    patients = clustering(
+        nodules_per_patient, nodules_sd, correlation, assumed_correlation=ASSUMED_CORRELATION
+    )
+    effect = patients.effect
     z = NormalDist().inv_cdf((1 + level) / 2)
     independent = z**2 * sensitivity * (1 - sensitivity) / half_width**2
     answer = math.ceil(independent * effect - 1e-9)
@@ -48,8 +49,7 @@ def size_for_sensitivity(
         unit="nodules",
         assumptions=(
             f"The sensitivity is near {sensitivity:g}.",
-            f"A patient has {nodules_per_patient:g} nodules on average, whose being found "
-            f"correlates with {correlation:g} (design effect {effect:.4g}).",
+            patients.words,
             f"The interval is normal at level {level:g}; near 0 or 1 it is too short.",
         ),
         method=Notice("normal_interval_of_proportion"),

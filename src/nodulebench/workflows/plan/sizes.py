@@ -1,5 +1,11 @@
 """How large a test has to be: one calculator for each question."""
 
+from pathlib import Path
+
+import numpy as np
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.formats import read_reference
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
@@ -15,6 +21,7 @@ from nodulebench.statistics.sample_size.sensitivity import size_for_sensitivity
 __all__ = [
     "Components",
     "Plan",
+    "nodules_of_patients",
     "size_for_acceptance",
     "size_for_auc",
     "size_for_auc_difference",
@@ -24,3 +31,14 @@ __all__ = [
     "size_for_reader_study",
     "size_for_sensitivity",
 ]
+
+
+def nodules_of_patients(path: Path) -> dict[str, float]:
+    """Mean and standard deviation of the nodules that a reference's patients have to be found."""
+    reference = read_reference(path)
+    is_target = ~reference.nodules["is_ignored"].to_numpy()
+    patients = reference.unit_of_case[reference.nodule_case[is_target]]
+    counts = np.unique(patients, return_counts=True)[1]
+    if not counts.size:
+        raise InputError(Problem(str(path), "has no nodule to be found.", "Give another pilot."))
+    return {"nodules_per_patient": float(counts.mean()), "nodules_sd": float(counts.std())}

@@ -21,10 +21,16 @@ def test_non_inferiority_by_hand() -> None:
 def test_correlated_nodules_multiply_the_size() -> None:
     plain = size_for_paired_detection(difference=0.1, discordance=0.2)
     clustered = size_for_paired_detection(
-        difference=0.1, discordance=0.2, nodules_per_patient=5, correlation=0.25
+        difference=0.1, discordance=0.2, nodules_per_patient=5, nodules_sd=0, correlation=0.25
     )
     assert clustered.answer == pytest.approx(2 * (plain.answer or 0), abs=2)
     assert clustered.details["patients"] == pytest.approx((clustered.answer or 0) / 5, abs=1)
+
+
+def test_a_spread_of_numbers_and_an_unsaid_correlation_are_assumed_cautiously() -> None:
+    plan = size_for_paired_detection(difference=0.1, discordance=0.2, nodules_per_patient=5)
+    assert plan.details["design_effect"] == pytest.approx(3.4)  # 1 + (5 + 4 - 1) x 0.3
+    assert "correlate with 0.3 (assumed): design effect 3.4." in plan.assumptions[2]
 
 
 def test_mcnemar_reaches_about_the_power_planned() -> None:

@@ -16,15 +16,33 @@ def test_sensitivity_of_85_percent_to_5_points_needs_196_independent_nodules() -
     assert value_at(plan, 196) == pytest.approx(0.05, abs=5e-5)
 
 
-def test_ten_nodules_a_patient_with_correlation_a_tenth_nearly_double_the_size() -> None:
+def test_ten_nodules_a_patient_with_a_long_tail_nearly_triple_the_size() -> None:
     plan = size_for_sensitivity(
         sensitivity=0.85, half_width=0.05, nodules_per_patient=10.3, correlation=0.1
     )
-    assert plan.details["design_effect"] == pytest.approx(1.93)
+    # 1 + geometric: SD² = 10.3 x 9.3, Kish's size 10.3 + 9.3 = 19.6, 1 + 18.6 x 0.1
+    assert plan.details["design_effect"] == pytest.approx(2.86)
     assert plan.details["independent_nodules"] == 196
+    assert plan.answer == 561  # 195.92 * 2.86 = 560.3
+    assert plan.details["patients"] == 55
+    assert (
+        "(assumed: geometric), which correlate with 0.1: design effect 2.86"
+        in (plan.assumptions[1])
+    )
+
+
+def test_equal_numbers_have_the_design_effect_of_the_mean() -> None:
+    plan = size_for_sensitivity(
+        sensitivity=0.85, half_width=0.05, nodules_per_patient=10.3, nodules_sd=0, correlation=0.1
+    )
+    assert plan.details["design_effect"] == pytest.approx(1.93)
     assert plan.answer == 379  # 195.92 * 1.93 = 378.1
-    assert plan.details["patients"] == 37
-    assert "design effect 1.93" in plan.assumptions[1]
+
+
+def test_a_correlation_that_nobody_gave_is_a_cautious_one_and_said() -> None:
+    plan = size_for_sensitivity(sensitivity=0.85, half_width=0.05, nodules_per_patient=3)
+    assert plan.details["design_effect"] == pytest.approx(3)  # 1 + (3 + 2 - 1) x 0.5
+    assert "which correlate with 0.5 (assumed): design effect 3." in plan.assumptions[1]
 
 
 @pytest.mark.parametrize(

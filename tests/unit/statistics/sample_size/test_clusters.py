@@ -1,0 +1,56 @@
+"""Design effects: by hand, against simulated clusters, and what always holds."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodulebench.errors import InputError
+from nodulebench.statistics.sample_size.clusters import clustering
+
+
+def effect(mean: float, sd: float | None, correlation: float | None) -> float:
+    return clustering(mean, sd, correlation, assumed_correlation=0.5).effect
+
+
+def test_kish_by_hand() -> None:
+    # patients with 1, 2, 3, 10 nodules: sum m² / sum m = 114 / 16 = 7.125
+    counts = np.array([1, 2, 3, 10])
+    assert effect(counts.mean(), counts.std(), 0.2) == pytest.approx(1 + 6.125 * 0.2)
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.floats(0, 1), st.floats(0, 1))
+def test_the_effect_is_that_of_the_counts_and_grows_with_the_correlation(
+    counts: list[int], one: float, other: float
+) -> None:
+    m = np.array(counts)
+    kish = (m**2).sum() / m.sum()
+    found = effect(m.mean(), m.std() if m.max() > 1 else 0, one)
+    assert found == pytest.approx(1 + (kish - 1) * one)
+    assert found >= 1 + (m.mean() - 1) * one - 1e-9  # never less than equal numbers have
+    low, high = sorted((one, other))
+    assert effect(m.mean(), None, low) <= effect(m.mean(), None, high)
+
+
+def test_simulated_clusters_vary_as_the_effect_says() -> None:
+    """Beta-binomial misses in 1 + geometric numbers of nodules; the rate's variance is counted."""
+    random = np.random.default_rng(5)
+    patients, sensitivity, rho = 400, 0.8, 0.3
+    rates, sizes = [], []
+    for _ in range(3000):
+        counts = random.geometric(1 / 4, patients)  # mean 4, variance 12
+        skill = random.beta(
+            sensitivity * (1 / rho - 1), (1 - sensitivity) * (1 / rho - 1), patients
+        )
+        rates.append(random.binomial(counts, skill).sum() / counts.sum())
+        sizes.append(counts.sum())
+    independent = sensitivity * (1 - sensitivity) / np.mean(sizes)
+    expected = effect(4, None, rho)  # 1 + (4 + 3 - 1) x 0.3
+    assert expected == pytest.approx(2.8)
+    assert np.var(rates) / independent == pytest.approx(expected, rel=0.1)
+
+
+def test_one_nodule_each_needs_no_correction_and_no_spread() -> None:
+    assert effect(1, None, None) == 1
+    with pytest.raises(InputError, match=r"patient: 0\.5 is impossible with a mean of 1\."):
+        effect(1, 0.5, 0.1)
