@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.cli.options import FILE
 from nodulebench.cli.vault_options import secret_from, signing_passphrase, vault_options
 
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.audit_log import Event
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("audit")

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("bundle")
@@ -15,15 +14,8 @@ FILE = click.Path(path_type=Path)
 @click.option("--images", type=FILE, help="Folder of images, named by case.")
 @click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
-@click.option("--datasheet", type=FILE, help="What people say of the set, TOML.")
-def command(
-    reference: Path,
-    out: Path,
-    images: Path | None,
-    list_images: bool,
-    cases: Path | None,
-    datasheet: Path | None,
-) -> None:
+@click.option("--datasheet", "answers", type=FILE, help="What people say of the set, TOML.")
+def command(reference: Path, out: Path, list_images: bool, **files: Path | None) -> None:
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
 
     \b
@@ -33,15 +25,7 @@ def command(
     from nodulebench.workflows.custody.bundle import write_bundle
 
     with ProgressLine() as line:
-        made = write_bundle(
-            reference,
-            out,
-            images=images,
-            is_copied=not list_images,
-            cases=cases,
-            answers=datasheet,
-            progress=line.tell,
-        )
+        made = write_bundle(reference, out, is_copied=not list_images, progress=line.tell, **files)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     print_gaps(made.gaps)
     if made.without_images:

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
 from nodulebench.cli.show.comparison import print_comparison
 
 
 @click.command("compare")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=FILE)
 @click.option("--baseline", required=True, help="The algorithm that the others are compared with.")
 @click.option(
     "--margin",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     help="Largest loss that does not matter: tests non-inferiority and equivalence.",
 )
 @click.option(
@@ -22,13 +23,7 @@ from nodulebench.cli.show.comparison import print_comparison
     help="Figure of merit; may be given several times. Default: those of the protocol.",
 )
 @click.option("--bootstraps", type=click.IntRange(min=2), help="Number of paired resamples.")
-@click.option(
-    "--permutations",
-    type=click.IntRange(min=0),
-    default=2000,
-    show_default=True,
-    help="Random swaps of each permutation test; 0: none.",
-)
+@option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
 def command(
     folder: Path,
     baseline: str,
@@ -50,7 +45,6 @@ def command(
     choice = ComparisonChoice(baseline, figures, margin, bootstraps, permutations)
     comparison, written = compare_folder(folder, choice)
     print_comparison(comparison)
-    for path in written:
-        click.echo(f"wrote {path}")
+    print_written(*written)
     if was_signed:
         click.echo("warning: the folder has changed, its signature was removed.", err=True)

@@ -1,13 +1,11 @@
 """nodulebench convert: marks, a reference or readings from one format to another."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
-from nodulebench.language import english
-
-FILE = click.Path(path_type=Path)
+from nodulebench.cli.options import FILE, print_notices
 
 
 @click.command("convert")
@@ -21,32 +19,16 @@ FILE = click.Path(path_type=Path)
     help="What INPUT holds; else what it looks like.",
 )
 @click.option("--cases", type=FILE, help="Table of cases with geometry, or folder of CT.")
-def command(
-    source: Path,
-    target: Path,
-    from_format: str | None,
-    to_format: str,
-    what: Literal["marks", "reference", "readings"] | None,
-    cases: Path | None,
-) -> None:
+def command(source: Path, target: Path, **chosen: Any) -> None:
     """Convert marks, a reference or readings between formats, and say what is lost.
 
     DICOM reports and segmentations refer to the images: give their folder as --cases.
     """
     from nodulebench.workflows.convert import convert
 
-    done = convert(
-        source,
-        target,
-        from_format=from_format,
-        to_format=to_format,
-        what=what,
-        cases=cases,
-    )
-    for notice in done.notices:
-        click.echo(f"note: {english(notice)}", err=True)
-    for loss in done.losses:
-        click.echo(f"lost: {english(loss)}", err=True)
+    done = convert(source, target, **chosen)
+    print_notices("note", done.notices)
+    print_notices("lost", done.losses)
     kind = {"marks": "marks", "readings": "findings"}.get(done.what, "nodules and ignored findings")
     click.echo(
         f"wrote {target}: {done.items} {kind} of {done.cases} cases, "

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(path_type=Path)
+from nodulebench.cli.options import FILE, print_written
+
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 
 
@@ -39,7 +40,6 @@ def command(test_set: Path, design: str | None, cases: Path | None, out: Path | 
     for name in document["unknown_strata"]:
         click.echo(f"  strata: neither cases nor nodules have the column '{name}'")
     if out is not None:
-        for path in write_coverage(document, out):
-            click.echo(f"wrote {path}")
+        print_written(*write_coverage(document, out))
     if any(one["answer"] == "not met" for one in document["outcomes"]):
         raise click.exceptions.Exit(1)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import COUNT, FILE, option, print_written
 from nodulebench.cli.progress import ProgressLine
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("curate")
@@ -19,7 +18,7 @@ FILE = click.Path(path_type=Path)
     type=FILE,
     help="List of another set's series (UIDs, hashes); may be given several times.",
 )
-@click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True)
+@option("--processes", COUNT, 2)
 def command(
     dicom_dir: Path, design: str | None, out: Path, against: tuple[Path, ...], processes: int
 ) -> None:
@@ -45,5 +44,4 @@ def command(
         click.echo(
             f"{told['unreadable_files']} unreadable files, {told['other_files']} of other kinds"
         )
-    for path in written:
-        click.echo(f"wrote {path}")
+    print_written(*written)

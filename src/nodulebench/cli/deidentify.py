@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.options import COUNT, FILE, option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, vault_options
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("deidentify")
@@ -18,9 +17,9 @@ FILE = click.Path(path_type=Path)
 @click.option("--out", type=FILE, help="Folder for the slices without identities.")
 @click.option("--key-table", type=FILE, help="Who is who, sealed; kept apart from both folders.")
 @vault_options
-@click.option("--prefix", default="P", show_default=True, help="Begins every pseudonym.")
-@click.option("--pixel-check/--no-pixel-check", default=True, help="Search pictures for text.")
-@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes.")
+@option("--prefix", str, "P", "Begins every pseudonym.")
+@option("--pixel-check/--no-pixel-check", bool, True, "Search pictures for text.")
+@option("--jobs", COUNT, os.cpu_count() or 1, "Processes.", show_default=False)
 @click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
 @click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
 def command(

@@ -4,24 +4,15 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import FILE, option
 from nodulebench.cli.show.evaluation import print_table
 
 
 @click.command("demo")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("nodulebench-demo"),
-    show_default=True,
-    help="Folder for the test set, the report and the tables.",
+@option(
+    "--out", FILE, Path("nodulebench-demo"), "Folder for the test set, the report and the tables."
 )
-@click.option(
-    "--phantoms",
-    type=click.IntRange(min=2),
-    default=6,
-    show_default=True,
-    help="Scans to make; each has a nodule of every type.",
-)
+@option("--phantoms", click.IntRange(min=2), 6, "Scans to make; each has a nodule of every type.")
 def command(out: Path, phantoms: int) -> None:
     """Make CT scans with known nodules, test three detectors and their combination on them.
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import COUNT, option
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -26,9 +27,9 @@ class _ListsDetectors(click.Command):
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the submission.",
 )
-@click.option("--case-id", default="", help="Name of the case; default: its file, or series UID.")
-@click.option("--most", type=click.IntRange(min=1), help="Keep only so many marks per scan.")
-@click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True)
+@option("--case-id", str, "", "Name of the case; default: its file, or series UID.")
+@click.option("--most", type=COUNT, help="Keep only so many marks per scan.")
+@option("--processes", COUNT, 2)
 def command(
     name: str, case: Path, out: Path, case_id: str, most: int | None, processes: int
 ) -> int:

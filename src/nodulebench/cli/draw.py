@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(path_type=Path)
+from nodulebench.cli.options import COUNT, FILE, WHOLE
 
 
 @click.command("draw")
 @click.argument("pool", type=FILE)
 @click.option("--design", required=True, help="Published design or TOML file with [sampling].")
-@click.option("--count", required=True, type=click.IntRange(min=1), help="Cases to draw.")
-@click.option("--seed", required=True, type=click.IntRange(min=0), help="Write it down.")
+@click.option("--count", required=True, type=COUNT, help="Cases to draw.")
+@click.option("--seed", required=True, type=WHOLE, help="Write it down.")
 @click.option("--out", required=True, type=FILE, help="CSV of the drawn cases.")
 def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     r"""Draw cases from POOL, a table of cases, so that strata have their planned shares.

@@ -5,44 +5,21 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.options import print_written
 from nodulebench.cli.vault_options import required_secret
 from nodulebench.language import english
 
 
 def evaluate_on_sealed(
-    marks: Path,
-    sealed: Path,
-    *,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
-    person: str,
-    developer: str,
-    protocol: str | None,
-    plan: Path | None,
-    bootstraps: int | None,
-    seed: int | None,
-    out: Path | None,
+    marks: Path, sealed: Path, *, vault_key: Path | None, passphrase_file: Path | None, **order: Any
 ) -> None:
     """Score one submission on a sealed set, and say what its developer may be told."""
     from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 
-    told, written = evaluate_sealed(
-        LookOrder(
-            marks,
-            sealed,
-            required_secret(vault_key, passphrase_file),
-            person,
-            developer,
-            protocol,
-            plan,
-            bootstraps,
-            seed,
-            out,
-        )
-    )
+    secret = required_secret(vault_key, passphrase_file)
+    told, written = evaluate_sealed(LookOrder(marks, sealed, secret, **order))
     _print(told)
-    for path in written:
-        click.echo(f"wrote {path}")
+    print_written(*written)
 
 
 def _print(told: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(path_type=Path)
+from nodulebench.cli.options import FILE
 
 
 @click.group("folds")

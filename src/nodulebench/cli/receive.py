@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import FILE, option
 from nodulebench.cli.progress import ProgressLine
-
-FILE = click.Path(path_type=Path)
 
 
 @click.group("receive")
@@ -17,10 +16,10 @@ def command() -> None:
 
 
 @command.command("listen")
-@click.option("--port", default=11112, show_default=True, type=click.IntRange(1, 65535))
-@click.option("--title", default="NODULEBENCH", show_default=True, help="Our AE title.")
+@option("--port", click.IntRange(1, 65535), 11112)
+@option("--title", str, "NODULEBENCH", "Our AE title.")
 @click.option("--from", "callers", multiple=True, help="AE title that may send; repeat for more.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@option("--host", str, "127.0.0.1", "Address to listen on.")
 @click.option("--out", required=True, type=FILE, help="Folder for the series.")
 def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path) -> None:
     r"""Listen until stopped (Ctrl-C); every series gets a folder under OUT.

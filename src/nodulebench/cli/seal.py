@@ -5,10 +5,9 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.bundle import print_gaps
+from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, signing_passphrase, vault_options
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("seal")

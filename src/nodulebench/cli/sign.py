@@ -4,15 +4,14 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import FILE, option
 from nodulebench.cli.vault_options import first_line, signing_passphrase
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("sign")
 @click.argument("folder", metavar="[DIR]", required=False, type=FILE)
 @click.option("--key", type=FILE, help="Private Ed25519 key, PEM.")
-@click.option("--by", default="", help="Name of the signer, shown to whoever verifies.")
+@option("--by", str, "", "Name of the signer, shown to whoever verifies.")
 @click.option("--new-key", type=FILE, help="Make a key pair instead: KEY.pem and KEY.pub.pem.")
 @click.option(
     "--passphrase-file", type=FILE, help="File whose first line is the private key's passphrase."

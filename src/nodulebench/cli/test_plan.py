@@ -1,10 +1,11 @@
 """nodulebench test-plan: fix what a test will be, and what counts as passing, before it is run."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-FILE = click.Path(path_type=Path)
+from nodulebench.cli.options import FILE, WHOLE, option
 
 
 @click.group("test-plan")
@@ -15,22 +16,13 @@ def command() -> None:
 @command.command("freeze")
 @click.option("--criteria", required=True, type=FILE, help="Acceptance criteria, TOML or JSON.")
 @click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
-@click.option("--protocol", default="luna16", show_default=True, help="Name or TOML file.")
+@option("--protocol", str, "luna16", "Name or TOML file.")
 @click.option("--out", required=True, type=FILE, help="File for the plan; may not exist yet.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
-@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
-def freeze(
-    criteria: Path,
-    reference: Path,
-    protocol: str,
-    out: Path,
-    series: Path | None,
-    cases: Path | None,
-    bootstraps: int | None,
-    seed: int | None,
-) -> None:
+@click.option("--bootstraps", type=WHOLE, help="Number of bootstrap replicates.")
+@click.option("--seed", type=WHOLE, help="Seed of the bootstrap.")
+def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: Any) -> None:
     r"""Tie criteria to a protocol and to the digests of a test set, and write the plan.
 
     \b
@@ -39,16 +31,7 @@ def freeze(
     """
     from nodulebench.workflows.plan.freeze import freeze_files
 
-    plan = freeze_files(
-        criteria,
-        reference,
-        protocol,
-        out=out,
-        series=series,
-        cases=cases,
-        bootstraps=bootstraps,
-        seed=seed,
-    )
+    plan = freeze_files(criteria, reference, protocol, out=out, **chosen)
     click.echo(f"{plan.name}: {plan.test_set}, {plan.cases} cases, protocol {plan.protocol.name}")
     for criterion in plan.criteria:
         click.echo(f"  {criterion}")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import WHOLE, option
+
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
@@ -19,7 +21,7 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option(
     "--without-fold", type=click.IntRange(0, 9), help="Leave this fold out, to test on it."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@option("--seed", WHOLE, 0)
 def command(
     name: str, blocks: Path, reference: Path, out: Path, without_fold: int | None, seed: int
 ) -> None:
@@ -34,13 +36,7 @@ def command(
     from nodulebench.workflows.detect.train import train_classifier
 
     examples = train_classifier(
-        name,
-        blocks,
-        reference,
-        out,
-        without_fold=without_fold,
-        seed=seed,
-        progress=click.echo,
+        name, blocks, reference, out, without_fold=without_fold, seed=seed, progress=click.echo
     )
     click.echo(
         f"trained on {len(examples.fold)} candidates, {int(examples.is_nodule.sum())} of them "

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import COUNT, FILE, option
 from nodulebench.cli.vault_options import person_option, required_secret, vault_options
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("unseal")
@@ -15,8 +14,8 @@ FILE = click.Path(path_type=Path)
 @person_option
 @vault_options
 @click.option("--out", type=FILE, help="New folder for the reference in plain form.")
-@click.option("--reason", default="", help="Why; stands in the log.")
-@click.option("--result", type=click.IntRange(min=1), help="Show the result of this look instead.")
+@option("--reason", str, "", "Why; stands in the log.")
+@click.option("--result", type=COUNT, help="Show the result of this look instead.")
 def command(
     sealed: Path,
     person: str,

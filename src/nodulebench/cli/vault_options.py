@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nodulebench.cli.options import FILE
 from nodulebench.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.keys import Secret
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-FILE = click.Path(path_type=Path)
 
 
 def vault_options(command: Command) -> Command:

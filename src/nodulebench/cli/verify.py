@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench import __version__
+from nodulebench.cli.options import FILE
+from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
 from nodulebench.cli.vault_options import secret_from, vault_options
 from nodulebench.errors import InputError
 
 if TYPE_CHECKING:
     from nodulebench.workflows.verify.verify import Recomputed, Verification
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("verify")
@@ -61,7 +61,6 @@ def command(
     from nodulebench.workflows.custody.sealed_set import is_sealed
 
     if is_sealed(folder):
-        from nodulebench.cli.show.sealed import print_check
         from nodulebench.workflows.custody.verify_sealed import verify_sealed
 
         secret = secret_from(vault_key, passphrase_file)
@@ -92,28 +91,13 @@ def _print(found: "Verification", folder: Path) -> None:
         click.echo(
             f"warning: made by NoduleBench {found.version}, recomputed by {__version__}", err=True
         )
+    signature = signature_words(found) if found.is_signed else "none"
     click.echo(f"files       {found.files} listed")
-    click.echo(f"signature   {_signature(found)}")
+    click.echo(f"signature   {signature}")
     for source, part in (("folder", found.from_folder), ("originals", found.from_originals)):
         if part is not None:
             click.echo(f"recomputed  from the {source}: {_amount(part)}")
-    word = (
-        click.style("verified", fg="green")
-        if found.is_good
-        else click.style(
-            f"NOT verified: {len(found.problems) + len(found.differences)} found", fg="red"
-        )
-    )
-    click.echo(f"{folder}: {word}")
-
-
-def _signature(found: "Verification") -> str:
-    if found.signature is None:
-        return "does not hold" if found.is_signed else "none"
-    signed = found.signature.signed
-    by = f" by {signed.by}" if signed.by else ""
-    known = "" if found.signature.is_known else "; whose it is was not checked: give --public-key"
-    return f"holds: {signed.at}{by}, key {signed.key}{known}"
+    print_verdict(folder, len(found.problems) + len(found.differences))
 
 
 def _amount(part: "Recomputed") -> str:

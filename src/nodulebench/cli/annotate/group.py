@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.options import FILE, WHOLE, option, print_written
 from nodulebench.language import english
-
-FILE = click.Path(path_type=Path)
 
 
 class _Parts(click.Group):
@@ -32,34 +31,22 @@ def command() -> None:
 @click.argument("key", type=FILE)
 @click.argument("answers", metavar="ANSWER...", type=FILE, nargs=-1, required=True)
 @click.option("--cases", type=FILE, help="Table of cases, if KEY does not name all.")
-@click.option(
-    "--sequences",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="How many CT sequences the exam has; 0: as many as KEY.",
-)
-@click.option(
+@option("--sequences", WHOLE, 20, "How many CT sequences the exam has; 0: as many as KEY.")
+@option(
     "--pass-mark",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.8,
-    show_default=True,
-    help="Precision, recall and Dice each have to exceed it.",
+    click.FloatRange(0, 1, max_open=True),
+    0.8,
+    "Precision, recall and Dice each have to exceed it.",
 )
 @click.option("--out", type=FILE, help="Folder for a result sheet per candidate.")
 def exam(
-    key: Path,
-    answers: tuple[Path, ...],
-    cases: Path | None,
-    sequences: int,
-    pass_mark: float,
-    out: Path | None,
+    key: Path, answers: tuple[Path, ...], sequences: int, pass_mark: float, **files: Path | None
 ) -> None:
     """Compare candidates' marks with the experts' KEY: who has passed, and what was missed."""
     from nodulebench.workflows.annotate.exam import JUDGED, ExamRules, exam_files
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
-    sheets = exam_files(key, answers, cases=cases, rules=rules, out=out)
+    sheets = exam_files(key, answers, rules=rules, **files)
     click.secho(f"{'candidate':<16} {'precision':>9} {'recall':>7} {'Dice':>7}  result", bold=True)
     for sheet in sheets:
         values = [sheet.figures[name].value for name in JUDGED]
@@ -68,25 +55,23 @@ def exam(
         click.echo(f"{sheet.candidate:<16} {shown[0]:>9} {shown[1]:>7} {shown[2]:>7}  {result}")
     passed = sum(sheet.has_passed for sheet in sheets)
     click.echo(f"{passed} of {len(sheets)} passed; each figure has to exceed {pass_mark:g}")
-    if out is not None:
-        click.echo(f"wrote {out}")
+    print_written(files["out"])
 
 
 @command.command("consistency")
 @click.argument("readings", metavar="READING...", type=FILE, nargs=-1, required=True)
 @click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
-@click.option(
+@option(
     "--minimum-iou",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    show_default=True,
-    help="Boxes belong together if their intersection over union exceeds this.",
+    click.FloatRange(0, 1, max_open=True),
+    0.0,
+    "Boxes belong together if their intersection over union exceeds this.",
 )
-@click.option(
+@option(
     "--center-in-box/--no-center-in-box",
-    default=True,
-    show_default=True,
-    help="Whether the centre of one in the other suffices as well.",
+    bool,
+    True,
+    "Whether the centre of one in the other suffices as well.",
 )
 @click.option(
     "--images",
@@ -96,21 +81,13 @@ def exam(
 @click.option("--out", type=FILE, help="Folder for union, inconsistent slices and agreement.")
 @click.option("--findings", type=FILE, help="Folder for what each drew, for 'reference build'.")
 def consistency(
-    readings: tuple[Path, ...],
-    cases: Path | None,
-    minimum_iou: float,
-    center_in_box: bool,
-    images: Path | None,
-    out: Path | None,
-    findings: Path | None,
+    readings: tuple[Path, ...], minimum_iou: float, center_in_box: bool, **files: Path | None
 ) -> None:
     """Compare the marks of several readers, one file each, slice by slice."""
     from nodulebench.workflows.annotate.compare_readings import ConsistencyRule, compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
-    found = compare_readings(
-        readings, cases=cases, rule=rule, images=images, out=out, findings=findings
-    )
+    found = compare_readings(readings, rule=rule, **files)
     for check in found.checks:
         slices = ", ".join(str(number) for number in check.inconsistent_slices)
         verdict = f"inconsistent on slice {slices}" if slices else "consistent"
@@ -120,9 +97,7 @@ def consistency(
         click.echo(f"{pair.first} and {pair.second}: positive agreement {agreement}")
     for told in found.warnings:
         click.echo(f"warning: {told.where}: {english(told.notice)}", err=True)
-    for folder in (out, findings):
-        if folder is not None:
-            click.echo(f"wrote {folder}")
+    print_written(files["out"], files["findings"])
 
 
 @command.command("quality")
@@ -147,4 +122,4 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
         )
     if out is not None:
         write_agreement(found, out)
-        click.echo(f"wrote {out}")
+    print_written(out)

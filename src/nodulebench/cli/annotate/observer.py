@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_written
 from nodulebench.language import english
 
-FILE = click.Path(path_type=Path)
 REFERENCE = click.option("--reference", type=FILE, required=True, help="The test set.")
-PROTOCOL = click.option("--protocol", default="luna16", show_default=True, help="Test protocol.")
+PROTOCOL = option("--protocol", str, "luna16", "Test protocol.")
 
 
 @click.group("observer")
@@ -21,40 +21,16 @@ def command() -> None:
 @click.argument("marks", type=FILE)
 @REFERENCE
 @PROTOCOL
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    default=0.25,
-    show_default=True,
-    help="False positives per case, the highest-scored ones.",
-)
+@option("--rate", POSITIVE, 0.25, "False positives per case, the highest-scored ones.")
 @click.option("--prescreen", type=FILE, help="Table: case_id, mark_id, is_obvious.")
 @click.option("--annotated", type=FILE, help="Reference of all lesions in the source data.")
 @click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
 @click.option("--out", type=FILE, required=True, help="Folder of the study.")
-def select(
-    marks: Path,
-    reference: Path,
-    protocol: str,
-    rate: float,
-    prescreen: Path | None,
-    annotated: Path | None,
-    earlier: Path | None,
-    out: Path,
-) -> None:
+def select(marks: Path, reference: Path, out: Path, **chosen: Any) -> None:
     """Choose the false positives of MARKS that readers shall judge."""
     from nodulebench.workflows.annotate.observer_files import select_files
 
-    found = select_files(
-        marks,
-        reference,
-        out,
-        rate=rate,
-        protocol=protocol,
-        prescreen=prescreen,
-        annotated=annotated,
-        earlier=earlier,
-    )
+    found = select_files(marks, reference, out, **chosen)
     for name, count in found.flow.items():
         click.echo(f"{name.replace('_', ' '):<18} {count:>6}")
     click.echo(f"wrote {out}")
@@ -66,38 +42,16 @@ def select(
 @REFERENCE
 @PROTOCOL
 @click.option("--marks", type=FILE, multiple=True, help="Score this submission before and after.")
-@click.option("--readers", type=click.IntRange(min=1), default=4, show_default=True)
-@click.option(
-    "--agreement",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="How many readers make it a nodule.",
-)
+@option("--readers", COUNT, 4)
+@option("--agreement", COUNT, 3, "How many readers make it a nodule.", to="minimum_agreement")
 @click.option("--out", type=FILE, required=True, help="Folder for both references.")
 def conclude(
-    study: Path,
-    calls: tuple[Path, ...],
-    reference: Path,
-    protocol: str,
-    marks: tuple[Path, ...],
-    readers: int,
-    agreement: int,
-    out: Path,
+    study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: Any
 ) -> None:
     """Count the readers' CALLS by agreement, and add what enough of them call a nodule."""
     from nodulebench.workflows.annotate.observer_files import conclude_files
 
-    found, scored = conclude_files(
-        study,
-        calls,
-        reference,
-        out,
-        marks=marks,
-        protocol=protocol,
-        readers=readers,
-        minimum_agreement=agreement,
-    )
+    found, scored = conclude_files(study, calls, reference, out, **chosen)
     click.secho(f"{'readers':>7} {'at least':>9} {'exactly':>8}", bold=True)
     for level, at_least, exactly in found.levels.rows():
         click.echo(f"{level:>7} {at_least:>9} {exactly:>8}")
@@ -111,16 +65,10 @@ def conclude(
 @command.command("analyse")
 @click.argument("readings", type=FILE)
 @click.option("--readers", type=FILE, help="Table: algorithm, treatment, reader_id.")
-@click.option("--figure", default="case_roc_area", show_default=True, help="With --readers.")
+@option("--figure", str, "case_roc_area", "With --readers.")
 @click.option("--rule", help="With --readers: the rule; else the protocol's first.")
 @click.option("--algorithm", help="The reader that is an algorithm: the others are compared to it.")
-@click.option(
-    "--covariance",
-    type=click.Choice(["jackknife", "delong"]),
-    default="jackknife",
-    show_default=True,
-    help="How ratings of cases covary.",
-)
+@option("--covariance", ["jackknife", "delong"], "jackknife", "How ratings of cases covary.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
 def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
     r"""Compare ways of reading, or readers with an algorithm (Obuchowski and Rockette).
@@ -168,8 +116,7 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
             f"--{name.replace('_', '-')} {value:.6g}" for name, value in asked.items()
         )
         click.echo(f"as a pilot: plan readers --pilot-cases {found['cases']} {options}")
-    if out is not None:
-        click.echo(f"wrote {out}")
+    print_written(out)
 
 
 UNASKED = "treatment_square"

@@ -5,10 +5,21 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.options import FILE, SHARE, Command, option, print_written
 from nodulebench.language import english
 
-FOLDER = click.Path(path_type=Path)
-BY = click.option("--by", "actor", required=True, help="Who takes the step.")
+FOLDER = click.argument("folder", type=FILE)
+BATCH = click.argument("batch_id", metavar="BATCH")
+CASES = click.argument("case_ids", metavar="CASE...", nargs=-1, required=True)
+COMMENT = option("--comment", str, "", "Why.")
+BY = click.option("--by", "actor_id", required=True, help="Who takes the step.")
+
+
+def one_candidate(command: Command) -> Command:
+    """Add the arguments that name a candidate of a project: FOLDER BATCH CASE CANDIDATE."""
+    for name in ("candidate", "case", "batch"):
+        command = click.argument(f"{name}_id", metavar=name.upper())(command)
+    return FOLDER(command)
 
 
 @click.group("review")
@@ -17,124 +28,84 @@ def command() -> None:
 
 
 @command.command("start")
-@click.argument("folder", type=FOLDER)
-@click.option("--roster", type=FOLDER, required=True, help="TOML of people and teams.")
-@click.option("--cases", type=FOLDER, required=True, help="Table of cases with geometry.")
-@click.option("--workflow", default="nifdc-2022", show_default=True, help="nifdc-2022 or fg-ai4h.")
+@FOLDER
+@click.option("--roster", type=FILE, required=True, help="TOML of people and teams.")
+@click.option("--cases", type=FILE, required=True, help="Table of cases with geometry.")
+@option("--workflow", str, "nifdc-2022", "nifdc-2022 or fg-ai4h.")
 @click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
-@click.option(
+@option(
     "--repeat-share",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Share of the cases that readers are shown again under another name.",
+    SHARE,
+    0.0,
+    "Share of the cases that readers are shown again under another name.",
 )
-@click.option("--exam", type=FOLDER, help="exam.json: only who passed it can read.")
-def start(
-    folder: Path,
-    roster: Path,
-    cases: Path,
-    workflow: str,
-    seed: int | None,
-    repeat_share: float,
-    exam: Path | None,
-) -> None:
+@click.option("--exam", type=FILE, help="exam.json: only who passed it can read.")
+def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     """Make the FOLDER of an annotation project."""
     from nodulebench.workflows.annotate.desk import start_project
 
-    desk = start_project(
-        folder, roster, cases, workflow=workflow, seed=seed, repeat_share=repeat_share, exam=exam
-    )
+    desk = start_project(folder, roster, cases, **chosen)
     for team in desk.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
 
 
 @command.command("open")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
-@click.option("--team", required=True, help="The team that reads.")
-@click.option("--reviewer", help="Leader of another team; else drawn.")
+@FOLDER
+@BATCH
+@CASES
+@click.option("--team", "team_id", required=True, help="The team that reads.")
+@click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
 @BY
-def open_cases(
-    folder: Path, batch: str, cases: tuple[str, ...], team: str, reviewer: str | None, actor: str
-) -> None:
+def open_cases(folder: Path, batch_id: str, **given: Any) -> None:
     """Give CASEs to a team."""
     from nodulebench.workflows.annotate.desk import open_batch, open_project
 
     desk = open_project(folder)
-    open_batch(desk, actor, batch, team, cases, reviewer_id=reviewer)
-    _tell(desk, batch)
+    open_batch(desk, batch_id=batch_id, **given)
+    _tell(desk, batch_id)
 
 
 @command.command("read")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("reading", type=FOLDER)
+@FOLDER
+@BATCH
+@click.argument("reading", type=FILE)
 @BY
-def read(folder: Path, batch: str, reading: Path, actor: str) -> None:
+def read(folder: Path, batch_id: str, reading: Path, actor_id: str) -> None:
     """Hand in a reader's file for all cases of a BATCH; the last one starts the check."""
     from nodulebench.workflows.annotate.desk import hand_in, open_project
 
     desk = open_project(folder)
-    hand_in(desk, batch, actor, reading)
-    _tell(desk, batch)
+    hand_in(desk, batch_id, actor_id, reading)
+    _tell(desk, batch_id)
 
 
 @command.command("type")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("case")
-@click.argument("candidate")
-@click.argument("nodule_type", metavar="TYPE")
+@one_candidate
+@click.argument("type", metavar="TYPE")
 @BY
-def say_type(
-    folder: Path, batch: str, case: str, candidate: str, nodule_type: str, actor: str
-) -> None:
+def say_type(**fields: Any) -> None:
     """Say the TYPE of a nodule that one drew."""
-    _step(
-        folder,
-        actor,
-        step="type",
-        batch_id=batch,
-        case_id=case,
-        candidate_id=candidate,
-        type=nodule_type,
-    )
+    _step("type", **fields)
 
 
 @command.command("judge")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("case")
-@click.argument("candidate")
+@one_candidate
 @click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
-@click.option("--comment", default="", help="Why.")
+@COMMENT
 @BY
-def judge(
-    folder: Path, batch: str, case: str, candidate: str, agrees: bool, comment: str, actor: str
-) -> None:
+def judge(**fields: Any) -> None:
     """Review a candidate, as the leader of another team."""
-    _step(
-        folder,
-        actor,
-        step="review",
-        batch_id=batch,
-        case_id=case,
-        candidate_id=candidate,
-        agrees=agrees,
-        comment=comment,
-    )
+    _step("review", **fields)
 
 
 @command.command("add")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("nodules", metavar="FILE", type=FOLDER)
-@click.option("--comment", default="", help="Why.")
+@FOLDER
+@BATCH
+@click.argument("nodules", metavar="FILE", type=FILE)
+@COMMENT
 @BY
-def add(folder: Path, batch: str, nodules: Path, comment: str, actor: str) -> None:
+def add(folder: Path, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
     """Add nodules that every reader missed, as the leader of another team.
 
     FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
@@ -142,69 +113,45 @@ def add(folder: Path, batch: str, nodules: Path, comment: str, actor: str) -> No
     from nodulebench.workflows.annotate.desk import add_nodules, open_project
 
     desk = open_project(folder)
-    add_nodules(desk, batch, actor, nodules, comment=comment)
-    _tell(desk, batch)
+    add_nodules(desk, batch_id, actor_id, nodules, comment=comment)
+    _tell(desk, batch_id)
 
 
 @command.command("finish")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@FOLDER
+@BATCH
+@CASES
 @BY
-def finish(folder: Path, batch: str, cases: tuple[str, ...], actor: str) -> None:
+def finish(folder: Path, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
     """Finish the review of CASEs: all candidates are judged, and nothing is missing."""
     from nodulebench.workflows.annotate.desk import finish_cases, open_project
 
     desk = open_project(folder)
-    finish_cases(desk, batch, actor, cases)
-    _tell(desk, batch)
+    finish_cases(desk, batch_id, actor_id, case_ids)
+    _tell(desk, batch_id)
 
 
 @command.command("settle")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
-@click.argument("case")
-@click.argument("candidate")
+@one_candidate
 @click.option("--nodule/--no-nodule", "is_nodule", required=True, help="The ruling.")
-@click.option("--type", "nodule_type", help="The type of the nodule.")
+@click.option("--type", "type", help="The type of the nodule.")
 @click.option("--with", "discussed_with", multiple=True, help="Who took part in the discussion.")
-@click.option("--comment", default="", help="Why.")
+@COMMENT
 @BY
-def settle(
-    folder: Path,
-    batch: str,
-    case: str,
-    candidate: str,
-    is_nodule: bool,
-    nodule_type: str | None,
-    discussed_with: tuple[str, ...],
-    comment: str,
-    actor: str,
-) -> None:
+def settle(**fields: Any) -> None:
     """Settle a dispute, as arbitrator."""
-    _step(
-        folder,
-        actor,
-        step="arbitrate",
-        batch_id=batch,
-        case_id=case,
-        candidate_id=candidate,
-        is_nodule=is_nodule,
-        type=nodule_type,
-        discussed_with=discussed_with,
-        comment=comment,
-    )
+    _step("arbitrate", **fields)
 
 
 @command.command("show")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
+@FOLDER
+@BATCH
 @BY
-def show(folder: Path, batch: str, actor: str) -> None:
+def show(folder: Path, batch_id: str, actor_id: str) -> None:
     """Show who asks the readings and candidates of a BATCH that they may see now."""
     from nodulebench.workflows.annotate.desk import open_project
 
-    readings, candidates = open_project(folder).visible(actor, batch)
+    readings, candidates = open_project(folder).visible(actor_id, batch_id)
     for one in readings:
         click.echo(f"{one.case_id}: {one.reader_id} drew {len(one.findings)}")
     for seen in candidates:
@@ -215,37 +162,37 @@ def show(folder: Path, batch: str, actor: str) -> None:
 
 
 @command.command("release")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
+@FOLDER
+@BATCH
 @BY
-def release(folder: Path, batch: str, actor: str) -> None:
+def release(**fields: Any) -> None:
     """Release a BATCH in which no dispute is open."""
-    _step(folder, actor, step="release", batch_id=batch)
+    _step("release", **fields)
 
 
 @command.command("warnings")
-@click.argument("folder", type=FOLDER)
-@click.argument("batch")
+@FOLDER
+@BATCH
 @click.option(
-    "--images", type=FOLDER, help="Folder of <case>.mhd, .nii.gz or DICOM: looks at the outlines."
+    "--images", type=FILE, help="Folder of <case>.mhd, .nii.gz or DICOM: looks at the outlines."
 )
-def warnings(folder: Path, batch: str, images: Path | None) -> None:
+def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     """Tell the reviewer what is unusual about the readings of a BATCH; types are those given."""
     from nodulebench.workflows.annotate.desk import open_project
     from nodulebench.workflows.annotate.reading_warnings import warn_of_batch
 
-    found = warn_of_batch(open_project(folder), batch, images)
+    found = warn_of_batch(open_project(folder), batch_id, images)
     for told in found:
         click.echo(f"{told.where}: {english(told.notice)}")
     click.echo(f"{len(found)} warning(s)")
 
 
 @command.command("export")
-@click.argument("folder", type=FOLDER)
-@click.argument("target", metavar="OUT", type=FOLDER)
+@FOLDER
+@click.argument("target", metavar="OUT", type=FILE)
 @click.option("--batch", "batches", multiple=True, help="A batch; else all that are released.")
 @click.option(
-    "--findings", type=FOLDER, help="Folder for what each reader drew, for 'reference build'."
+    "--findings", type=FILE, help="Folder for what each reader drew, for 'reference build'."
 )
 def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path | None) -> None:
     """Write the nodules of released batches as a reference bundle, with its provenance."""
@@ -256,12 +203,11 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path 
     click.echo(
         f"wrote {target}: {reference.nodules.height} nodules in {reference.cases.height} cases"
     )
-    if findings is not None:
-        click.echo(f"wrote {findings}")
+    print_written(findings)
 
 
 @command.command("status")
-@click.argument("folder", type=FOLDER)
+@FOLDER
 def status(folder: Path) -> None:
     """Say how far each batch has come, and what is still open."""
     from nodulebench.workflows.annotate.desk import open_project
@@ -272,15 +218,14 @@ def status(folder: Path) -> None:
 
 
 @command.command("quality")
-@click.argument("folder", type=FOLDER)
-@click.option(
+@FOLDER
+@option(
     "--periods",
-    type=click.IntRange(min=2),
-    default=4,
-    show_default=True,
-    help="Parts into which a reader's time is divided to look for drift.",
+    click.IntRange(min=2),
+    4,
+    "Parts into which a reader's time is divided to look for drift.",
 )
-@click.option("--out", type=FOLDER, help="JSON file for all numbers.")
+@click.option("--out", type=FILE, help="JSON file for all numbers.")
 def quality(folder: Path, periods: int, out: Path | None) -> None:
     """Say how readers agree with each other, with themselves and over time."""
     from nodulebench.workflows.annotate.desk import open_project
@@ -299,7 +244,7 @@ def quality(folder: Path, periods: int, out: Path | None) -> None:
         click.echo(f"{one['first']} and the own repeats: agreement {_shown(one['agreement'])}")
     if out is not None:
         write_quality(found, out)
-        click.echo(f"wrote {out}")
+    print_written(out)
 
 
 def _shown(value: float | None) -> str:
@@ -307,7 +252,7 @@ def _shown(value: float | None) -> str:
 
 
 @command.command("log")
-@click.argument("folder", type=FOLDER)
+@FOLDER
 def log(folder: Path) -> None:
     """Show every step: who, when, what changed."""
     from nodulebench.workflows.annotate.desk import open_project
@@ -321,11 +266,11 @@ def log(folder: Path) -> None:
         )
 
 
-def _step(folder: Path, actor: str, **fields: Any) -> None:
+def _step(step: str, folder: Path, actor_id: str, **fields: Any) -> None:
     from nodulebench.workflows.annotate.desk import open_project, step_of
 
     desk = open_project(folder)
-    desk.does(actor, step_of(fields))
+    desk.does(actor_id, step_of({"step": step, **fields}))
     _tell(desk, fields["batch_id"])
 
 

@@ -1,10 +1,12 @@
 """nodulebench plan: calculators for whoever plans a test."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from nodulebench.cli.plan.sizes import COMMANDS, POSITIVE
+from nodulebench.cli.options import FILE, NOT_NEGATIVE, POSITIVE, SHARE, option
+from nodulebench.cli.plan.sizes import COMMANDS
 
 
 @click.group("plan")
@@ -17,17 +19,17 @@ for one in COMMANDS:
 
 
 @command.command("size-error")
-@click.option("--minimum", type=POSITIVE, default=4.0, show_default=True, help="Smallest size, mm.")
+@option("--minimum", POSITIVE, 4.0, "Smallest size, mm.", to="minimum_mm")
 @click.option("--error-sd", type=POSITIVE, help="SD of reported - true size, mm.")
-@click.option("--error-mean", default=0.0, show_default=True, help="Mean of it (bias), mm.")
+@option("--error-mean", float, 0.0, "Mean of it (bias), mm.")
 @click.option(
     "--reference",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Take the nodule sizes from this reference instead of a distribution.",
 )
 @click.option(
     "--errors",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Observed instead of normal errors: a table of true_mm, reported_mm.",
 )
 @click.option(
@@ -37,32 +39,28 @@ for one in COMMANDS:
     multiple=True,
     help="With --errors: sizes in mm that part nodules whose errors differ.",
 )
-@click.option(
+@option(
     "--mean-excess",
-    type=POSITIVE,
-    default=2.0,
-    show_default=True,
-    help="Sizes above the smallest fall off exponentially with this mean, mm.",
+    POSITIVE,
+    2.0,
+    "Sizes above the smallest fall off exponentially with this mean, mm.",
+    to="mean_excess_mm",
 )
-@click.option(
+@option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    NOT_NEGATIVE,
+    (0.0, 0.25, 0.5, 1.0, 2.0),
+    "Tolerance for size error, mm; may be given several times.",
+    to="tolerances_mm",
     multiple=True,
-    default=(0.0, 0.25, 0.5, 1.0, 2.0),
-    show_default=True,
-    help="Tolerance for size error, mm; may be given several times.",
 )
-@click.option("--sensitivity", type=click.FloatRange(0, 1), default=1.0, show_default=True)
+@option("--sensitivity", SHARE, 1.0)
 def size_error(
-    minimum: float,
     error_sd: float | None,
     error_mean: float,
-    reference: Path | None,
     errors: Path | None,
     edges: tuple[float, ...],
-    mean_excess: float,
-    tolerance: tuple[float, ...],
-    sensitivity: float,
+    **chosen: Any,
 ) -> None:
     """What a smallest size to report costs when sizes are measured with error (Fotin 2008)."""
     from nodulebench.workflows.plan.size_error import (
@@ -77,14 +75,7 @@ def size_error(
         model = normal_errors(error_mean, error_sd)
     else:
         raise click.UsageError("give --error-sd or --errors, and not both")
-    plan = plan_size_error(
-        model,
-        minimum_mm=minimum,
-        tolerances_mm=tolerance,
-        sensitivity=sensitivity,
-        mean_excess_mm=mean_excess,
-        reference=reference,
-    )
+    plan = plan_size_error(model, **chosen)
     for assumption in plan.assumptions:
         click.echo(assumption)
     columns = f"{'tolerance mm':>12} {'lost':>8} {'sensitivity':>12} {'shown though too small':>23}"

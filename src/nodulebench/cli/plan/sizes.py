@@ -1,80 +1,66 @@
 """nodulebench plan sensitivity, acceptance, paired, ...: how large a test has to be."""
 
-from collections.abc import Callable
+import inspect
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodulebench.cli.options import COUNT, FILE, NOT_NEGATIVE, POSITIVE, SHARE, Command, option
 from nodulebench.cli.plan.show import print_sample_size
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-POSITIVE = click.FloatRange(min=0, min_open=True)
+    from nodulebench.workflows.plan.sizes import Plan
 
-level = click.option(
-    "--level", type=SHARE, default=0.95, show_default=True, help="Confidence level."
+INSIDE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+level = option("--level", INSIDE, 0.95, "Confidence level.")
+alpha = option("--alpha", INSIDE, 0.05, "Chance to pass wrongly.")
+power = option("--power", INSIDE, 0.8, "Chance to pass rightly, at least.")
+half_width = click.option(
+    "--half-width", type=POSITIVE, help="Half the width of the interval that is wanted."
 )
-alpha = click.option(
-    "--alpha", type=SHARE, default=0.05, show_default=True, help="Chance to pass wrongly."
+ratio = option(
+    "--negatives-per-positive",
+    POSITIVE,
+    1.0,
+    "Cases (or nodules) without the finding for each one with it.",
 )
-power = click.option(
-    "--power", type=SHARE, default=0.8, show_default=True, help="Chance to pass rightly, at least."
-)
-CLUSTERS = (
-    click.option(
-        "--nodules-per-patient",
-        type=click.FloatRange(min=1),
-        help="Mean number of nodules in a patient that has any; default: 1.",
-    ),
-    click.option(
-        "--nodules-sd",
-        type=click.FloatRange(min=0),
-        help="Its standard deviation; default: that of geometric numbers, a long tail.",
-    ),
-    click.option(
-        "--reference",
-        type=click.Path(path_type=Path),
-        help="Take both from this reference of a pilot instead.",
-    ),
-)
-"""How many nodules patients have."""
 
 
-def clusters(assumed_correlation: float) -> Callable[[Command], Command]:
+def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
     """Options that say how many nodules patients have and how alike they are."""
-    correlation = click.option(
-        "--correlation",
-        type=click.FloatRange(0, 1),
-        help="Between nodules of one patient, of being found (paired: of the difference); "
-        f"default: a cautious {assumed_correlation:g}.",
-    )
+    kinds = {
+        "--nodules-per-patient": (
+            click.FloatRange(min=1),
+            "Mean number of nodules in a patient that has any; default: 1.",
+        ),
+        "--nodules-sd": (
+            NOT_NEGATIVE,
+            "Its standard deviation; default: that of geometric numbers, a long tail.",
+        ),
+        "--reference": (FILE, "Take both from this reference of a pilot instead."),
+        "--correlation": (
+            SHARE,
+            "Between nodules of one patient, of being found (paired: of the difference); "
+            f"default: a cautious {assumed_correlation:g}.",
+        ),
+    }
 
     def decorated(command: Command) -> Command:
-        for option in (correlation, *reversed(CLUSTERS)):
-            command = option(command)
+        for name, (kind, words) in reversed(kinds.items()):
+            command = click.option(name, type=kind, help=words)(command)
         return command
 
     return decorated
 
 
-half_width = click.option(
-    "--half-width", type=POSITIVE, help="Half the width of the interval that is wanted."
-)
-ratio = click.option(
-    "--negatives-per-positive",
-    type=POSITIVE,
-    default=1.0,
-    show_default=True,
-    help="Cases (or nodules) without the finding for each one with it.",
-)
-
-
 @click.command("sensitivity")
-@click.option("--sensitivity", type=SHARE, required=True, help="Sensitivity expected.")
+@click.option("--sensitivity", type=INSIDE, required=True, help="Sensitivity expected.")
 @click.option(
-    "--half-width", type=SHARE, required=True, help="Half the width of the interval wanted."
+    "--half-width", type=INSIDE, required=True, help="Half the width of the interval wanted."
 )
 @clusters(0.5)
 @level
@@ -82,21 +68,21 @@ def sensitivity(**given: Any) -> None:
     """Nodules and patients for a sensitivity that is known to so much."""
     from nodulebench.workflows.plan.sizes import size_for_sensitivity
 
-    print_sample_size(size_for_sensitivity(**_with_clusters(given)), given["half_width"])
+    _print_size(size_for_sensitivity, _with_clusters(given), "half_width")
 
 
 @click.command("acceptance")
 @click.option(
-    "--unacceptable", type=SHARE, required=True, help="Sensitivity that must not pass the test."
+    "--unacceptable", type=INSIDE, required=True, help="Sensitivity that must not pass the test."
 )
-@click.option("--expected", type=SHARE, required=True, help="Sensitivity that shall pass.")
+@click.option("--expected", type=INSIDE, required=True, help="Sensitivity that shall pass.")
 @alpha
 @power
 def acceptance(**given: Any) -> None:
     """Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses."""
     from nodulebench.workflows.plan.sizes import size_for_acceptance
 
-    print_sample_size(size_for_acceptance(**given), given["power"])
+    _print_size(size_for_acceptance, given, "power")
 
 
 @click.command("paired")
@@ -108,7 +94,7 @@ def acceptance(**given: Any) -> None:
 )
 @click.option(
     "--discordance",
-    type=SHARE,
+    type=INSIDE,
     required=True,
     help="Share of nodules that exactly one of the two finds.",
 )
@@ -120,7 +106,7 @@ def paired(**given: Any) -> None:
     """Nodules that tell two algorithms apart, or show that one is not inferior."""
     from nodulebench.workflows.plan.sizes import size_for_paired_detection
 
-    print_sample_size(size_for_paired_detection(**_with_clusters(given)), given["power"])
+    _print_size(size_for_paired_detection, _with_clusters(given), "power")
 
 
 @click.command("false-positives")
@@ -128,26 +114,16 @@ def paired(**given: Any) -> None:
 @half_width
 @click.option("--unacceptable", type=POSITIVE, help="Rate that must not pass (for a test).")
 @click.option("--expected", type=POSITIVE, help="Rate that shall pass (for a test).")
-@click.option(
+@option(
     "--dispersion",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    help="Counts of a case have the variance rate + dispersion x rate^2.",
+    NOT_NEGATIVE,
+    0.0,
+    "Counts of a case have the variance rate + dispersion x rate^2.",
 )
 @alpha
 @power
 @level
-def false_positives(
-    rate: float | None,
-    half_width: float | None,
-    unacceptable: float | None,
-    expected: float | None,
-    dispersion: float,
-    alpha: float,
-    power: float,
-    level: float,
-) -> None:
+def false_positives(**given: Any) -> None:
     r"""Cases for false positives per case: to a precision, or for an acceptance test.
 
     \b
@@ -159,23 +135,12 @@ def false_positives(
         size_for_false_positives,
     )
 
-    if (rate is None) == (unacceptable is None):
+    if (given["rate"] is None) == (given["unacceptable"] is None):
         raise click.UsageError("give either --rate and --half-width, or --unacceptable")
-    if rate is not None:
-        width = _required("--half-width", half_width)
-        plan = size_for_false_positives(
-            rate=rate, half_width=width, dispersion=dispersion, level=level
-        )
-        print_sample_size(plan, width)
-        return
-    plan = size_for_false_positive_limit(
-        unacceptable=_required("--unacceptable", unacceptable),
-        expected=_required("--expected", expected),
-        dispersion=dispersion,
-        alpha=alpha,
-        power=power,
-    )
-    print_sample_size(plan, power)
+    if given["rate"] is not None:
+        _print_size(size_for_false_positives, given, "half_width")
+    else:
+        _print_size(size_for_false_positive_limit, given, "power")
 
 
 @click.command("auc")
@@ -183,34 +148,18 @@ def false_positives(
 @half_width
 @click.option("--baseline", type=click.FloatRange(0.5, 1), help="Area of the one algorithm.")
 @click.option("--expected", type=click.FloatRange(0.5, 1), help="Area of the other.")
-@click.option(
+@option(
     "--correlation",
-    type=click.FloatRange(0, 0.999),
-    default=0.0,
-    show_default=True,
-    help="Between the two estimates; 0: on different cases.",
+    click.FloatRange(0, 0.999),
+    0.0,
+    "Between the two estimates; 0: on different cases.",
 )
 @ratio
-@click.option(
-    "--variance",
-    type=click.Choice(["hanley_mcneil", "obuchowski"]),
-    default="hanley_mcneil",
-    show_default=True,
-)
+@option("--variance", ["hanley_mcneil", "obuchowski"], "hanley_mcneil")
 @alpha
 @power
 @level
-def auc(
-    auc: float | None,
-    half_width: float | None,
-    baseline: float | None,
-    expected: float | None,
-    correlation: float,
-    alpha: float,
-    power: float,
-    level: float,
-    **shared: Any,
-) -> None:
+def auc(**given: Any) -> None:
     r"""Positives and negatives for an area under the ROC curve, or for two areas.
 
     \b
@@ -219,45 +168,32 @@ def auc(
     """
     from nodulebench.workflows.plan.sizes import size_for_auc, size_for_auc_difference
 
-    if (auc is None) == (baseline is None):
+    if (given["auc"] is None) == (given["baseline"] is None):
         raise click.UsageError("give either --auc and --half-width, or --baseline and --expected")
-    if auc is not None:
-        width = _required("--half-width", half_width)
-        print_sample_size(size_for_auc(auc=auc, half_width=width, level=level, **shared), width)
-        return
-    plan = size_for_auc_difference(
-        baseline=_required("--baseline", baseline),
-        expected=_required("--expected", expected),
-        correlation=correlation,
-        alpha=alpha,
-        power=power,
-        **shared,
-    )
-    print_sample_size(plan, power)
+    if given["auc"] is not None:
+        _print_size(size_for_auc, given, "half_width")
+    else:
+        _print_size(size_for_auc_difference, given, "power")
 
 
 @click.command("froc")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=FILE)
 @click.option("--algorithm", required=True, help="The algorithm of interest.")
 @click.option("--baseline", required=True, help="What it shall be compared with.")
-@click.option("--figure", default="cpm", show_default=True, help="Figure of merit.")
+@option("--figure", str, "cpm", "Figure of merit.")
 @click.option("--rule", help="Mark rule; default: the first of the protocol.")
-@click.option(
-    "--margin",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    show_default=True,
-    help="0: show that it is better; else that it loses less than this.",
+@option(
+    "--margin", NOT_NEGATIVE, 0.0, "0: show that it is better; else that it loses less than this."
 )
 @click.option("--difference", type=float, help="Plan for this difference, not the pilot's.")
 @click.option(
     "--size",
     "sizes",
-    type=click.IntRange(min=1),
+    type=COUNT,
     multiple=True,
     help="Number of patients to try; may be given several times.",
 )
-@click.option("--simulations", type=click.IntRange(min=100), default=1000, show_default=True)
+@option("--simulations", click.IntRange(min=100), 1000)
 @power
 def froc(folder: Path, power: float, **given: Any) -> None:
     """Patients for a difference in CPM (or another figure), by simulation from a pilot.
@@ -279,25 +215,20 @@ def froc(folder: Path, power: float, **given: Any) -> None:
 @click.option("--covariance-3", type=float, required=True, help="Other reader and treatment.")
 @click.option(
     "--treatment-reader-square",
-    type=click.FloatRange(min=0),
+    type=NOT_NEGATIVE,
     required=True,
     help="Mean square of the interaction of treatments and readers, pilot.",
 )
 @alpha
 @power
 def readers(
-    difference: float,
-    readers: int,
-    pilot_cases: int,
-    alpha: float,
-    power: float,
-    **components: float,
+    difference: float, readers: int, pilot_cases: int, alpha: float, power: float, **pilot: float
 ) -> None:
     """Cases that readers have to read with and without CAD, from a pilot's components."""
     from nodulebench.workflows.plan.sizes import Components, size_for_reader_study
 
     plan = size_for_reader_study(
-        Components(treatment_square=0.0, **components),  # the power does not depend on it
+        Components(treatment_square=0.0, **pilot),  # the power does not depend on it
         pilot_cases=pilot_cases,
         difference=difference,
         readers=readers,
@@ -309,22 +240,23 @@ def readers(
 
 def _with_clusters(given: dict[str, Any]) -> dict[str, Any]:
     """What was given, with the mean and spread of nodules per patient from where they are."""
-    own = ("nodules_per_patient", "nodules_sd")
-    rest = {name: value for name, value in given.items() if name not in (*own, "reference")}
-    stated = {name: given[name] for name in own if given[name] is not None}
     if given["reference"] is None:
-        return rest | stated
-    if stated:
+        return given
+    if given["nodules_per_patient"] is not None or given["nodules_sd"] is not None:
         raise click.UsageError("give --reference or numbers of nodules, and not both")
     from nodulebench.workflows.plan.sizes import nodules_of_patients
 
-    return rest | nodules_of_patients(given["reference"])
+    return given | nodules_of_patients(given["reference"])
 
 
-def _required(option: str, value: float | None) -> float:
-    if value is None:
-        raise click.UsageError(f"Missing option '{option}'.")
-    return value
+def _print_size(calculator: "Callable[..., Plan]", given: dict[str, Any], wanted: str) -> None:
+    """Ask a calculator with the options that it takes; those it cannot do without must be given."""
+    taken = inspect.signature(calculator).parameters
+    asked = {name: given[name] for name in taken if given.get(name) is not None}
+    for name, one in taken.items():
+        if one.default is one.empty and name not in asked:
+            raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
+    print_sample_size(calculator(**asked), given[wanted])
 
 
 COMMANDS = (sensitivity, acceptance, paired, false_positives, auc, froc, readers)

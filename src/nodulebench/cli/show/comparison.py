@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodulebench.cli.options import print_notices
 from nodulebench.language import english
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 
 def print_comparison(comparison: "AlgorithmComparison") -> None:
     """Print the differences from the baseline, the nodules found by one only, ranks and effects."""
-    for notice in comparison.notices:
-        click.echo(f"warning: {english(notice)}", err=True)
+    print_notices("warning", comparison.notices)
     choice = comparison.choice
     click.secho(f"differences from {choice.baseline}", bold=True)
     click.echo(
@@ -72,18 +72,9 @@ def _verdict(one: "FigureDifference") -> str:
 def _print_detection(comparison: "AlgorithmComparison") -> None:
     click.echo()
     click.secho("nodules found by one of the two only (McNemar)", bold=True)
+    counts = ["both", "it alone", "baseline alone", "neither"]
     print_columns(
-        [
-            "rule",
-            "algorithm",
-            "both",
-            "it alone",
-            "baseline alone",
-            "neither",
-            "P clustered",
-            "P adj.",
-            "P exact",
-        ],
+        ["rule", "algorithm", *counts, "P clustered", "P adj.", "P exact"],
         [_detection_cells(one) for one in comparison.detection],
     )
 

@@ -1,38 +1,41 @@
-"""SealedCheck -> lines on the terminal."""
+"""SealedCheck -> lines on the terminal; the lines that every check has."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.language import english
+from nodulebench.cli.options import print_notices
 
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.verify_sealed import SealedCheck
+    from nodulebench.workflows.verify.verify import Verification
 
 
 def print_check(found: "SealedCheck", folder: Path) -> None:
     """Print what was checked in a sealed set, and everything that is wrong with it."""
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
-    for notice in found.notices:
-        click.echo(f"notice: {english(notice)}", err=True)
+    print_notices("notice", found.notices)
     click.echo(f"files       {found.files} listed")
-    click.echo(f"signature   {_signature(found)}")
+    click.echo(f"signature   {signature_words(found)}")
     codes = "chain and codes" if found.was_opened else "chain (codes need the vault's secret)"
     click.echo(f"log         {len(found.events)} events, {codes}")
     click.echo(f"anchors     {found.anchors} compared")
-    word = (
-        click.style("verified", fg="green")
-        if found.is_good
-        else click.style(f"NOT verified: {len(found.problems)} found", fg="red")
-    )
-    click.echo(f"{folder}: {word}")
+    print_verdict(folder, len(found.problems))
 
 
-def _signature(found: "SealedCheck") -> str:
+def signature_words(found: "SealedCheck | Verification") -> str:
+    """Who signed, when, with which key; or that no signature holds."""
     if found.signature is None:
         return "does not hold"
     signed = found.signature.signed
+    by = f" by {signed.by}" if signed.by else ""
     known = "" if found.signature.is_known else "; whose it is was not checked: give --public-key"
-    return f"holds: {signed.at} by {signed.by}, key {signed.key}{known}"
+    return f"holds: {signed.at}{by}, key {signed.key}{known}"
+
+
+def print_verdict(folder: Path, problems: int) -> None:
+    """Print the last line: whether all of a folder is as it shall be."""
+    word, colour = (f"NOT verified: {problems} found", "red") if problems else ("verified", "green")
+    click.echo(f"{folder}: {click.style(word, fg=colour)}")
