@@ -23,6 +23,35 @@ NOTICE_PARTS = ("notices", "reasons", "statistics", "methods", "curation")
 """The modules of a language that hold what notices say, by code."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
 
+TERMS = {
+    "recall": "lesion localisation rate",
+    "sensitivity_at_fp_rate": "lesion localisation rate",
+    "miss_rate": "miss rate",
+    "precision": "precision",
+    "f1": "F1",
+    "fp_per_case": "non-lesion localisation rate",
+    "case_sensitivity": "sensitivity",
+    "case_specificity": "specificity",
+    "average_precision": "AP",
+    "malignancy_accuracy": "accuracy",
+    "malignancy_sensitivity": "sensitivity",
+    "malignancy_specificity": "specificity",
+    "malignancy_precision": "positive predictive value",
+    "malignancy_f_beta": "F1",
+    "density_accuracy_of_found": "accuracy",
+    "density_kappa": "kappa",
+    "type_kappa": "kappa",
+    "category_agreement": "accuracy",
+    "category_kappa": "kappa",
+    "category_kappa_linear": "kappa",
+    "category_kappa_quadratic": "kappa",
+    "mean_dice": "Dice",
+    "mean_iou": "IoU",
+    "pooled_dice": "Dice",
+    "pooled_iou": "IoU",
+}
+"""Figures that have a term in IEEE 2802-2022, and that term."""
+
 
 @dataclass(frozen=True, slots=True)
 class FigureWords:
@@ -73,15 +102,20 @@ class Language:
         """
         if name in self._names.FIGURES:
             title, meaning = self._names.FIGURES[name]
-            return FigureWords(title, meaning, self._names.TERMS.get(name, ""))
+            return FigureWords(title, meaning, self._term(name))
         if name.startswith("f") and name[1:].replace(".", "", 1).isdigit():
             meaning = self("figure.f1" if name == "f1" else "figure.f_beta")
-            return FigureWords(f"F{name[1:]}", meaning, self._names.TERMS.get(name, ""))
+            return FigureWords(f"F{name[1:]}", meaning, self._term(name))
         figure, _, point = name.partition("/")
         if point:
             found = self.figure(figure)
             return FigureWords(self.reading(figure, point), found.meaning, found.term)
         return FigureWords(self.heading(name), "")
+
+    def _term(self, figure: str) -> str:
+        term = TERMS.get(figure, "")
+        own = self._names.TERMS.get(term)
+        return f"{own} ({term})" if own else term
 
     def reading(self, figure: str, point: str) -> str:
         """The title of a figure at one of its points."""

@@ -11,7 +11,7 @@ import pytest
 
 import nodulebench
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
-from nodulebench.language import LANGUAGES, PARTS, language
+from nodulebench.language import LANGUAGES, PARTS, TERMS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
 from nodulebench.metrics import FIGURES as REGISTERED_FIGURES
@@ -32,7 +32,7 @@ from nodulebench.report.sections.results.gallery import KINDS as GALLERY_KINDS
 PACKAGE = Path(nodulebench.__file__).parent
 SPEAKING = (PACKAGE / "report", PACKAGE / "language")
 """Where keys are used."""
-NAME_TABLES = ("FIGURES", "TERMS", "RULES", "COUNTS", "STRATA", "NAMES")
+NAME_TABLES = ("FIGURES", "RULES", "COUNTS", "STRATA")
 
 
 def texts(name: str) -> dict[str, str]:
@@ -178,8 +178,19 @@ def test_every_figure_rule_label_and_type_has_words(name: str) -> None:
     assert [one for one in figures if not say.figure(one).meaning] == []
     assert [rule for rule in REGISTERED_RULES if not say.rule(rule)] == []
     assert set(say.counts) >= set(LABEL_NAMES)
-    known = set(names(name).NAMES)
-    assert known >= {*NODULE_TYPES, *LABEL_NAMES, *REGISTERED_RULES}
+
+
+def test_what_english_has_a_name_for_has_one_in_chinese() -> None:
+    english, chinese = names("en").NAMES, names("zh").NAMES
+    assert set(chinese) >= {*english, *NODULE_TYPES, *LABEL_NAMES, *REGISTERED_RULES}
+    assert [name for name, said in english.items() if said == name.replace("_", " ")] == []
+
+
+def test_terms_in_chinese_stand_before_the_english_ones() -> None:
+    assert language("zh").figure("recall").term == "病灶定位率 (lesion localisation rate)"
+    assert language("zh").figure("density_kappa").term == "kappa"
+    assert language("en").figure("recall").term == "lesion localisation rate"
+    assert set(names("zh").TERMS) <= set(TERMS.values())
 
 
 def test_terms_are_those_of_the_figures_own_facts() -> None:
@@ -188,7 +199,7 @@ def test_terms_are_those_of_the_figures_own_facts() -> None:
         for name, facts in FACTS.items()
         if facts.ieee_2802
     }
-    assert stated == names("en").TERMS
+    assert stated == TERMS
 
 
 def test_list_in_a_sentence() -> None:
