@@ -1,11 +1,14 @@
 """What can go wrong, in words a user can act on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
 MOST_PROBLEMS_SHOWN = 20
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,9 @@ class InputError(NoduleBenchError):
         super().__init__("\n".join(shown))
 
     @classmethod
-    def at(cls, where: str, what: str, remedy: str = "") -> Self:
+    def at(cls, where: str | Path, what: str, remedy: str = "") -> Self:
         """The error of one problem."""
-        return cls(Problem(where, what, remedy))
+        return cls(Problem(str(where), what, remedy))
 
 
 def refuse_any(problems: Iterable[Problem]) -> None:
@@ -70,6 +73,26 @@ def adding_to(problems: list[Problem]) -> Iterator[None]:
         yield
     except InputError as error:
         problems.extend(error.problems)
+
+
+def made_of_each(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Made]:
+    """What is made of every item.
+
+    Raises:
+        InputError: with the problems of all items.
+    """
+    made: list[Made] = []
+    problems: list[Problem] = []
+    for item in items:
+        with adding_to(problems):
+            made.append(make(item))
+    refuse_any(problems)
+    return made
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another package says, in a line."""
+    return str(error).strip().partition("\n")[0][:200] or type(error).__name__
 
 
 class UnknownNameError(NoduleBenchError):

@@ -1,8 +1,17 @@
 """Problems are told one by one or all at once."""
 
+from pathlib import Path
+
 import pytest
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.errors import (
+    InputError,
+    Problem,
+    adding_to,
+    first_line,
+    made_of_each,
+    refuse_any,
+)
 
 ONE, TWO = Problem("a.csv line 2", "is odd.", "Mend it."), Problem("a.csv line 3", "is empty.")
 
@@ -35,3 +44,21 @@ def test_an_error_of_another_kind_is_not_taken_for_a_problem() -> None:
     with pytest.raises(KeyError), adding_to(problems):
         raise KeyError("a")
     assert problems == []
+
+
+def test_what_is_made_of_each_item_is_refused_with_the_problems_of_all() -> None:
+    assert made_of_each("12", int) == [1, 2]
+
+    def whole(text: str) -> int:
+        if not text.isdigit():
+            raise InputError.at(Path(text), "is no number.")
+        return int(text)
+
+    with pytest.raises(InputError) as told:
+        made_of_each("1a2b", whole)
+    assert [one.where for one in told.value.problems] == ["a", "b"]
+
+
+def test_an_error_of_another_package_is_told_in_its_first_line() -> None:
+    assert first_line(ValueError(" wrong\nand more")) == "wrong"
+    assert first_line(ValueError()) == "ValueError"

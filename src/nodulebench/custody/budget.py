@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nodulebench.custody.audit import Event
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 
 class SpentError(InputError):
@@ -94,20 +94,16 @@ def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
     if look in own:
         return own.index(look) + 1
     if len(own) >= reuse.looks_per_developer:
-        raise SpentError(
-            Problem(
-                f"developer '{look.developer}'",
-                f"has had {len(own)} of {reuse.looks_per_developer} looks at this test set.",
-                "Test on another set; the policy was signed with this one and stays.",
-            )
+        raise SpentError.at(
+            f"developer '{look.developer}'",
+            f"has had {len(own)} of {reuse.looks_per_developer} looks at this test set.",
+            "Test on another set; the policy was signed with this one and stays.",
         )
     if reuse.looks_in_all is not None and len(looks) >= reuse.looks_in_all:
-        raise SpentError(
-            Problem(
-                "test set",
-                f"has been looked at {len(looks)} times, which is all its policy allows.",
-                "Retire it, and make a new one.",
-            )
+        raise SpentError.at(
+            "test set",
+            f"has been looked at {len(looks)} times, which is all its policy allows.",
+            "Retire it, and make a new one.",
         )
     return len(own) + 1
 

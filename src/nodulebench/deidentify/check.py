@@ -9,13 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.identity import (
-    LONG_WORD,
-    Identity,
-    elements_within,
-    texts_of,
-    word_in,
-)
+from nodulebench.deidentify.identity import LONG_WORD, Identity, elements_within, texts_of, word_in
 from nodulebench.deidentify.keep import (
     CHARACTERISTICS,
     CODES,

@@ -13,6 +13,7 @@ from nodulebench.deidentify.identity import Identity, identity_of
 from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
+from nodulebench.errors import first_line
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
 
@@ -80,8 +81,7 @@ def deidentify_file(
     except (pydicom.errors.InvalidDicomError, EOFError):
         return FileOutcome(source, refused="is no DICOM file")
     except Exception as error:  # a damaged header may break any part of the parser
-        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        return FileOutcome(source, refused=f"cannot be read ({told})")
+        return FileOutcome(source, refused=f"cannot be read ({first_line(error)})")
     if problems:
         return FileOutcome(source, refused="; ".join(problems), bytes_read=size)
     name = pseudonyms.patient(identity.patient)
@@ -110,8 +110,7 @@ def check_file(path: Path, memory: Memory | None = None) -> list[str]:
         dataset = pydicom.dcmread(path, stop_before_pixels=True)
         return leftovers(dataset, memory=memory)
     except Exception as error:  # as above
-        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        return [f"cannot be read ({told})"]
+        return [f"cannot be read ({first_line(error)})"]
 
 
 def _refusal(dataset: Any) -> str:

@@ -97,8 +97,7 @@ def read_reference(
         raise InputError(_unable(form, "cannot be read as a reference.", "reference"))
     reference = form.read_reference(path, known)
     return replace(
-        reference,
-        notices=(*reference.notices, *place_notices(reference.nodules, reference.cases)),
+        reference, notices=(*reference.notices, *place_notices(reference.nodules, reference.cases))
     )
 
 

@@ -87,17 +87,17 @@ def write_reference(reference: Reference, folder: Path) -> None:
 def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
     file = folder / MANIFEST
     if MANIFEST not in files:
-        raise InputError.at(str(file), "is not there.")
+        raise InputError.at(file, "is not there.")
     manifest = parse_json(files[MANIFEST], file)
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         found = manifest.get("schema") if isinstance(manifest, dict) else None
         raise InputError.at(
-            str(file),
+            file,
             f"has the schema '{found}', not '{SCHEMA}'.",
             "Is it a bundle, and is this version of NoduleBench new enough for it?",
         )
     if not isinstance(manifest.get("files"), dict) or not isinstance(manifest.get("name"), str):
-        raise InputError.at(str(file), "has no name and files.")
+        raise InputError.at(file, "has no name and files.")
     return manifest
 
 

@@ -64,9 +64,7 @@ def _read(folder: Path, name: str, schema: TableSchema) -> pl.DataFrame:
     for ending in TABLE_SUFFIXES:
         if (folder / f"{name}{ending}").is_file():
             return read_table(folder / f"{name}{ending}", schema)
-    raise InputError.at(
-        str(folder), f"holds no {name} table.", f"Write {name}.parquet or {name}.csv."
-    )
+    raise InputError.at(folder, f"holds no {name} table.", f"Write {name}.parquet or {name}.csv.")
 
 
 def _refuse_strays(readings: Readings, folder: Path) -> None:

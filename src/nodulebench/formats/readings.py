@@ -49,7 +49,7 @@ def read_readings(
         InputError: with every problem of the source.
     """
     if not source.exists():
-        raise InputError.at(str(source), "is not there.")
+        raise InputError.at(source, "is not there.")
     table = None if cases is None else read_case_geometry(cases)
     if holds_findings(source):
         readings = read_findings(source, table)
@@ -90,7 +90,7 @@ def _read_lidc(
         beside = source.parent / SCAN_TABLE
         if not beside.is_file():
             raise InputError.at(
-                str(source),
+                source,
                 "LIDC-IDRI XML gives pixels but not their size.",
                 f"Give a table of cases with their geometry, or put {SCAN_TABLE} beside it.",
             )

@@ -5,14 +5,7 @@ import polars as pl
 
 from nodulebench.model.arrays import IntArray
 
-BOX_COLUMNS = (
-    "case_id",
-    "slice_index",
-    "center_x_mm",
-    "center_y_mm",
-    "length_mm",
-    "width_mm",
-)
+BOX_COLUMNS = ("case_id", "slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
 
 
 def link_boxes(boxes: pl.DataFrame, *, largest_gap: int = 1) -> IntArray:

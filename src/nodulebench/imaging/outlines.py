@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, unroll
 
 LONGEST_SHOWN = 60
@@ -76,15 +76,14 @@ def read_outlines(text: pl.Series, *, allows_none: bool = True) -> Outlines:
     wrong = points.filter(~is_number)["outline"].unique(maintain_order=True)
     if not allows_none:
         wrong = pl.concat([wrong, texts.filter(pl.col("text") == "")["outline"]]).sort()
-    if len(wrong):
-        raise InputError(
-            Problem(
-                f"outline '{(text[row] or '')[:LONGEST_SHOWN]}'",
-                "is not a list of points.",
-                "Write it as 'x y;x y;...' in millimetres.",
-            )
-            for row in wrong
+    refuse_any(
+        Problem(
+            f"outline '{(text[row] or '')[:LONGEST_SHOWN]}'",
+            "is not a list of points.",
+            "Write it as 'x y;x y;...' in millimetres.",
         )
+        for row in wrong
+    )
     corners = np.bincount(points["outline"].to_numpy(), minlength=len(text)).astype(np.int64)
     return Outlines(corners, points["x"].to_numpy(), points["y"].to_numpy())
 

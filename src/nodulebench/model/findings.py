@@ -5,8 +5,16 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from nodulebench.model.notice import Notice
-from nodulebench.model.schema import Column, TableSchema
-from nodulebench.model.tables import DENSITIES, NODULE_TYPES, Reference
+from nodulebench.model.schema import Column, TableSchema, optional
+from nodulebench.model.tables import (
+    IN_CASE,
+    OF_DENSITY,
+    OF_TYPE,
+    PLACE,
+    SLICE_HEIGHT,
+    SLICE_INDEX,
+    Reference,
+)
 
 FINDING_KINDS = ("nodule", "small_nodule", "non_nodule")
 """LIDC's three categories: nodule >= 3 mm, nodule < 3 mm, non-nodule."""
@@ -14,19 +22,6 @@ FINDING_KINDS = ("nodule", "small_nodule", "non_nodule")
 OUTLINE_CONVENTIONS = ("boundary", "outside_pixels")
 """boundary: the nodule is what the polygon encloses. outside_pixels: the points are the centres
 of the first pixels outside the nodule (LIDC-IDRI), so the nodule is what lies strictly inside."""
-
-CHARACTERISTICS = (
-    "subtlety",
-    "internal_structure",
-    "calcification",
-    "sphericity",
-    "margin",
-    "lobulation",
-    "spiculation",
-    "texture",
-    "malignancy_rating",
-)
-"""The nine characteristics of LIDC-IDRI, in the order of its files."""
 
 _SCALES = {
     "subtlety": "1 extremely subtle ... 5 obvious",
@@ -39,14 +34,16 @@ _SCALES = {
     "texture": "1 non-solid (ground glass), 3 part-solid, 5 solid",
     "malignancy_rating": "1 highly unlikely ... 5 highly suspicious",
 }
+CHARACTERISTICS = tuple(_SCALES)
+"""The nine characteristics of LIDC-IDRI, in the order of its files."""
 
 SESSIONS = TableSchema(
     "SESSIONS",
     "One row per case and reader: who has read what, whether or not anything was found.",
     (
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("reader_id", pl.String, "the reader; anonymous readers are numbered by case"),
-        Column("source", pl.String, "the file the reading came in", is_required=False),
+        optional("source", pl.String, "the file the reading came in"),
     ),
     key=("case_id", "reader_id"),
     is_open=True,
@@ -56,49 +53,34 @@ FINDINGS = TableSchema(
     "FINDINGS",
     "One row per finding of one reader, in the order of reading.",
     (
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("finding_id", pl.String, "unique within the case"),
         Column("reader_id", pl.String, "who drew it"),
         Column("kind", pl.String, "what the reader called it", allowed=FINDING_KINDS),
-        Column(
-            "x_mm", pl.Float64, "the point marked, LPS; empty: outlined", "mm", is_required=False
+        *(
+            optional(name, pl.Float64, "the point marked, LPS; empty: outlined", "mm")
+            for name in PLACE
         ),
-        Column(
-            "y_mm", pl.Float64, "the point marked, LPS; empty: outlined", "mm", is_required=False
-        ),
-        Column(
-            "z_mm", pl.Float64, "the point marked, LPS; empty: outlined", "mm", is_required=False
-        ),
-        Column(
+        optional(
             "diameter_mm",
             pl.Float64,
             "as the reader measured it; empty: from the outlines",
             "mm",
-            is_required=False,
             minimum=0,
         ),
-        Column(
-            "type", pl.String, "one of the six NIFDC types", is_required=False, allowed=NODULE_TYPES
-        ),
-        Column(
-            "density",
-            pl.String,
-            "one of the four ITU classes",
-            is_required=False,
-            allowed=DENSITIES,
-        ),
+        OF_TYPE,
+        OF_DENSITY,
         *(
-            Column(
+            optional(
                 name,
                 pl.Int64,
-                f"LIDC characteristic: {_SCALES[name]}; 0 or empty: not rated",
-                is_required=False,
+                f"LIDC characteristic: {scale}; 0 or empty: not rated",
                 minimum=0,
                 maximum=6,
             )
-            for name in CHARACTERISTICS
+            for name, scale in _SCALES.items()
         ),
-        Column("source_id", pl.String, "the finding's name in its file", is_required=False),
+        optional("source_id", pl.String, "the finding's name in its file"),
     ),
     key=("case_id", "finding_id"),
     is_open=True,
@@ -108,17 +90,14 @@ FINDING_SLICES = TableSchema(
     "FINDING_SLICES",
     "One row per outline: a finding can have several on a slice, and holes.",
     (
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("finding_id", pl.String, "the finding"),
-        Column("slice_index", pl.Int64, "0-based from the feet", minimum=0),
+        SLICE_INDEX,
         Column("outline_index", pl.Int64, "0-based within finding and slice", minimum=0),
-        Column("z_mm", pl.Float64, "position of the slice, LPS", "mm", is_required=False),
+        SLICE_HEIGHT,
         Column("is_hole", pl.Boolean, "whether it cuts out of the finding"),
         Column(
-            "convention",
-            pl.String,
-            "what the outline's points are",
-            allowed=OUTLINE_CONVENTIONS,
+            "convention", pl.String, "what the outline's points are", allowed=OUTLINE_CONVENTIONS
         ),
         Column("contour", pl.String, "outline as 'x y;x y;...' in mm, LPS"),
     ),

@@ -5,11 +5,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
 from nodulebench.errors import InputError
 from nodulebench.model.written import Written, parse_written
@@ -160,5 +156,5 @@ def read_protocol(path: Path) -> TestProtocol:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(str(path), f"cannot be read as text: {error}.") from error
+        raise InputError.at(path, f"cannot be read as text: {error}.") from error
     return parse_protocol(text, str(path))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -24,6 +25,10 @@ class Column:
     allowed: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+
+
+optional = partial(Column, is_required=False)
+"""A column that may be left out; where it is there, values may be empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.kept import kept
 from nodulebench.model.notice import Notice
-from nodulebench.model.schema import Column, TableSchema
+from nodulebench.model.schema import Column, TableSchema, optional
 
 NODULE_TYPES = (
     "solid",
@@ -41,27 +41,20 @@ CASES = TableSchema(
     "One row per CT series as tested. Any further column can be used as a stratum.",
     (
         Column("case_id", pl.String, "the CT series; LUNA16 calls it seriesuid"),
-        Column("patient_id", pl.String, "the patient; the unit of resampling", is_required=False),
-        Column("size_x", pl.Int64, "voxels along x", is_required=False, minimum=1),
-        Column("size_y", pl.Int64, "voxels along y", is_required=False, minimum=1),
-        Column("size_z", pl.Int64, "slices", is_required=False, minimum=1),
-        Column("spacing_x_mm", pl.Float64, "voxel size along x", "mm", is_required=False),
-        Column("spacing_y_mm", pl.Float64, "voxel size along y", "mm", is_required=False),
-        Column("spacing_z_mm", pl.Float64, "slice spacing", "mm", is_required=False),
-        Column(
-            "origin_x_mm", pl.Float64, "centre of the first voxel, LPS", "mm", is_required=False
-        ),
-        Column(
-            "origin_y_mm", pl.Float64, "centre of the first voxel, LPS", "mm", is_required=False
-        ),
-        Column(
-            "origin_z_mm", pl.Float64, "centre of the first voxel, LPS", "mm", is_required=False
-        ),
-        Column(
+        optional("patient_id", pl.String, "the patient; the unit of resampling"),
+        optional("size_x", pl.Int64, "voxels along x", minimum=1),
+        optional("size_y", pl.Int64, "voxels along y", minimum=1),
+        optional("size_z", pl.Int64, "slices", minimum=1),
+        optional("spacing_x_mm", pl.Float64, "voxel size along x", "mm"),
+        optional("spacing_y_mm", pl.Float64, "voxel size along y", "mm"),
+        optional("spacing_z_mm", pl.Float64, "slice spacing", "mm"),
+        optional("origin_x_mm", pl.Float64, "centre of the first voxel, LPS", "mm"),
+        optional("origin_y_mm", pl.Float64, "centre of the first voxel, LPS", "mm"),
+        optional("origin_z_mm", pl.Float64, "centre of the first voxel, LPS", "mm"),
+        optional(
             "direction",
             pl.String,
             "nine direction cosines, row by row, separated by spaces; empty: identity",
-            is_required=False,
         ),
     ),
     key=("case_id",),
@@ -78,49 +71,45 @@ def without_images(cases: pl.DataFrame) -> pl.DataFrame:
     return cases.drop(IMAGES, strict=False)
 
 
-_POSITION = (
-    Column("x_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
-    Column("y_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
-    Column("z_mm", pl.Float64, "centre in patient coordinates, LPS", "mm"),
+IN_CASE = Column("case_id", pl.String, "the CT series")
+PLACE = ("x_mm", "y_mm", "z_mm")
+POSITION = tuple(
+    Column(name, pl.Float64, "centre in patient coordinates, LPS", "mm") for name in PLACE
 )
+OF_TYPE = optional("type", pl.String, "one of the six NIFDC types", allowed=NODULE_TYPES)
+OF_DENSITY = optional("density", pl.String, "one of the four ITU classes", allowed=DENSITIES)
 _CHARACTER = (
-    Column("long_mm", pl.Float64, "long axis on the largest slice", "mm", is_required=False),
-    Column("short_mm", pl.Float64, "short axis on the same slice", "mm", is_required=False),
-    Column(
-        "type", pl.String, "one of the six NIFDC types", is_required=False, allowed=NODULE_TYPES
-    ),
-    Column(
-        "density", pl.String, "one of the four ITU classes", is_required=False, allowed=DENSITIES
-    ),
-    Column(
+    optional("long_mm", pl.Float64, "long axis on the largest slice", "mm"),
+    optional("short_mm", pl.Float64, "short axis on the same slice", "mm"),
+    OF_TYPE,
+    OF_DENSITY,
+    optional(
         "malignancy",
         pl.Float64,
         "probability of malignancy; in a reference 0 (benign) or 1 (malignant)",
-        is_required=False,
         minimum=0,
         maximum=1,
     ),
-    Column("category", pl.String, "Lung-RADS category", is_required=False),
+    optional("category", pl.String, "Lung-RADS category"),
 )
 
 NODULES = TableSchema(
     "NODULES",
     "One row per nodule or ignored finding of the reference standard, in matching order.",
     (
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("nodule_id", pl.String, "unique within the case"),
-        *_POSITION,
-        Column(
+        *POSITION,
+        optional(
             "diameter_mm",
             pl.Float64,
             "diameter; empty: not measured (10 mm under the luna16 rule)",
             "mm",
-            is_required=False,
             minimum=0,
         ),
         Column("is_ignored", pl.Boolean, "a mark on it is neither hit nor false positive"),
         *_CHARACTER,
-        Column("agreement", pl.Int64, "readers who drew it", is_required=False, minimum=0),
+        optional("agreement", pl.Int64, "readers who drew it", minimum=0),
     ),
     key=("case_id", "nodule_id"),
     is_open=True,
@@ -130,59 +119,39 @@ MARKS = TableSchema(
     "MARKS",
     "One row per mark of one algorithm.",
     (
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("mark_id", pl.String, "unique within the case"),
-        *_POSITION,
-        Column(
-            "score",
-            pl.Float64,
-            "higher: more likely a nodule; empty: fixed threshold",
-            is_required=False,
-        ),
-        Column("diameter_mm", pl.Float64, "estimated diameter", "mm", is_required=False, minimum=0),
+        *POSITION,
+        optional("score", pl.Float64, "higher: more likely a nodule; empty: fixed threshold"),
+        optional("diameter_mm", pl.Float64, "estimated diameter", "mm", minimum=0),
         *_CHARACTER,
     ),
     key=("case_id", "mark_id"),
 )
 
+SLICE_INDEX = Column("slice_index", pl.Int64, "0-based from the feet", minimum=0)
+SLICE_HEIGHT = optional("z_mm", pl.Float64, "position of the slice, LPS", "mm")
 _SLICE = (
-    Column("slice_index", pl.Int64, "0-based from the feet", minimum=0),
-    Column("z_mm", pl.Float64, "position of the slice, LPS", "mm", is_required=False),
+    SLICE_INDEX,
+    SLICE_HEIGHT,
     Column("center_x_mm", pl.Float64, "centre of the box, LPS", "mm"),
     Column("center_y_mm", pl.Float64, "centre of the box, LPS", "mm"),
     Column("length_mm", pl.Float64, "extent of the box along x", "mm", minimum=0),
     Column("width_mm", pl.Float64, "extent of the box along y", "mm", minimum=0),
-    Column(
-        "long_mm", pl.Float64, "long diameter on this slice", "mm", is_required=False, minimum=0
-    ),
-    Column(
-        "short_mm", pl.Float64, "short diameter on this slice", "mm", is_required=False, minimum=0
-    ),
-    Column(
-        "contour",
-        pl.String,
-        "outline as 'x y;x y;...' in mm, LPS; may be empty",
-        is_required=False,
-    ),
+    optional("long_mm", pl.Float64, "long diameter on this slice", "mm", minimum=0),
+    optional("short_mm", pl.Float64, "short diameter on this slice", "mm", minimum=0),
+    optional("contour", pl.String, "outline as 'x y;x y;...' in mm, LPS; may be empty"),
 )
 NODULE_SLICES = TableSchema(
     "NODULE_SLICES",
     "One row per nodule and slice: box and optional contour.",
-    (
-        Column("case_id", pl.String, "the CT series"),
-        Column("nodule_id", pl.String, "the nodule"),
-        *_SLICE,
-    ),
+    (IN_CASE, Column("nodule_id", pl.String, "the nodule"), *_SLICE),
     key=("case_id", "nodule_id", "slice_index"),
 )
 MARK_SLICES = TableSchema(
     "MARK_SLICES",
     "One row per mark and slice: box and optional contour.",
-    (
-        Column("case_id", pl.String, "the CT series"),
-        Column("mark_id", pl.String, "the mark"),
-        *_SLICE,
-    ),
+    (IN_CASE, Column("mark_id", pl.String, "the mark"), *_SLICE),
     key=("case_id", "mark_id", "slice_index"),
 )
 
@@ -191,10 +160,10 @@ RUNS = TableSchema(
     "RUNS",
     "One row per case that the algorithm was run on.",
     (
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("state", pl.String, "how the run ended", allowed=RUN_STATES),
-        Column("seconds", pl.Float64, "wall time", "s", is_required=False, minimum=0),
-        Column("peak_memory_mb", pl.Float64, "peak memory", "MB", is_required=False, minimum=0),
+        optional("seconds", pl.Float64, "wall time", "s", minimum=0),
+        optional("peak_memory_mb", pl.Float64, "peak memory", "MB", minimum=0),
     ),
     key=("case_id",),
 )
@@ -205,9 +174,9 @@ LABELS = TableSchema(
     (
         Column("algorithm", pl.String, "name of the algorithm"),
         Column("rule", pl.String, "name of the rule"),
-        Column("case_id", pl.String, "the CT series"),
+        IN_CASE,
         Column("mark_id", pl.String, "the mark"),
-        Column("nodule_id", pl.String, "the nodule touched, if any", is_required=False),
+        optional("nodule_id", pl.String, "the nodule touched, if any"),
         Column("label", pl.String, "hit, false_positive, duplicate, ignored, over_cap, uncounted"),
     ),
     key=("algorithm", "rule", "case_id", "mark_id", "nodule_id"),
@@ -251,28 +220,25 @@ class Reference:
     def restricted(self, case_ids: pl.Series, source: str) -> "Reference":
         """The same reference on these cases only, in this order (a fold, a subgroup)."""
         repeated = case_ids.filter(case_ids.is_duplicated()).unique(maintain_order=True)
-        if len(repeated):
-            raise InputError(
-                Problem(
-                    source,
-                    f"case '{case_id}' is listed more than once.",
-                    "List every case once (the official LUNA16 program would count its nodules "
-                    "and false positives once per line).",
-                )
-                for case_id in repeated
+        refuse_any(
+            Problem(
+                source,
+                f"case '{case_id}' is listed more than once.",
+                "List every case once (the official LUNA16 program would count its nodules "
+                "and false positives once per line).",
             )
+            for case_id in repeated
+        )
         rows = self.rows_of(case_ids)
-        unknown = case_ids.filter(pl.Series(rows < 0))
-        if len(unknown):
-            raise InputError(
-                Problem(
-                    source,
-                    f"case '{case_id}' is not in the test set '{self.name}' "
-                    f"({self.cases.height} cases).",
-                    "Remove it from the list, or use the reference it belongs to.",
-                )
-                for case_id in unknown
+        refuse_any(
+            Problem(
+                source,
+                f"case '{case_id}' is not in the test set '{self.name}' "
+                f"({self.cases.height} cases).",
+                "Remove it from the list, or use the reference it belongs to.",
             )
+            for case_id in case_ids.filter(pl.Series(rows < 0))
+        )
         fewer = replace(self, cases=self.cases[rows])
         return replace(
             fewer,

@@ -102,11 +102,7 @@ def _lines(file: BinaryIO) -> Iterator[str]:
 
 
 def _complaints(
-    row: list[str],
-    width: int,
-    case_column: str,
-    required: Sequence[str],
-    place: dict[str, int],
+    row: list[str], width: int, case_column: str, required: Sequence[str], place: dict[str, int]
 ) -> Iterator[tuple[str, str, str]]:
     """What is wrong with one row: the group of the complaint, its words, and the remedy."""
     if any(row[width:]):

@@ -40,10 +40,10 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", gzip.GzipFile(fileobj=plain)) if is_gzip else plain
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError.at(
-            str(path), f"is a damaged gzip file ({error}).", "Compress it anew."
+            path, f"is a damaged gzip file ({error}).", "Compress it anew."
         ) from error
     except OSError as error:
-        raise InputError.at(str(path), f"cannot be read: {error.strerror}.") from error
+        raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
 
 
 def read_head(path: Path) -> str:
@@ -55,19 +55,17 @@ def read_head(path: Path) -> str:
     with open_bytes(path) as file:
         head = file.read(_HEAD_BYTES)
     if not head:
-        raise InputError.at(
-            str(path), "is empty.", "A submission without marks still needs its header."
-        )
+        raise InputError.at(path, "is empty.", "A submission without marks still needs its header.")
     for start, kind in _OTHER_KINDS.items():
         if head.startswith(start):
             raise InputError.at(
-                str(path), f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV."
+                path, f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV."
             )
     if b"\x00" in head:
-        raise InputError.at(str(path), "is a binary file, not comma-separated text.")
+        raise InputError.at(path, "is a binary file, not comma-separated text.")
     line, end, _ = head.partition(b"\n")
     if not end and len(head) == _HEAD_BYTES:
-        raise InputError.at(str(path), f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
+        raise InputError.at(path, f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
     try:
         return line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError as error:
@@ -91,10 +89,9 @@ def read_header(path: Path) -> list[str]:
             "End lines with a line feed.",
         ) from error
     repeated = [name for name, count in Counter(header).items() if count > 1]
-    if repeated:
-        raise InputError(
-            Problem(str(path), f"column '{name}' stands twice in the header.") for name in repeated
-        )
+    refuse_any(
+        Problem(str(path), f"column '{name}' stands twice in the header.") for name in repeated
+    )
     return header
 
 
@@ -176,17 +173,14 @@ def refuse_flood(path: Path) -> None:
             unpacked += len(chunk)
             if unpacked > _MOST_UNPACKED_BYTES:
                 raise InputError.at(
-                    str(path),
+                    path,
                     f"unpacks to more than {_MOST_UNPACKED_BYTES / 2**30:g} GB.",
                     "Split it, or give it unpacked.",
                 )
 
 
 def _is_doubtful(
-    table: pl.DataFrame,
-    required: tuple[str, ...],
-    floats: list[str],
-    known_cases: pl.Series | None,
+    table: pl.DataFrame, required: tuple[str, ...], floats: list[str], known_cases: pl.Series | None
 ) -> bool:
     """Whether any row that counts lacks a value or holds one that is not finite."""
     if not any(table[name].null_count() for name in required) and all(
@@ -215,7 +209,7 @@ def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.Da
         )
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError.at(str(path), f"is not comma-separated text: {reason}.") from error
+        raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
     return (
         raw.with_row_index("line", offset=2)
         .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))

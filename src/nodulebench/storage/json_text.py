@@ -33,23 +33,23 @@ def parse_json(content: bytes, path: Path) -> Any:
     """The value that the bytes of a JSON file hold; see ``read_json``."""
     if len(content) > _MOST_BYTES:
         raise InputError.at(
-            str(path), f"is larger than {_MOST_BYTES >> 30} GB.", "Write a file per case."
+            path, f"is larger than {_MOST_BYTES >> 30} GB.", "Write a file per case."
         )
     if not content.strip():
-        raise InputError.at(str(path), "is empty.")
+        raise InputError.at(path, "is empty.")
     try:
         return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise InputError.at(str(path), "is not UTF-8 text.") from error
+        raise InputError.at(path, "is not UTF-8 text.") from error
     except RecursionError as error:
-        raise InputError.at(str(path), "is nested too deeply to be read.") from error
+        raise InputError.at(path, "is nested too deeply to be read.") from error
     except json.JSONDecodeError as error:
         raise InputError.at(
             f"{path.name} line {error.lineno} column {error.colno}",
             f"is not valid JSON: {error.msg}.",
         ) from error
     except ValueError as error:
-        raise InputError.at(str(path), f"is not valid JSON: {error}.") from error
+        raise InputError.at(path, f"is not valid JSON: {error}.") from error
 
 
 def write_json(value: Any, path: Path) -> None:

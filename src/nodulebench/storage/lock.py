@@ -26,7 +26,7 @@ def locked(file: Path, what: Path, *, waits_s: float = 0) -> Iterator[None]:
         lock.acquire(timeout=waits_s)
     except Timeout as error:
         raise InputError.at(
-            str(what), "is being written by another process.", "Wait for it to end."
+            what, "is being written by another process.", "Wait for it to end."
         ) from error
     try:
         yield

@@ -76,14 +76,14 @@ def read_manifest(folder: Path) -> Manifest:
     """
     file = folder / MANIFEST
     if not file.is_file():
-        raise InputError.at(str(file), "is not there, so changed files cannot be told from others.")
+        raise InputError.at(file, "is not there, so changed files cannot be told from others.")
     content = read_json(file)
     found = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != SCHEMA:
-        raise InputError.at(str(file), f"has the schema '{found}', not '{SCHEMA}'.")
+        raise InputError.at(file, f"has the schema '{found}', not '{SCHEMA}'.")
     manifest = _parse(content)
     if manifest is None or manifest.to_bytes() != file.read_bytes():
-        raise InputError.at(str(file), f"{_CHANGED}: it is not as NoduleBench writes it.")
+        raise InputError.at(file, f"{_CHANGED}: it is not as NoduleBench writes it.")
     return manifest
 
 
@@ -108,10 +108,7 @@ def manifest_problems(
         listed = read_manifest(folder).files
     except InputError as error:
         return list(error.problems)
-    return [
-        *_listed_problems(folder, listed),
-        *_unlisted_problems(folder, listed, is_apart),
-    ]
+    return [*_listed_problems(folder, listed), *_unlisted_problems(folder, listed, is_apart)]
 
 
 def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:

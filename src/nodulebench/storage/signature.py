@@ -60,13 +60,10 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     public = path.with_suffix(f".pub{path.suffix or '.pem'}")
     in_the_way = [file for file in (path, public) if file.exists()]
-    if in_the_way:
-        raise InputError(
-            Problem(
-                str(file), "is already there; a key is never overwritten.", "Choose a new name."
-            )
-            for file in in_the_way
-        )
+    refuse_any(
+        Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
+        for file in in_the_way
+    )
     key = Ed25519PrivateKey.generate()
     encryption = (
         serialization.BestAvailableEncryption(passphrase.encode())
@@ -153,14 +150,14 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
     known = None if public_key is None else _public_key(public_key)
     if known is not None and _key_digest(known) != manifest.signed.key:
         raise InputError.at(
-            str(folder / MANIFEST),
+            folder / MANIFEST,
             f"says that it was signed with the key {manifest.signed.key}, which is not "
             f"{public_key} ({_key_digest(known)}).",
             "Ask whoever signed it for the public key.",
         )
     if not _holds(known, manifest.signed, file.read_bytes(), manifest.to_bytes()):
         raise InputError.at(
-            str(file),
+            file,
             f"does not belong to {MANIFEST}: one of the two was changed after signing, or the "
             "signature was made with another key.",
         )
@@ -221,11 +218,11 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     pem = _pem(path)
     if b"PUBLIC KEY" in pem:
-        raise InputError.at(str(path), "is a public key; signing needs the private one.")
+        raise InputError.at(path, "is a public key; signing needs the private one.")
     needs_passphrase = b"ENCRYPTED" in pem
     if needs_passphrase and not passphrase:
         raise InputError.at(
-            str(path),
+            path,
             "is encrypted, and no passphrase was given.",
             "Give it with --passphrase-file, or call from a terminal to be asked.",
         )
@@ -236,9 +233,9 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         reason = (
             "cannot be opened with this passphrase." if needs_passphrase else "is no private key."
         )
-        raise InputError.at(str(path), reason, "" if needs_passphrase else _NEW_KEY) from error
+        raise InputError.at(path, reason, "" if needs_passphrase else _NEW_KEY) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError.at(str(path), "is not an Ed25519 key.", _NEW_KEY)
+        raise InputError.at(path, "is not an Ed25519 key.", _NEW_KEY)
     return key
 
 
@@ -250,14 +247,14 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
     pem = _pem(path)
     if b"PRIVATE KEY" in pem:
         raise InputError.at(
-            str(path), "is a private key.", "Check with the public one; keep this secret."
+            path, "is a private key.", "Check with the public one; keep this secret."
         )
     try:
         key = serialization.load_pem_public_key(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise InputError.at(str(path), "is no public key in PEM form.") from error
+        raise InputError.at(path, "is no public key in PEM form.") from error
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError.at(str(path), "is not an Ed25519 key.")
+        raise InputError.at(path, "is not an Ed25519 key.")
     return key
 
 
@@ -275,5 +272,5 @@ def _pem(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError.at(
-            str(path), f"cannot be read: {error.strerror or error}.", _NEW_KEY
+            path, f"cannot be read: {error.strerror or error}.", _NEW_KEY
         ) from error

@@ -26,7 +26,7 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
     """
     if is_new and folder.is_dir() and any(folder.iterdir()):
         raise InputError.at(
-            str(folder),
+            folder,
             "is not empty; its files would be taken for part of what is written.",
             "Choose a new folder.",
         )
@@ -63,9 +63,7 @@ def _stage_beside(target: Path) -> Iterator[Path]:
         whole.parent.mkdir(parents=True, exist_ok=True)
         yield stage
     except OSError as error:
-        raise InputError.at(
-            str(target), f"cannot be written: {error.strerror or error}."
-        ) from error
+        raise InputError.at(target, f"cannot be written: {error.strerror or error}.") from error
     finally:
         with suppress(OSError):
             shutil.rmtree(stage) if stage.is_dir() else stage.unlink()

@@ -30,7 +30,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         raw = pl.read_csv(path, glob=False, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError.at(str(path), f"is not comma-separated text: {reason}.") from error
+        raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
     )
@@ -85,7 +85,7 @@ def read_parquet(path: Path, content: bytes | None = None) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError.at(
-            str(path), f"is not a readable Parquet file: {reason}.", "Write it anew."
+            path, f"is not a readable Parquet file: {reason}.", "Write it anew."
         ) from error
 
 

@@ -134,7 +134,7 @@ def new_key_file(path: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError.at(
-            str(path), "is already there; a key is never overwritten.", "Choose a new name."
+            path, "is already there; a key is never overwritten.", "Choose a new name."
         ) from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{_KEY_FILE_WORD} {secrets.token_hex(32)}\n")
@@ -150,15 +150,15 @@ def read_key_file(path: Path) -> Secret:
         words = path.read_text(encoding="ascii").split()
         mode = path.stat().st_mode
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(str(path), f"cannot be read as a key file: {error}.") from error
+        raise InputError.at(path, f"cannot be read as a key file: {error}.") from error
     if len(words) != 2 or words[0] != _KEY_FILE_WORD or len(words[1]) != 64:
         raise InputError.at(
-            str(path),
+            path,
             "is no key file of a vault.",
             "Make one with: nodulebench seal --new-vault-key vault.key",
         )
     if os.name == "posix" and mode & 0o077:
-        raise InputError.at(str(path), "can be read by others.", f"Run first: chmod 600 {path}")
+        raise InputError.at(path, "can be read by others.", f"Run first: chmod 600 {path}")
     return Secret("key file", bytes.fromhex(words[1]))
 
 

@@ -228,7 +228,7 @@ def load_design(name_or_file: str) -> DesignInput:
         try:
             return parse_design(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError.at(str(path), f"cannot be read: {error}.") from error
+            raise InputError.at(path, f"cannot be read: {error}.") from error
     hint = did_you_mean(name_or_file, NAMES)
     raise UnknownNameError(
         f"there is no design '{name_or_file}'.{hint} Published designs: "

@@ -72,8 +72,7 @@ def _choices(
     A case whose patient is not told, or does not matter, is a patient of its own.
     """
     rows = pool.filter(
-        pl.lit(True),
-        *(pl.col(column).cast(pl.String) == value for column, value in values.items()),
+        pl.lit(True), *(pl.col(column).cast(pl.String) == value for column, value in values.items())
     )
     own = "case:" + rows["case_id"]
     has_patients = is_one_per_patient and "patient_id" in rows.columns

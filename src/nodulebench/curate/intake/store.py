@@ -33,7 +33,7 @@ def store_object(dataset: Any, folder: Path) -> Path:
         pydicom.dcmwrite(stage, dataset, enforce_file_format=True)
         if path.exists() and path.read_bytes() != stage.read_bytes():
             raise InputError.at(
-                str(path),
+                path,
                 "is there with other content; the object that was sent was not kept.",
                 "Receive into an empty folder, and ask the sender which one is right.",
             )

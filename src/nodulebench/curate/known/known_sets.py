@@ -54,9 +54,7 @@ def _plain_list(path: Path, header: list[str]) -> KnownSet:
     if not lines or not all(set(one) <= set("0123456789.") for one in lines):
         wanted = ", ".join((*UID_COLUMNS, *PIXEL_COLUMNS, HASH_COLUMN))
         found = ", ".join(header[:12])
-        raise InputError.at(
-            str(path), f"names no series; found: {found}.", f"Columns known: {wanted}."
-        )
+        raise InputError.at(path, f"names no series; found: {found}.", f"Columns known: {wanted}.")
     known = KnownSet(path.stem)
     for uid in lines:
         known.add(Fingerprint(uid))

@@ -68,6 +68,7 @@ KINDS = {
     "non_nodule": Concept("111102", "DCM", "Non-lesion"),
 }
 """FINDING_KINDS -> what a report calls the finding."""
+KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
 NODULE_KEYS = frozenset(
     {
         NODULE.key,

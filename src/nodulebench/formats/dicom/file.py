@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, first_line
+from nodulebench.formats.sniff import Glimpse
 from nodulebench.optional_package import needs
 
 PREAMBLE_BYTES = 128
@@ -102,16 +103,16 @@ def objects_of(path: Path, *sop_classes: str) -> Iterator[tuple[Path, Any]]:
             wanted = " or ".join(pydicom.uid.UID(one).name for one in sop_classes)
             # what the file calls its kind may be no UID at all
             kind = pydicom.uid.UID(found, pydicom.config.IGNORE).name or "of no kind"
-            raise InputError.at(str(path), f"is {kind}, not {wanted}.", "Is it the right file?")
+            raise InputError.at(path, f"is {kind}, not {wanted}.", "Is it the right file?")
 
 
 def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> Any:
     with needs("images", "DICOM"):
         import pydicom
     if not path.is_file():
-        raise InputError.at(str(path), "is not there.")
+        raise InputError.at(path, "is not there.")
     if not is_dicom(path):
-        raise InputError.at(str(path), "is not a DICOM file.", "Export it as DICOM Part 10.")
+        raise InputError.at(path, "is not a DICOM file.", "Export it as DICOM Part 10.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd shows in what is read
@@ -122,8 +123,8 @@ def _read(path: Path, *, stop_before_pixels: bool, is_decoded: bool = True) -> A
             else:
                 _ = [data.get(keyword) for keyword in IMAGE_KEYWORDS]
     except Exception as error:  # damage may break any part of the parser
-        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        raise InputError.at(str(path), f"is damaged: {told}.", "Copy or export it anew.") from error
+        what = f"is damaged: {first_line(error)}."
+        raise InputError.at(path, what, "Copy or export it anew.") from error
     return data
 
 
@@ -155,8 +156,10 @@ def holds_dicom(path: Path, sop_classes: tuple[str, ...]) -> bool:
     return False
 
 
-def lacks_dicom(path: Path, sop_classes: tuple[str, ...], words: str) -> str:
+def lacks_dicom(glimpse: Glimpse, sop_classes: tuple[str, ...], words: str) -> str:
     """Why a path holds no DICOM object of these kinds; empty: it does."""
-    if not any(is_dicom(file) for file in dicom_files(path)):
+    if glimpse.is_not("dicom", "folder"):
+        return glimpse.is_not("dicom", "folder")
+    if not any(is_dicom(file) for file in dicom_files(glimpse.path)):
         return "no DICOM file"
-    return "" if holds_dicom(path, sop_classes) else f"no {words}"
+    return "" if holds_dicom(glimpse.path, sop_classes) else f"no {words}"

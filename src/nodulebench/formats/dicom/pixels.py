@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, first_line
 from nodulebench.formats.dicom.slices import PixelPlace, SliceHeader
 from nodulebench.optional_package import needs
 
@@ -60,14 +60,12 @@ def _plain(header: SliceHeader) -> Stored:
     pixels = header.pixels
     have = min(pixels.length, pixels.available)
     if have < pixels.frame_bytes * pixels.frames:
-        raise TruncatedPixelsError(
-            Problem(
-                header.path,
-                f"holds {have} bytes of pixels where {pixels.rows} x {pixels.columns} "
-                f"{f'x {pixels.frames} ' if pixels.frames > 1 else ''}"
-                f"need {pixels.frame_bytes * pixels.frames}.",
-                "Copy the file anew.",
-            )
+        raise TruncatedPixelsError.at(
+            header.path,
+            f"holds {have} bytes of pixels where {pixels.rows} x {pixels.columns} "
+            f"{f'x {pixels.frames} ' if pixels.frames > 1 else ''}"
+            f"need {pixels.frame_bytes * pixels.frames}.",
+            "Copy the file anew.",
         )
     sign = "i" if pixels.is_signed else "u"
     try:
@@ -78,7 +76,7 @@ def _plain(header: SliceHeader) -> Stored:
         what = f"cannot be read any more ({error.strerror})."
         raise InputError.at(header.path, what) from error
     if len(content) < pixels.frame_bytes:
-        raise TruncatedPixelsError(Problem(header.path, "was cut off while it was read."))
+        raise TruncatedPixelsError.at(header.path, "was cut off while it was read.")
     values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
     return values.reshape(pixels.rows, pixels.columns)
 
@@ -97,8 +95,7 @@ def _decoded(header: SliceHeader) -> Stored:
         except InputError:
             raise
         except Exception as error:  # damaged streams break decoders in any way
-            told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-            raise _damaged(header, told) from error
+            raise _damaged(header, first_line(error)) from error
     return _checked(header, values)
 
 
@@ -150,9 +147,8 @@ def _refuse_other_size(header: SliceHeader, data: Any) -> None:
     if content is None:
         raise InputError.at(header.path, "has no pixels.")
     if pixels.frames * pixels.frame_bytes > len(content) * 1000:
-        raise TruncatedPixelsError(
-            Problem(header.path, f"holds only {len(content)} bytes of compressed pixels.")
-        )
+        what = f"holds only {len(content)} bytes of compressed pixels."
+        raise TruncatedPixelsError.at(header.path, what)
     is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
     found = stream_size(bytes(content[:_HEAD_BYTES])) if is_jpeg else None
     if found is not None and found != (pixels.rows, pixels.columns):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.dicom.file import files_of, is_dicom, read_image_header
 from nodulebench.formats.dicom.slices import (
     CT_CLASSES,
@@ -186,7 +186,7 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
             damaged.
     """
     if not folder.exists():
-        raise InputError.at(str(folder), "is not a folder.", "Give the folder of a series.")
+        raise InputError.at(folder, "is not a folder.", "Give the folder of a series.")
     slices: list[SliceHeader] = []
     damaged: list[Problem] = []
     for path in files_of(folder):
@@ -198,17 +198,14 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
     if damaged and wanted is None:
         raise InputError(damaged)
     if not slices and wanted is None:
-        raise InputError.at(
-            str(folder), "holds no DICOM CT images.", "Give the folder of a CT series."
-        )
+        raise InputError.at(folder, "holds no DICOM CT images.", "Give the folder of a CT series.")
     series = group_series(slices)
     times = Counter(one.uid for one in series)
     twice = [one for one in series if times.pop(one.uid, 0) > 1]
-    if twice:
-        raise InputError(
-            Problem(str(folder), f"holds series {one.uid} more than once.", "Remove the copies.")
-            for one in twice
-        )
+    refuse_any(
+        Problem(str(folder), f"holds series {one.uid} more than once.", "Remove the copies.")
+        for one in twice
+    )
     return {one.uid: one for one in series}
 
 

@@ -2,15 +2,19 @@
 
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from nodulebench.errors import first_line
 from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
 from nodulebench.formats.dicom.values import (
     many_of,
     number_of,
     numbers_of,
+    shared_item,
     text_of,
     whole_of,
 )
@@ -137,8 +141,8 @@ def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
     except MemoryError:
         return NoSlices(str(path), "needs more memory than a header can", is_damaged=True)
     except Exception as error:
-        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        return NoSlices(str(path), f"its header cannot be read ({told})", is_damaged=True)
+        what = f"its header cannot be read ({first_line(error)})"
+        return NoSlices(str(path), what, is_damaged=True)
 
 
 def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
@@ -176,10 +180,10 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
             return NoSlices(str(path), what, is_damaged=True)
         shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
         return [
-            SliceHeader(**common, frame=number, **_frame(one, shared))
+            SliceHeader(**common, frame=number, **_plane(partial(shared_item, one, shared)))
             for number, one in enumerate(frames)
         ]
-    return [SliceHeader(**common, frame=0, **_plane(data))]
+    return [SliceHeader(**common, frame=0, **_plane(lambda _: data))]
 
 
 def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[str, Any]:
@@ -203,30 +207,8 @@ def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[s
     }
 
 
-def _plane(data: Any) -> dict[str, Any]:
-    """Geometry and rescaling of a file with one slice."""
-    return {
-        "position_mm": numbers_of(data, "ImagePositionPatient", 3),
-        "orientation": numbers_of(data, "ImageOrientationPatient", 6),
-        "pixel_spacing_mm": numbers_of(data, "PixelSpacing", 2),
-        "thickness_mm": number_of(data, "SliceThickness"),
-        "slice_spacing_mm": number_of(data, "SpacingBetweenSlices"),
-        "tilt_degrees": number_of(data, "GantryDetectorTilt"),
-        "slope": number_of(data, "RescaleSlope"),
-        "intercept": number_of(data, "RescaleIntercept"),
-    }
-
-
-def _frame(frame: Any, shared: Any) -> dict[str, Any]:
-    """Geometry and rescaling of one frame; what it does not say itself, all frames share."""
-
-    def group(keyword: str) -> Any:
-        for holder in (frame, shared):
-            items = holder.get(keyword) if holder is not None else None
-            if items:
-                return items[0]
-        return None
-
+def _plane(group: Callable[[str], Any]) -> dict[str, Any]:
+    """Geometry and rescaling of a slice, from the groups of attributes that a frame has of them."""
     measures, values = group("PixelMeasuresSequence"), group("PixelValueTransformationSequence")
     return {
         "position_mm": numbers_of(group("PlanePositionSequence"), "ImagePositionPatient", 3),

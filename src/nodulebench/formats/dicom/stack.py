@@ -9,11 +9,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats.dicom.series import Series, upward_normal
 from nodulebench.formats.dicom.slices import SliceHeader
-from nodulebench.imaging.geometry import (
-    LARGEST_SHEAR,
-    ORTHONORMAL_TOLERANCE,
-    checked_geometry,
-)
+from nodulebench.imaging.geometry import LARGEST_SHEAR, ORTHONORMAL_TOLERANCE, checked_geometry
 from nodulebench.model.arrays import FloatArray
 
 SPACING_TOLERANCE_MM = 0.05

@@ -87,6 +87,12 @@ def item_of(data: Any, keyword: str) -> Any:
     return next(iter(items_of(data, keyword)), None)
 
 
+def shared_item(own: Any, shared: Any, keyword: str) -> Any:
+    """The first item of a frame's sequence; where it has none, that which all frames share."""
+    held = item_of(own, keyword)
+    return item_of(shared, keyword) if held is None else held
+
+
 def whole_of(data: Any, keyword: str) -> int | None:
     """A number without what follows its point."""
     found = number_of(data, keyword)

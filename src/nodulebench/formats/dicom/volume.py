@@ -37,11 +37,9 @@ def read_series(folder: Path, series_uid: str | None = None) -> Series:
     if series_uid is None and len(held) > 1:
         some = sorted(held.values(), key=lambda one: -len(one.slices))[:5]
         listed = "; ".join(f"{one.uid} ({len(one.slices)} slices)" for one in some)
-        raise InputError.at(
-            str(folder), f"holds {len(held)} series: {listed}.", "Name the one to read."
-        )
+        raise InputError.at(folder, f"holds {len(held)} series: {listed}.", "Name the one to read.")
     if series_uid is not None and series_uid not in held:
-        raise InputError.at(str(folder), f"does not hold the series {series_uid}.")
+        raise InputError.at(folder, f"does not hold the series {series_uid}.")
     return held[series_uid] if series_uid else next(iter(held.values()))
 
 
@@ -111,7 +109,7 @@ def _stored_values(volume: Volume, folder: Path, header: SeriesHeader) -> npt.ND
     low, high = (-(1 << 15), (1 << 15) - 1) if header.is_signed else (0, (1 << 12) - 1)
     if stored.min() < low or stored.max() > high:
         raise InputError.at(
-            str(folder),
+            folder,
             f"the voxels ({volume.hu.min():.0f} to {volume.hu.max():.0f} HU) do not fit into "
             f"the stored range {low + header.rescale_intercept} to "
             f"{high + header.rescale_intercept} HU.",

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import file_of_case
 from nodulebench.formats.dicom.codes import Concept
 from nodulebench.formats.dicom.header import IMPLEMENTATION_UID
@@ -105,16 +105,15 @@ def series_of_cases(
         case_id: _described(series) for case_id, series in images_of_cases(cases, case_ids).items()
     }
     missing = [case_id for case_id in case_ids if case_id not in found]
-    if missing:
-        raise InputError(
-            Problem(
-                f"case '{case_id}'",
-                f"has no images, and {what} refers to those it was made from.",
-                "Give the folder of the DICOM series as cases, or a table of cases whose column "
-                "'images' names the folder of each.",
-            )
-            for case_id in missing[:MOST_NAMED]
+    refuse_any(
+        Problem(
+            f"case '{case_id}'",
+            f"has no images, and {what} refers to those it was made from.",
+            "Give the folder of the DICOM series as cases, or a table of cases whose column "
+            "'images' names the folder of each.",
         )
+        for case_id in missing[:MOST_NAMED]
+    )
     return found
 
 
@@ -161,7 +160,7 @@ def save_objects(path: Path, objects: Iterable[tuple[str, Any]]) -> None:
         return
     if len(held) != 1:
         raise InputError.at(
-            str(path), f"is one file, and there are {len(held)} objects to write.", "Give a folder."
+            path, f"is one file, and there are {len(held)} objects to write.", "Give a folder."
         )
     with staged_file(path) as stage:
         held[0][1].save_as(stage, enforce_file_format=True)

@@ -44,7 +44,7 @@ def read_case_image(path: Path) -> CaseImage:
     if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):
         return _dicom(path)
     if not path.is_file():
-        raise InputError.at(str(path), "is not there.", "Give an image or a DICOM folder.")
+        raise InputError.at(path, "is not there.", "Give an image or a DICOM folder.")
     if path.suffix == ".zip":
         return _zipped(path)
     if path.name.endswith((".nii", ".nii.gz")):
@@ -52,7 +52,7 @@ def read_case_image(path: Path) -> CaseImage:
     if path.suffix in (".mhd", ".mha"):
         return CaseImage(metaimage.read_volume(path), case_of_image(path.name))
     raise InputError.at(
-        str(path),
+        path,
         "is no image that is known.",
         "Give a .mhd, .mha, .nii, .nii.gz or .dcm file, or a folder or zip of DICOM files.",
     )
@@ -71,7 +71,7 @@ def image_reader(folder: Path) -> Callable[[str], Volume]:
         if found.exists():
             return read_case(found)
         raise InputError.at(
-            str(folder),
+            folder,
             f"has no image of case '{case_id}'.",
             f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
         )
@@ -94,15 +94,13 @@ def _zipped(path: Path) -> CaseImage:
                 size = sum(part.file_size for part in archive.infolist())
                 if size > LARGEST_UNPACKED_BYTES:
                     raise InputError.at(
-                        str(path),
+                        path,
                         f"would unpack to {size / 2**30:.1f} GiB; no CT series is so large.",
                         "Unpack it yourself and give the folder of one series.",
                     )
                 archive.extractall(folder)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-            raise InputError.at(
-                str(path), f"cannot be unpacked ({error}).", "Copy it anew."
-            ) from error
+            raise InputError.at(path, f"cannot be unpacked ({error}).", "Copy it anew.") from error
         try:
             return _dicom(Path(folder))
         except InputError as error:

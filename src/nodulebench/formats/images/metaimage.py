@@ -53,7 +53,7 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
     kind = fields.get("ElementType", "")
     if len(size) != 3 or kind not in _ELEMENT_TYPES:
         raise InputError.at(
-            str(path),
+            path,
             f"has DimSize '{fields['DimSize']}' and ElementType '{kind}'.",
             f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}.",
         )
@@ -63,7 +63,7 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
     expected = int(np.prod(size)) * dtype.itemsize
     if len(content) != expected:
         raise InputError.at(
-            str(path),
+            path,
             f"holds {len(content)} bytes of voxels, but its header asks for {expected}.",
             "Copy or export it anew.",
         )
@@ -121,7 +121,7 @@ def _read_fields(path: Path) -> tuple[dict[str, str], int]:
         with path.open("rb") as file:
             head = file.read(_LONGEST_HEADER)
     except OSError as error:
-        raise InputError.at(str(path), f"cannot be read: {error.strerror}.") from error
+        raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
     fields: dict[str, str] = {}
     place = 0
     while place < len(head) and "ElementDataFile" not in fields:
@@ -134,7 +134,7 @@ def _read_fields(path: Path) -> tuple[dict[str, str], int]:
     missing = [name for name in ("DimSize", "ElementDataFile") if name not in fields]
     if missing:
         raise InputError.at(
-            str(path), f"is not a MetaImage: its header has no {' and no '.join(missing)}."
+            path, f"is not a MetaImage: its header has no {' and no '.join(missing)}."
         )
     return fields, place
 
@@ -144,13 +144,13 @@ def _read_content(path: Path, fields: dict[str, str], voxel_start: int) -> bytes
     source = path if name == "LOCAL" else path.parent / name
     if name == "LIST" or "%" in name:
         raise InputError.at(
-            str(path), "keeps its slices in several files.", "Export it as one raw file."
+            path, "keeps its slices in several files.", "Export it as one raw file."
         )
     try:
         content = source.read_bytes()[voxel_start if name == "LOCAL" else 0 :]
     except OSError as error:
         raise InputError.at(
-            str(path), f"its voxels in '{name}' cannot be read: {error.strerror}."
+            path, f"its voxels in '{name}' cannot be read: {error.strerror}."
         ) from error
     if not _is_true(fields, "CompressedData"):
         return content
@@ -158,7 +158,7 @@ def _read_content(path: Path, fields: dict[str, str], voxel_start: int) -> bytes
         return zlib.decompress(content)
     except zlib.error as error:
         raise InputError.at(
-            str(source), f"its compressed voxels are damaged ({error}).", "Copy it anew."
+            source, f"its compressed voxels are damaged ({error}).", "Copy it anew."
         ) from error
 
 
@@ -171,7 +171,7 @@ def _numbers(path: Path, fields: dict[str, str], name: str) -> npt.NDArray[np.fl
         return np.array(fields[name].split(), dtype=np.float64)
     except (KeyError, ValueError) as error:
         found = f"'{fields[name]}'" if name in fields else "missing"
-        raise InputError.at(str(path), f"its {name} is {found}, not numbers.") from error
+        raise InputError.at(path, f"its {name} is {found}, not numbers.") from error
 
 
 def _matrix(path: Path, text: str) -> npt.NDArray[np.float64]:

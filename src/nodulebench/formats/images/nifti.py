@@ -78,24 +78,22 @@ def write_volume(volume: Volume, path: Path) -> None:
 def _voxel_bytes(path: Path, header: "Nifti1Header") -> int:
     """How many bytes the voxels take; what is no CT volume in one file is refused."""
     if header["sizeof_hdr"] != 348:
-        raise InputError.at(str(path), "is not a NIfTI-1 image.")
+        raise InputError.at(path, "is not a NIfTI-1 image.")
     if header["magic"].item() != b"n+1":
-        raise InputError.at(
-            str(path), "keeps its voxels in another file.", "Save it as one .nii file."
-        )
+        raise InputError.at(path, "keeps its voxels in another file.", "Save it as one .nii file.")
     dimensions, *counts = (int(count) for count in header["dim"])
     size = _SIZES.get(int(header["datatype"]), 0) * math.prod(counts[:3])
     extra = [count for count in counts[3 : max(dimensions, 3)] if count > 1]
     if not 3 <= dimensions <= 7 or extra or min(counts[:3]) < 1 or not size:
         shown = " x ".join(str(count) for count in counts[: max(dimensions, 0)])
         raise InputError.at(
-            str(path),
+            path,
             f"has the size {shown} and the data type {header['datatype']}.",
             "A CT volume has three dimensions of one number each.",
         )
     if size > LARGEST_BYTES:
         what = f"would unpack to {size / 2**30:.1f} GiB; no CT is so large."
-        raise InputError.at(str(path), what, "Is it the right file?")
+        raise InputError.at(path, what, "Is it the right file?")
     return size
 
 
@@ -107,7 +105,7 @@ def _voxels(path: Path, header: "Nifti1Header", file: "BinaryIO", size: int) -> 
     except (OSError, ValueError) as error:
         found = max(0, file.tell() - int(np.nan_to_num(header["vox_offset"])))
         raise InputError.at(
-            str(path),
+            path,
             f"holds {found} bytes of voxels, but its header asks for {size}.",
             "Copy or export it anew.",
         ) from error
@@ -118,7 +116,7 @@ def _affine(path: Path, header: "Nifti1Header") -> FloatArray:
     """Steps along the image's axes and the place of the first voxel, in RAS."""
     if header["sform_code"] <= 0 and header["qform_code"] <= 0:
         raise InputError.at(
-            str(path),
+            path,
             "does not say where its voxels are in the patient (qform and sform are unset).",
             "Export it with its orientation.",
         )
@@ -126,5 +124,5 @@ def _affine(path: Path, header: "Nifti1Header") -> FloatArray:
     try:
         found: FloatArray = header.get_sform() if is_matrix else header.get_qform()
     except ValueError as error:
-        raise InputError.at(str(path), f"its qform is no rotation ({error}).") from error
+        raise InputError.at(path, f"its qform is no rotation ({error}).") from error
     return found

@@ -75,17 +75,17 @@ def _read_voxels(path: Path) -> dict[str, np.ndarray]:
             archive = np.load(io.BytesIO(file.read()), allow_pickle=False)
         return {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise InputError.at(str(path), f"cannot be read: {error.strerror}.") from error
+        raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
     except (lzma.LZMAError, EOFError, ValueError, zipfile.BadZipFile) as error:
         raise InputError.at(
-            str(path), f"is no xz-packed numpy archive ({error}).", "Fetch it anew."
+            path, f"is no xz-packed numpy archive ({error}).", "Fetch it anew."
         ) from error
 
 
 def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Block:
     name = str(row["block_id"])
     if name not in voxels:
-        raise InputError.at(str(path), f"lacks the block '{name}' of {_TABLE}.")
+        raise InputError.at(path, f"lacks the block '{name}' of {_TABLE}.")
     values = voxels[name]
     expected = tuple(int(row[axis]) for axis in ("size_z", "size_y", "size_x"))
     if values.shape != expected or values.dtype != np.uint8:

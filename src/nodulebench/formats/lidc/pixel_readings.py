@@ -6,18 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.lidc.xml import PixelMark, PixelReading
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import outline_texts
 from nodulebench.model.arrays import FloatArray, IntArray
-from nodulebench.model.findings import (
-    CHARACTERISTICS,
-    FINDING_SLICES,
-    FINDINGS,
-    SESSIONS,
-    Readings,
-)
+from nodulebench.model.findings import CHARACTERISTICS, FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.notice import Notice
 
 _MICROMETRE = 3
@@ -194,17 +188,16 @@ def _outside(
         is_beside[flat.point_outline[outside]] = True
     is_outlined = np.array([mark.kind == "nodule" for mark in flat.marks], dtype=np.bool_)
     wrong = np.unique(flat.outline_mark[is_beside & is_outlined[flat.outline_mark]])
-    if len(wrong):
-        raise InputError(
-            Problem(
-                f"{readings[flat.mark_reading[row]].source} session {flat.mark_session[row] + 1} "
-                f"nodule '{flat.marks[row].source_id}'",
-                f"has an outline outside the image of series "
-                f"'{readings[flat.mark_reading[row]].series}'.",
-                "Is it the reading of another series?",
-            )
-            for row in wrong
+    refuse_any(
+        Problem(
+            f"{readings[flat.mark_reading[row]].source} session {flat.mark_session[row] + 1} "
+            f"nodule '{flat.marks[row].source_id}'",
+            f"has an outline outside the image of series "
+            f"'{readings[flat.mark_reading[row]].series}'.",
+            "Is it the reading of another series?",
         )
+        for row in wrong
+    )
     beyond = np.unique(flat.outline_mark[is_beside | (slice_index >= limit[:, 2])])
     sources = dict.fromkeys(readings[number].source for number in flat.mark_reading[beyond])
     if not sources:
@@ -224,10 +217,7 @@ def _sessions(readings: Sequence[PixelReading], names: Sequence[Sequence[str]]) 
 
 
 def _findings(
-    readings: Sequence[PixelReading],
-    names: Sequence[Sequence[str]],
-    flat: _Flat,
-    xy_mm: FloatArray,
+    readings: Sequence[PixelReading], names: Sequence[Sequence[str]], flat: _Flat, xy_mm: FloatArray
 ) -> pl.DataFrame:
     point = np.full((len(flat.marks), 3), np.nan)
     mark_of_point = flat.outline_mark[flat.point_outline]

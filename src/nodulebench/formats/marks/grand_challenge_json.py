@@ -51,8 +51,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
         rows.extend(_rows(case_id, place, document, problems))
     refuse_any(problems)
     table = pl.DataFrame(
-        rows,
-        schema=dict.fromkeys(_TEXT, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64),
+        rows, schema=dict.fromkeys(_TEXT, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64)
     )
     is_box = pl.col("length_mm").is_not_null()
     points = MARKS.conform(_with_ids(table.filter(~is_box)), path.name)
@@ -119,9 +118,7 @@ def _files(path: Path) -> list[tuple[str, Path]]:
     for folder in path.iterdir():
         inside = sorted(folder.glob("*.json")) if folder.is_dir() else []
         if len(inside) > 1:
-            raise InputError.at(
-                str(folder), "holds more than one JSON file.", "Leave one per case."
-            )
+            raise InputError.at(folder, "holds more than one JSON file.", "Leave one per case.")
         files.extend((folder.name, file) for file in inside)
     return sorted(files)
 

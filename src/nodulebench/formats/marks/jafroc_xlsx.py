@@ -111,9 +111,7 @@ def _hits(
             yield READER, str(modality), case, int(lesion[row]), float(cohort.hit_score[row])
 
 
-def _false_positives(
-    cohorts: Sequence[LabelledCohort],
-) -> Iterator[tuple[int | str | float, ...]]:
+def _false_positives(cohorts: Sequence[LabelledCohort]) -> Iterator[tuple[int | str | float, ...]]:
     for modality, cohort in enumerate(cohorts, 1):
         for case, score in zip(cohort.false_case, cohort.false_score, strict=True):
             yield READER, str(modality), int(case) + 1, float(score)

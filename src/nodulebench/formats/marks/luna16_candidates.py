@@ -143,11 +143,7 @@ def _first_match(
 
 
 def _problems(
-    submission: Submission,
-    listed: pl.DataFrame,
-    found: IntArray,
-    wanted: IntArray,
-    given: IntArray,
+    submission: Submission, listed: pl.DataFrame, found: IntArray, wanted: IntArray, given: IntArray
 ) -> list[Problem]:
     where = f"submission '{submission.name}'"
     problems = []

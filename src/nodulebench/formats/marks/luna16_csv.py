@@ -67,7 +67,7 @@ def read_series(path: Path) -> pl.Series:
             path, glob=False, has_header=False, infer_schema=False, truncate_ragged_lines=True
         )
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError.at(str(path), "is not a list of series, one a line.") from error
+        raise InputError.at(path, "is not a list of series, one a line.") from error
     listed = table.to_series(0).rename("case_id")
     return listed.filter(listed.is_not_null())
 
@@ -170,17 +170,14 @@ def _needed(folder: Path, name: str) -> Path:
     found = _present(folder, name)
     if found is None:
         raise InputError.at(
-            str(folder), f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?"
+            folder, f"holds neither {name} nor {name}.gz.", "Is it a LUNA16 folder?"
         )
     return found
 
 
 def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
     rows = read_columns(
-        path,
-        text=("seriesuid",),
-        numbers=(*_COORDINATES, "diameter_mm"),
-        known_cases=series,
+        path, text=("seriesuid",), numbers=(*_COORDINATES, "diameter_mm"), known_cases=series
     )
     return rows.select(
         case_id=_sparing(rows["seriesuid"], series),

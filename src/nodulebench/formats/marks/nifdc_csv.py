@@ -174,15 +174,14 @@ def _boxes(rows: pl.DataFrame, path: Path, cases: pl.DataFrame | None) -> pl.Dat
 
 def _refuse_contours(rows: pl.DataFrame, name: str) -> None:
     bad = rows.filter(~pl.col("contour").str.contains(_CONTOUR))
-    if bad.height:
-        raise InputError(
-            Problem(
-                f"{name} line {line}",
-                f"contour '{contour[:40]}' is not a list of at least three points.",
-                "Write it as 'x y;x y;x y' in mm.",
-            )
-            for line, contour in bad.select("line", "contour").head(_MOST_NAMED).iter_rows()
+    refuse_any(
+        Problem(
+            f"{name} line {line}",
+            f"contour '{contour[:40]}' is not a list of at least three points.",
+            "Write it as 'x y;x y;x y' in mm.",
         )
+        for line, contour in bad.select("line", "contour").head(_MOST_NAMED).iter_rows()
+    )
 
 
 def _is_nameless(rows: pl.DataFrame, path: Path) -> bool:

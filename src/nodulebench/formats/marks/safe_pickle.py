@@ -46,19 +46,19 @@ def read_pickle(path: Path) -> Any:
     """
     with open_bytes(path) as file:
         if path.stat().st_size > _MOST_BYTES:
-            raise InputError.at(str(path), f"is larger than {_MOST_BYTES >> 20} MB.")
+            raise InputError.at(path, f"is larger than {_MOST_BYTES >> 20} MB.")
         try:
             return _Reader(file).load()
         except _RefusedError as error:
             raise InputError.at(
-                str(path),
+                path,
                 f"holds '{error}', which is refused: a pickle can run code, so only numbers, "
                 "text, containers and numpy arrays of numbers are read.",
                 "Save boxes and scores as numpy arrays.",
             ) from error
         except _DAMAGED as error:
             reason = str(error) or type(error).__name__
-            raise InputError.at(str(path), f"is a damaged pickle file ({reason}).") from error
+            raise InputError.at(path, f"is a damaged pickle file ({reason}).") from error
 
 
 class _Reader(pickle.Unpickler):

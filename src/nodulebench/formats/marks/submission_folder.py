@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
 from nodulebench.formats.sniff import Glimpse
@@ -79,7 +79,7 @@ def _declared(submission: Submission, manifest_file: Path) -> Submission:
     try:
         text = manifest_file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(str(manifest_file), f"cannot be read as text: {error}.") from error
+        raise InputError.at(manifest_file, f"cannot be read as text: {error}.") from error
     manifest = parse_manifest(text, manifest_file.name)
     return replace(
         submission,
@@ -99,24 +99,23 @@ def _one(folder: Path, names: tuple[str, ...]) -> Path:
     found = [folder / name for name in names if (folder / name).is_file()]
     if len(found) != 1:
         held = " and ".join(file.name for file in found) or f"none of {', '.join(names)}"
-        raise InputError.at(str(folder), f"holds {held}.", "Leave exactly one of them.")
+        raise InputError.at(folder, f"holds {held}.", "Leave exactly one of them.")
     return found[0]
 
 
 def _refuse_orphans(slices: pl.DataFrame, marks: pl.DataFrame, name: str) -> None:
     orphans = slices.join(marks, on=["case_id", "mark_id"], how="anti", maintain_order="left")
-    if orphans.height:
-        raise InputError(
-            Problem(
-                name,
-                f"has slices of mark '{mark_id}' in case '{case_id}', which has no such mark.",
-                "Give every slice the mark it belongs to.",
-            )
-            for case_id, mark_id in orphans.select("case_id", "mark_id")
-            .unique(maintain_order=True)
-            .head(_MOST_NAMED)
-            .iter_rows()
+    refuse_any(
+        Problem(
+            name,
+            f"has slices of mark '{mark_id}' in case '{case_id}', which has no such mark.",
+            "Give every slice the mark it belongs to.",
         )
+        for case_id, mark_id in orphans.select("case_id", "mark_id")
+        .unique(maintain_order=True)
+        .head(_MOST_NAMED)
+        .iter_rows()
+    )
 
 
 def _refuse(glimpse: Glimpse) -> str:

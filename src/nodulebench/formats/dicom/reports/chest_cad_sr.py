@@ -3,28 +3,14 @@
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
-from nodulebench.formats.dicom.codes import (
-    ALGORITHM_NAME,
-    COMPOSITE_FEATURE,
-    FEATURE_MODIFIER,
-    FINDING_MODIFIER,
-    IMAGE_FINDING,
-    INTENTS,
-    KINDS,
-    NODULE_KEYS,
-    OPACITY_KEYS,
-    OPERATING_POINT,
-    RENDERING_INTENT,
-    SUMMARY,
-    TRACKING_ID,
-    TRACKING_UID,
-)
+from nodulebench.errors import InputError, Problem, adding_to, made_of_each, refuse_any
+from nodulebench.formats.dicom import codes
 from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
     CasesAtHand,
@@ -47,7 +33,6 @@ from nodulebench.formats.dicom.reports.sr_regions import Surroundings, region
 from nodulebench.formats.dicom.reports.sr_tree import Item, content_tree, descendants
 from nodulebench.formats.dicom.values import item_of, text_of
 from nodulebench.formats.format import Format
-from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import RUNS, Submission
 
@@ -55,7 +40,7 @@ CHEST_CAD_SR = ("1.2.840.10008.5.1.4.1.1.88.65",)
 _TITLE = "DCM:112000"
 _NO_ALGORITHM_SUCCEEDED, _NOT_ALL = "DCM:111245", ("DCM:111243", "DCM:111244")
 _TYPES = TYPE_OF_CODE | {"DCM:112120": "pure_ground_glass"}
-_SMALL_NODULE = KINDS["small_nodule"].key
+_SMALL_NODULE = codes.KINDS["small_nodule"].key
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +72,11 @@ def read_marks(
     """
     held = list(objects_of(path, *CHEST_CAD_SR))
     if not held:
-        raise InputError.at(str(path), "holds no Chest CAD report.", "Export one.")
+        raise InputError.at(path, "holds no Chest CAD report.", "Export one.")
     at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
-    found: list[_CadReport] = []
-    problems: list[Problem] = []
-    for file, data in held:
-        with adding_to(problems):
-            found.append(_cad_report(file.name, data, at_hand, includes_hidden=includes_hidden))
-    refuse_any(problems)
+    found = made_of_each(
+        held, partial(_cad_report, at_hand=at_hand, includes_hidden=includes_hidden)
+    )
     reports, notices = _scored(found)
     notices = [*_intent_notices(found, includes_hidden=includes_hidden), *notices]
     told = [*(notice for one in reports for notice in one.notices), *notices]
@@ -102,7 +84,10 @@ def read_marks(
     return replace(submission, runs=_runs(found, at_hand))
 
 
-def _cad_report(name: str, data: Any, at_hand: CasesAtHand, *, includes_hidden: bool) -> _CadReport:
+def _cad_report(
+    held: tuple[Path, Any], at_hand: CasesAtHand, *, includes_hidden: bool
+) -> _CadReport:
+    name, data = held[0].name, held[1]
     tree = content_tree(data, name)
     if tree.name != _TITLE:
         raise InputError.at(
@@ -111,7 +96,7 @@ def _cad_report(name: str, data: Any, at_hand: CasesAtHand, *, includes_hidden: 
             "Is it the right file?",
         )
     series_uid, around = surroundings(name, data, at_hand)
-    summaries = tree.named(SUMMARY)
+    summaries = tree.named(codes.SUMMARY)
     others: Counter[str] = Counter()
     findings: list[ReportedFinding] = []
     points: list[float | None] = []
@@ -143,9 +128,9 @@ def _top_findings(summaries: list[Item]) -> list[Item]:
         item
         for summary in summaries
         for item in summary.children
-        if item.name in (COMPOSITE_FEATURE.key, IMAGE_FINDING.key)
+        if item.name in (codes.COMPOSITE_FEATURE.key, codes.IMAGE_FINDING.key)
     ]
-    wholes = [item for item in named if item.name == COMPOSITE_FEATURE.key]
+    wholes = [item for item in named if item.name == codes.COMPOSITE_FEATURE.key]
     parts = {id(part) for whole in wholes for part in descendants(whole)}
     return [item for item in {id(one): one for one in named}.values() if id(item) not in parts]
 
@@ -155,24 +140,28 @@ def _is_nodule(item: Item) -> bool:
     modifiers = [
         child.code
         for child in item.children
-        if child.name in (FINDING_MODIFIER.key, FEATURE_MODIFIER.key)
+        if child.name in (codes.FINDING_MODIFIER.key, codes.FEATURE_MODIFIER.key)
     ]
-    known = NODULE_KEYS | {_SMALL_NODULE}
+    known = codes.NODULE_KEYS | {_SMALL_NODULE}
     if item.code in known:
         return True
-    return item.code in OPACITY_KEYS and (not modifiers or bool(known & set(modifiers)))
+    return item.code in codes.OPACITY_KEYS and (not modifiers or bool(known & set(modifiers)))
 
 
 def _intent(item: Item) -> str:
     """Whether a display is to show a finding: required, optional or hidden."""
-    told = [INTENTS[one.code] for one in item.named(RENDERING_INTENT) if one.code in INTENTS]
+    told = [
+        codes.INTENTS[one.code]
+        for one in item.named(codes.RENDERING_INTENT)
+        if one.code in codes.INTENTS
+    ]
     return told[0] if told else "required"
 
 
 def _operating_point(item: Item) -> float | None:
     """The CAD operating point from which on a finding is presented."""
-    holders = [*item.named(RENDERING_INTENT), item]
-    for number in (child for holder in holders for child in holder.named(OPERATING_POINT)):
+    holders = [*item.named(codes.RENDERING_INTENT), item]
+    for number in (child for holder in holders for child in holder.named(codes.OPERATING_POINT)):
         measured = item_of(number.data, "MeasuredValueSequence")
         if measured is not None:
             point = measured_number(measured)
@@ -183,8 +172,8 @@ def _operating_point(item: Item) -> float | None:
 def _finding(item: Item, around: Surroundings) -> ReportedFinding:
     """A finding with all its parts; where both say something, the whole goes before the part."""
     parts = [item]
-    if item.name == COMPOSITE_FEATURE.key:
-        within = [part for part in descendants(item) if part.name == IMAGE_FINDING.key]
+    if item.name == codes.COMPOSITE_FEATURE.key:
+        within = [part for part in descendants(item) if part.name == codes.IMAGE_FINDING.key]
         parts += [part for part in within if _intent(part) != "hidden"] or within
     regions = [
         region(place, place.name, around)
@@ -206,7 +195,7 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
         if certain and part is not item:
             numbers["score"] = max(certain)
         said |= said_of(part) | _type_said(part)
-    names = [part.text_of(TRACKING_ID) or part.text_of(TRACKING_UID) for part in parts]
+    names = [part.text_of(codes.TRACKING_ID) or part.text_of(codes.TRACKING_UID) for part in parts]
     return ReportedFinding(
         item.where, next(filter(None, names), ""), tuple(regions), "nodule", numbers, said
     )
@@ -214,15 +203,14 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
 
 def _type_said(item: Item) -> dict[str, str | int]:
     """The type that the code of a finding or of its modifiers tells."""
-    modifiers = (*item.named(FINDING_MODIFIER), *item.named(FEATURE_MODIFIER))
-    codes = [item.code, *(one.code for one in modifiers)]
-    types = [_TYPES[code] for code in codes if code in _TYPES]
+    modifiers = (*item.named(codes.FINDING_MODIFIER), *item.named(codes.FEATURE_MODIFIER))
+    types = [_TYPES[one.code] for one in (item, *modifiers) if one.code in _TYPES]
     return {"type": types[-1]} if types else {}
 
 
 def _observer(tree: Item, data: Any) -> str:
     """The CAD system: its algorithm's name, else what the report calls its device."""
-    algorithms = [item.text_of(ALGORITHM_NAME) for item in descendants(tree)]
+    algorithms = [item.text_of(codes.ALGORITHM_NAME) for item in descendants(tree)]
     made_by = f"{text_of(data, 'Manufacturer')} {text_of(data, 'ManufacturerModelName')}".strip()
     return next(filter(None, algorithms), "") or observer_of(tree) or made_by
 
@@ -253,9 +241,11 @@ def _intent_notices(found: list[_CadReport], *, includes_hidden: bool) -> list[N
     """What a display would not show, or only on demand."""
     hidden, optional = sum(one.hidden for one in found), sum(one.optional for one in found)
     done = "kept" if includes_hidden else "left_out"
-    notices = [Notice("hidden_findings", {"count": hidden, "done": done})]
-    kept = Notice("optional_findings", {"count": optional})
-    return [*(notices if hidden else ()), *([kept] if optional else ())]
+    notices = [
+        Notice("hidden_findings", {"count": hidden, "done": done}),
+        Notice("optional_findings", {"count": optional}),
+    ]
+    return [one for one in notices if one.values["count"]]
 
 
 def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:
@@ -268,16 +258,10 @@ def _runs(found: list[_CadReport], at_hand: CasesAtHand) -> pl.DataFrame:
     return RUNS.arrange(pl.DataFrame({"case_id": list(states), "state": list(states.values())}))
 
 
-def _refuse(glimpse: Glimpse) -> str:
-    return glimpse.is_not("dicom", "folder") or lacks_dicom(
-        glimpse.path, CHEST_CAD_SR, "Chest CAD report"
-    )
-
-
 FORMAT = Format(
     name="chest_cad_sr",
     meaning="DICOM Chest CAD reports (TID 4100) of products, one or more for each case",
     suffixes=("/", ".dcm"),
-    refuse_marks=_refuse,
+    refuse_marks=partial(lacks_dicom, sop_classes=CHEST_CAD_SR, words="Chest CAD report"),
     read_marks=read_marks,
 )

@@ -48,7 +48,7 @@ def submission_of_reports(
     observers = list(dict.fromkeys(report.observer for report in reports if report.observer))
     if len(observers) > 1:
         raise InputError.at(
-            str(path),
+            path,
             f"holds reports of {len(observers)} observers: {', '.join(observers[:5])}.",
             "Put those of each algorithm into a folder of their own.",
         )

@@ -1,13 +1,14 @@
 """DICOM segmentations <-> outlines of marks, nodules or findings: one segment each."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
-from nodulebench.formats.dicom.codes import KINDS, NODULE_KEYS
+from nodulebench.errors import InputError, made_of_each
+from nodulebench.formats.dicom.codes import KIND_OF_CODE, NODULE_KEYS
 from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
     CasesAtHand,
@@ -29,12 +30,9 @@ from nodulebench.formats.dicom.reports.seg_writer import (
 )
 from nodulebench.formats.dicom.values import item_of, items_of, text_of
 from nodulebench.formats.format import Format
-from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.findings import Readings
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
-
-_KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
@@ -66,13 +64,8 @@ def read_readings(path: Path, cases: pl.DataFrame | None = None) -> Readings:
 def _read(path: Path, cases: pl.DataFrame | None) -> tuple[list[Report], CasesAtHand, list[Notice]]:
     files = [file for file, _ in objects_of(path, *SEG_CLASSES)]
     if not files:
-        raise InputError.at(str(path), "holds no DICOM segmentation.", "Export one.")
-    reports: list[Report] = []
-    problems: list[Problem] = []
-    for file in files:
-        with adding_to(problems):
-            reports.append(_report(file))
-    refuse_any(problems)
+        raise InputError.at(path, "holds no DICOM segmentation.", "Export one.")
+    reports = made_of_each(files, _report)
     at_hand = cases_at_hand(path, cases, {report.series_uid for report in reports})
     return reports, at_hand, [told for report in reports for told in report.notices]
 
@@ -90,10 +83,10 @@ def _report(file: Path) -> Report:
     others: Counter[str] = Counter()
     findings = []
     for one in segments:
-        if one.code not in NODULE_KEYS and one.code not in _KIND_OF_CODE:
+        if one.code not in NODULE_KEYS and one.code not in KIND_OF_CODE:
             others[one.meaning] += 1
         elif one.regions:
-            kind = _KIND_OF_CODE.get(one.code, "nodule")
+            kind = KIND_OF_CODE.get(one.code, "nodule")
             numbers = {"volume_mm3": one.volume_mm3} if one.volume_mm3 else {}
             findings.append(ReportedFinding(one.where, one.label, one.regions, kind, numbers))
     notices = passed_over(name, others)
@@ -110,12 +103,7 @@ def _observer(data: Any) -> str:
     return creator or next(filter(None, names), "")
 
 
-def _refuse(glimpse: Glimpse) -> str:
-    return glimpse.is_not("dicom", "folder") or lacks_dicom(
-        glimpse.path, SEG_CLASSES, "DICOM segmentation"
-    )
-
-
+_refuse = partial(lacks_dicom, sop_classes=SEG_CLASSES, words="DICOM segmentation")
 FORMAT = Format(
     name="dicom_seg",
     meaning="DICOM segmentations on the grid of the images, one segment a nodule",

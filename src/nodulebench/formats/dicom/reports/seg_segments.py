@@ -1,13 +1,14 @@
 """A DICOM segmentation -> its segments: outlines along pixel edges, in millimetres."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, first_line
 from nodulebench.formats.dicom.codes import OUTLINES
 from nodulebench.formats.dicom.file import read_object
 from nodulebench.formats.dicom.reports.sr_regions import Region
@@ -17,6 +18,7 @@ from nodulebench.formats.dicom.values import (
     items_of,
     number_of,
     numbers_of,
+    shared_item,
     text_of,
     whole_of,
 )
@@ -90,12 +92,7 @@ def _frames(data: Any, name: str) -> list[_Frame]:
     shared = item_of(data, "SharedFunctionalGroupsSequence")
     frames = []
     for number, own in enumerate(items_of(data, "PerFrameFunctionalGroupsSequence"), start=1):
-        where = f"{name} frame {number}"
-
-        def group(keyword: str, own: Any = own) -> Any:
-            held = item_of(own, keyword)
-            return item_of(shared, keyword) if held is None else held
-
+        where, group = f"{name} frame {number}", partial(shared_item, own, shared)
         position = _numbers(group("PlanePositionSequence"), "ImagePositionPatient", 3, where)
         cosines = _numbers(group("PlaneOrientationSequence"), "ImageOrientationPatient", 6, where)
         measures = group("PixelMeasuresSequence")
@@ -121,10 +118,8 @@ def _pixels(data: Any, name: str) -> npt.NDArray[Any]:
     try:
         stored = data.pixel_array
     except Exception as error:  # damage may break any part of the decoder
-        told = str(error).strip().partition("\n")[0][:200] or type(error).__name__
-        raise InputError.at(
-            name, f"its pixels cannot be read: {told}.", "Copy or export it anew."
-        ) from error
+        what = f"its pixels cannot be read: {first_line(error)}."
+        raise InputError.at(name, what, "Copy or export it anew.") from error
     stack: npt.NDArray[Any] = stored[None] if stored.ndim == 2 else stored
     if text_of(data, "SegmentationType") == "FRACTIONAL":
         return 2 * stack.astype(np.int64) >= (whole_of(data, "MaximumFractionalValue") or 255)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.dicom.codes import KINDS, LUNG, Concept
 from nodulebench.formats.dicom.header import uid_from
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, refuse_upright
@@ -138,15 +138,14 @@ def _segmentation(
     refuse_upright(series.geometry, where)
     voxels = {name: voxels_of(drawn, series.geometry) for name, drawn in findings.items()}
     empty = [name for name, held in voxels.items() if not len(held)]
-    if empty:
-        raise InputError(
-            Problem(
-                f"{where} '{name}'",
-                "holds no voxel of the image, so it cannot be a segment.",
-                "Does it belong to another series? Leave it out.",
-            )
-            for name in empty
+    refuse_any(
+        Problem(
+            f"{where} '{name}'",
+            "holds no voxel of the image, so it cannot be a segment.",
+            "Does it belong to another series? Leave it out.",
         )
+        for name in empty
+    )
     words = (series.uid, maker, written.isoformat())
     descriptions = [
         _description(number, name, algorithm, words) for number, name in enumerate(voxels, start=1)

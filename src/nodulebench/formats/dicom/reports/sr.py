@@ -3,23 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
-from nodulebench.formats.dicom.codes import (
-    FINDING,
-    KINDS,
-    MEASUREMENT_GROUP,
-    MEASUREMENTS,
-    NODULE_KEYS,
-    PURPOSE,
-    SEGMENT_NAMES,
-    TRACKING_ID,
-    TRACKING_UID,
-)
+from nodulebench.errors import InputError, Problem, adding_to, made_of_each, refuse_any
+from nodulebench.formats.dicom import codes
 from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
     CasesAtHand,
@@ -52,7 +43,6 @@ from nodulebench.formats.dicom.reports.sr_tree import (
 from nodulebench.formats.dicom.reports.sr_writer import write_marks, write_readings
 from nodulebench.formats.dicom.values import floats_of, items_of, text_of
 from nodulebench.formats.format import Format
-from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.findings import Readings
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Submission
@@ -63,7 +53,6 @@ SR_CLASSES = (
     "1.2.840.10008.5.1.4.1.1.88.22",
 )
 """Comprehensive 3D SR, Comprehensive SR, Enhanced SR."""
-_KIND_OF_CODE = {concept.key: kind for kind, concept in KINDS.items()}
 
 
 def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
@@ -95,18 +84,11 @@ def read_reports(
     """
     held = list(objects_of(path, *SR_CLASSES))
     if not held:
-        raise InputError.at(
-            str(path), "holds no DICOM measurement report (TID 1500).", "Export one."
-        )
+        raise InputError.at(path, "holds no DICOM measurement report (TID 1500).", "Export one.")
     at_hand = cases_at_hand(path, cases, ct_series_of(data for _, data in held))
     segmentations = _segmentations_beside(path, [data for _, data in held])
-    reports: list[Report] = []
-    problems: list[Problem] = []
-    for file, data in held:
-        with adding_to(problems):
-            reports.append(_report(file.name, data, at_hand, segmentations))
-    refuse_any(problems)
-    reports, notices = linked(reports, at_hand)
+    read = made_of_each(held, partial(_report, at_hand=at_hand, segmentations=segmentations))
+    reports, notices = linked(read, at_hand)
     return reports, at_hand, [*(told for one in reports for told in one.notices), *notices]
 
 
@@ -125,13 +107,14 @@ def _segmentations_beside(path: Path, reports: list[Any]) -> dict[str, Path]:
     return {text_of(header, "SOPInstanceUID"): file for file, header in held}
 
 
-def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str, Path]) -> Report:
+def _report(held: tuple[Path, Any], at_hand: CasesAtHand, segmentations: dict[str, Path]) -> Report:
+    name, data = held[0].name, held[1]
     tree = content_tree(data, name)
     groups = [
         group
         for container in descendants(tree)
-        if container.name == MEASUREMENTS.key
-        for group in container.named(MEASUREMENT_GROUP)
+        if container.name == codes.MEASUREMENTS.key
+        for group in container.named(codes.MEASUREMENT_GROUP)
     ]
     if not groups and not tree.name == "DCM:126000":
         raise InputError.at(
@@ -144,26 +127,21 @@ def _report(name: str, data: Any, at_hand: CasesAtHand, segmentations: dict[str,
     gathered: dict[str, list[Item]] = {}
     others: Counter[str] = Counter()
     for group in groups:
-        called = [item for item in group.named(FINDING) if not _is_known(item.code)]
+        called = [item for item in group.named(codes.FINDING) if not _is_known(item.code)]
         if called:
             others[called[0].meaning or called[0].code] += 1
             continue
-        key = group.text_of(TRACKING_UID) or group.text_of(TRACKING_ID) or group.where
+        key = group.text_of(codes.TRACKING_UID) or group.text_of(codes.TRACKING_ID) or group.where
         gathered.setdefault(key, []).append(group)
     problems: list[Problem] = []
     findings = [_finding(same, around, problems) for same in gathered.values()]
     refuse_any(problems)
-    return Report(
-        name,
-        series_uid,
-        observer_of(tree),
-        tuple(filter(None, findings)),
-        passed_over(name, others),
-    )
+    found = tuple(filter(None, findings))
+    return Report(name, series_uid, observer_of(tree), found, passed_over(name, others))
 
 
 def _is_known(code: str) -> bool:
-    return code in NODULE_KEYS or code in _KIND_OF_CODE or code in TYPE_OF_CODE
+    return code in codes.NODULE_KEYS or code in codes.KIND_OF_CODE or code in TYPE_OF_CODE
 
 
 def _finding(
@@ -179,8 +157,8 @@ def _finding(
             regions.extend(_regions(group, around))
             numbers |= numbers_of(group)
         said |= said_of(group)
-        for item in group.named(FINDING):
-            kind = _KIND_OF_CODE.get(item.code, kind)
+        for item in group.named(codes.FINDING):
+            kind = codes.KIND_OF_CODE.get(item.code, kind)
     first = groups[0]
     if not regions:
         if not problems:
@@ -193,14 +171,14 @@ def _finding(
             )
         return None
     return ReportedFinding(
-        first.where, first.text_of(TRACKING_ID), tuple(regions), kind, numbers, said
+        first.where, first.text_of(codes.TRACKING_ID), tuple(regions), kind, numbers, said
     )
 
 
 def _regions(group: Item, around: Surroundings) -> Iterator[Region]:
     """Where a group is; the ends of its rulers, if nothing else says so."""
-    purpose = next((item.code for item in group.named(PURPOSE)), "")
-    segments = [item for concept in SEGMENT_NAMES for item in group.named(concept)]
+    purpose = next((item.code for item in group.named(codes.PURPOSE)), "")
+    segments = [item for concept in codes.SEGMENT_NAMES for item in group.named(concept)]
     for item in segments:
         yield from _segment_regions(item, around)
     if segments:
@@ -235,17 +213,11 @@ def _segment_regions(item: Item, around: Surroundings) -> tuple[Region, ...]:
     return tuple(found)
 
 
-def _refuse(glimpse: Glimpse) -> str:
-    return glimpse.is_not("dicom", "folder") or lacks_dicom(
-        glimpse.path, SR_CLASSES, "DICOM measurement report"
-    )
-
-
 FORMAT = Format(
     name="dicom_sr",
     meaning="DICOM structured reports of measurements (TID 1500), one or more for each case",
     suffixes=("/", ".dcm"),
-    refuse_marks=_refuse,
+    refuse_marks=partial(lacks_dicom, sop_classes=SR_CLASSES, words="DICOM measurement report"),
     read_marks=read_marks,
     write_marks=write_marks,
     read_readings=read_readings,

@@ -4,24 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from nodulebench.errors import InputError
-from nodulebench.formats.dicom.codes import (
-    CATEGORY,
-    DEVICE_NAME,
-    DEVICE_UID,
-    FINDING,
-    NUMBERS,
-    PERSON_NAME,
-    SAID,
-    TYPES,
-    UNIT_FACTORS,
-)
+from nodulebench.formats.dicom import codes
 from nodulebench.formats.dicom.reports.reported import CasesAtHand
 from nodulebench.formats.dicom.reports.sr_regions import Surroundings
 from nodulebench.formats.dicom.reports.sr_tree import Item, referenced_series
 from nodulebench.formats.dicom.slices import CT_CLASSES
 from nodulebench.formats.dicom.values import floats_of, item_of, text_of
 
-TYPE_OF_CODE = {concept.key: name for name, concept in TYPES.items()}
+TYPE_OF_CODE = {concept.key: name for name, concept in codes.TYPES.items()}
 
 
 def ct_series_of(reports: Iterable[Any]) -> set[str]:
@@ -55,9 +45,9 @@ def surroundings(name: str, data: Any, at_hand: CasesAtHand) -> tuple[str, Surro
 def observer_of(tree: Item) -> str:
     """Who reports: a person's name, else a device's."""
     return (
-        tree.text_of(PERSON_NAME).rstrip("^ ")
-        or tree.text_of(DEVICE_NAME)
-        or tree.text_of(DEVICE_UID)
+        tree.text_of(codes.PERSON_NAME).rstrip("^ ")
+        or tree.text_of(codes.DEVICE_NAME)
+        or tree.text_of(codes.DEVICE_UID)
     )
 
 
@@ -69,12 +59,12 @@ def numbers_of(item: Item) -> dict[str, float]:
     """
     found = {}
     for child in item.of_kind("NUM"):
-        column = NUMBERS.get(child.name)
+        column = codes.NUMBERS.get(child.name)
         measured = item_of(child.data, "MeasuredValueSequence")
         if column is None or measured is None:
             continue
         unit = text_of(item_of(measured, "MeasurementUnitsCodeSequence"), "CodeValue")
-        factors = UNIT_FACTORS[
+        factors = codes.UNIT_FACTORS[
             "mm3" if column.endswith("mm3") else "mm" if column.endswith("mm") else ""
         ]
         number = measured_number(measured)
@@ -99,12 +89,12 @@ def said_of(item: Item) -> dict[str, str | int]:
     """What an item says by codes: type, density, category, characteristics."""
     found: dict[str, str | int] = {}
     for child in item.of_kind("CODE"):
-        if child.name == CATEGORY.key:
+        if child.name == codes.CATEGORY.key:
             found["category"] = child.meaning
-        elif child.name == FINDING.key and child.code in TYPE_OF_CODE:
+        elif child.name == codes.FINDING.key and child.code in TYPE_OF_CODE:
             found["type"] = TYPE_OF_CODE[child.code]
-        elif child.name in SAID:
-            column, values = SAID[child.name]
+        elif child.name in codes.SAID:
+            column, values = codes.SAID[child.name]
             if child.code in values:
                 found[column] = values[child.code]
     return found

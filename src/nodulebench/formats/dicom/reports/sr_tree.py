@@ -129,10 +129,7 @@ def descendants(item: Item) -> Iterator[Item]:
 def referenced_series(report: Any) -> dict[str, dict[str, str]]:
     """The images that a report lists as its evidence: series -> SOP Instance UID -> SOP class."""
     found: dict[str, dict[str, str]] = {}
-    for keyword in (
-        "CurrentRequestedProcedureEvidenceSequence",
-        "PertinentOtherEvidenceSequence",
-    ):
+    for keyword in ("CurrentRequestedProcedureEvidenceSequence", "PertinentOtherEvidenceSequence"):
         for study in items_of(report, keyword):
             for series in items_of(study, "ReferencedSeriesSequence"):
                 held = found.setdefault(text_of(series, "SeriesInstanceUID"), {})

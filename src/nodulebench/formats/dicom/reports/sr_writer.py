@@ -14,28 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.formats.dicom.codes import (
-    BOX,
-    CATEGORY,
-    CENTER,
-    CHARACTERISTIC_CODES,
-    CUBIC_MILLIMETRE,
-    DENSITY,
-    DENSITY_VALUES,
-    KINDS,
-    LENGTHS,
-    LUNG,
-    MILLIMETRE,
-    NO_UNITS,
-    NODULE,
-    OUTLINES,
-    RATES,
-    RATING_CODES,
-    TYPE,
-    TYPES,
-    VOLUME,
-    Concept,
-)
+from nodulebench.formats.dicom import codes
+from nodulebench.formats.dicom.codes import Concept
 from nodulebench.formats.dicom.header import uid_from
 from nodulebench.formats.dicom.reports.drawn_outlines import drawn_by_owner, refuse_upright
 from nodulebench.formats.dicom.series import Series
@@ -190,7 +170,9 @@ def _content(observer: Any, groups: list[Any]) -> Any:
         coded(Concept("C0034375", "UMLS", "Qualitative Evaluations")), relationship_type="CONTAINS"
     )
     absent = coded(Concept("2667000", "SCT", "Absent"))
-    evaluations.ContentSequence = Items([sr.CodeContentItem(coded(NODULE), absent, "CONTAINS")])
+    evaluations.ContentSequence = Items(
+        [sr.CodeContentItem(coded(codes.NODULE), absent, "CONTAINS")]
+    )
     language = sr.LanguageOfContentItemAndDescendants(
         coded(Concept("en-US", "RFC5646", "English (United States)"))
     )
@@ -203,10 +185,10 @@ def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set
     with needs("dicom", "writing DICOM reports"):
         from highdicom import sr
     tracking = {"uid": uid_from("finding", *words), "identifier": finding.finding_id}
-    places = [] if finding.center_mm is None else [(CENTER, [finding.center_mm])]
+    places = [] if finding.center_mm is None else [(codes.CENTER, [finding.center_mm])]
     by_purpose: dict[Concept, list[FloatArray]] = {}
     for one in finding.drawn:
-        purpose = BOX if one.is_box else OUTLINES[one.convention, one.is_hole]
+        purpose = codes.BOX if one.is_box else codes.OUTLINES[one.convention, one.is_hole]
         by_purpose.setdefault(purpose, []).append(one.corners_mm(series.geometry))
     groups: list[Any] = []
     for purpose, outlines in [*places, *by_purpose.items()]:
@@ -220,8 +202,8 @@ def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set
             }
         shared = {
             "tracking_identifier": sr.TrackingIdentifier(**tracking),
-            "finding_type": coded(KINDS[finding.row.get("kind", "nodule")]),
-            "finding_sites": [sr.FindingSite(coded(LUNG))],
+            "finding_type": coded(codes.KINDS[finding.row.get("kind", "nodule")]),
+            "finding_sites": [sr.FindingSite(coded(codes.LUNG))],
             "geometric_purpose": coded(purpose),
             **said,
         }
@@ -239,7 +221,7 @@ def _group(
     with needs("dicom", "writing DICOM reports"):
         from highdicom import sr
     frame = series.frame_of_reference
-    if purpose == CENTER:
+    if purpose == codes.CENTER:
         place = sr.ImageRegion3D("POINT", outlines[0], frame)
         return sr.PlanarROIMeasurementsAndQualitativeEvaluations(referenced_region=place, **shared)
     rings = [_closed(points) for points in outlines]
@@ -272,14 +254,14 @@ def _measurements(finding: _Finding, series: Series) -> list[Any]:
         from highdicom import sr
     values = [
         (concept, finding.row.get(name), unit)
-        for table, unit in ((LENGTHS, MILLIMETRE), (RATES, NO_UNITS))
+        for table, unit in ((codes.LENGTHS, codes.MILLIMETRE), (codes.RATES, codes.NO_UNITS))
         for name, concept in table.items()
     ]
     outlines = [one for one in finding.drawn if not one.is_box]
     if outlines:
         voxel_mm3 = float(np.prod(series.geometry.spacing_mm))
         volume = len(voxels_of(outlines, series.geometry)) * voxel_mm3
-        values.append((VOLUME, volume, CUBIC_MILLIMETRE))
+        values.append((codes.VOLUME, volume, codes.CUBIC_MILLIMETRE))
     return [
         sr.Measurement(name=coded(concept), value=float(value), unit=coded(unit))
         for concept, value, unit in values
@@ -292,13 +274,15 @@ def _evaluations(row: Mapping[str, Any]) -> list[Any]:
         from highdicom import sr
     said: list[tuple[Concept, Concept]] = []
     if row.get("type") is not None:
-        said.append((TYPE, TYPES[row["type"]]))
+        said.append((codes.TYPE, codes.TYPES[row["type"]]))
     if row.get("density") is not None:
-        said.append((DENSITY, DENSITY_VALUES[row["density"]]))
+        said.append((codes.DENSITY, codes.DENSITY_VALUES[row["density"]]))
     if row.get("category") is not None:
-        said.append((CATEGORY, Concept(row["category"][:16], CATEGORY.scheme, row["category"])))
-    for name, concept in CHARACTERISTIC_CODES.items():
+        said.append(
+            (codes.CATEGORY, Concept(row["category"][:16], codes.CATEGORY.scheme, row["category"]))
+        )
+    for name, concept in codes.CHARACTERISTIC_CODES.items():
         rating = row.get(name)
         if rating:  # 0: not rated
-            said.append((concept, RATING_CODES[name][rating - 1]))
+            said.append((concept, codes.RATING_CODES[name][rating - 1]))
     return [sr.QualitativeEvaluation(coded(name), coded(value)) for name, value in said]
