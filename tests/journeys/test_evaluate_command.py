@@ -230,8 +230,44 @@ def test_two_submissions_of_one_name(luna16: Path, capsys) -> None:
     for path in (first, second):
         path.parent.mkdir()
         path.write_text(GOOD)
-    assert run("evaluate", first, second, "--reference", luna16) == 1
-    assert "has the name of another submission" in capsys.readouterr().err
+    assert run("evaluate", first, first, "--reference", luna16) == 1
+    assert "has the name of another submission. Name them with --name" in capsys.readouterr().err
+
+
+def test_files_of_one_name_are_called_by_their_folders_or_as_told(luna16: Path, capsys) -> None:
+    first, second = luna16.parent / "a" / "m.csv", luna16.parent / "b" / "m.csv"
+    for path in (first, second):
+        path.parent.mkdir()
+        path.write_text(GOOD)
+    both = ("evaluate", first, second, "--reference", luna16, "--bootstraps", 0)
+    assert run(*both) == 0
+    told = capsys.readouterr().out
+    assert "a  ·  rule luna16" in told
+    assert "b  ·  rule luna16" in told
+    assert run(*both, "--name", "old", "--name", "new") == 0
+    told = capsys.readouterr().out
+    assert told.index("old  ·  rule luna16") < told.index("new  ·  rule luna16")
+    assert run(*both, "--name", "old") == 1
+    assert "--name: 1 name(s) for 2 file(s) of marks." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("held", ["evaluation.json", "comparison.json", "manifest.sig"])
+def test_a_result_is_replaced_only_by_force(luna16: Path, capsys, held: str) -> None:
+    marks, kept = luna16.parent / "mine.csv", luna16.parent / "out" / held
+    marks.write_text(GOOD)
+    kept.parent.mkdir()
+    kept.write_text("precious")
+    assert evaluate(luna16, marks) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        f"error: {kept.parent}: holds another result ({held}). Choose another folder, or replace "
+        "that result with --force."
+    ]
+    assert [path.name for path in kept.parent.iterdir()] == [held]
+    assert kept.read_text() == "precious"
+    assert evaluate(luna16, marks, "--force") == 0
+    assert (kept.parent / "evaluation.json").read_text().startswith("{")
 
 
 def test_an_unknown_protocol_suggests_a_near_one(luna16: Path, capsys) -> None:
@@ -251,7 +287,7 @@ def test_candidates_must_be_scored_as_they_are_listed(luna16: Path, capsys) -> N
     assert evaluate(luna16, marks, "--candidates", listed) == 0
     assert "score 3 of the 4 candidates" in capsys.readouterr().err
     marks.write_text(GOOD + "scan3,1,1,1,0.5\n")
-    assert evaluate(luna16, marks, "--candidates", listed) == 1
+    assert evaluate(luna16, marks, "--candidates", listed, "--force") == 1
     assert "is none of the candidates" in capsys.readouterr().err
 
 

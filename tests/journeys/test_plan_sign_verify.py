@@ -153,7 +153,7 @@ def test_a_plan_is_never_overwritten(capsys) -> None:
 def test_a_result_of_another_run_in_the_same_folder_leaves_nothing_behind(
     signed: Path, capsys
 ) -> None:
-    assert run("evaluate mine.csv --reference luna16 --bootstraps 20 --out result") == 0
+    assert run("evaluate mine.csv --reference luna16 --bootstraps 20 --out result --force") == 0
     assert not (signed / "plan.json").exists()
     assert not (signed / "manifest.sig").exists()
     assert run("verify result") == 0

@@ -16,6 +16,8 @@ FILE = click.Path(path_type=Path)
 @click.option("--protocol", help="Name or TOML file.  [default: luna16, or the plan's]")
 @click.option("--plan", type=FILE, help="Frozen test plan: its protocol, and a verdict.")
 @click.option("--out", type=FILE, help="Folder for evaluation.json, report.html and tables.")
+@click.option("--force", is_flag=True, help="Replace a result that lies in the folder of --out.")
+@click.option("--name", "names", multiple=True, help="Name of the algorithm, one for each MARKS.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
 @click.option("--candidates", type=FILE, help="Candidate list whose scores are judged.")
@@ -31,6 +33,8 @@ def command(
     protocol: str | None,
     plan: Path | None,
     out: Path | None,
+    force: bool,
+    names: tuple[str, ...],
     series: Path | None,
     cases: Path | None,
     candidates: Path | None,
@@ -51,9 +55,10 @@ def command(
     if person is not None or developer is not None:
         from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
 
-        if series or cases or candidates or len(marks) != 1 or not person or not developer:
+        if series or cases or candidates or names or len(marks) != 1 or not person or not developer:
             raise click.UsageError(
-                "a sealed set takes one submission, --as and --developer, and no list of cases"
+                "a sealed set takes one submission, --as and --developer, "
+                "and neither a list of cases nor --name"
             )
         evaluate_on_sealed(
             marks[0],
@@ -67,6 +72,7 @@ def command(
             bootstraps=bootstraps,
             seed=seed,
             out=out,
+            force=force,
         )
         return
     from nodulebench.workflows.evaluate.files import evaluate_files
@@ -82,6 +88,8 @@ def command(
         bootstraps=bootstraps,
         seed=seed,
         out=out,
+        names=names,
+        force=force,
         progress=lambda name: (
             click.echo(f"evaluating {name}", err=True) if len(marks) > 1 else None
         ),

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.formats.case_tables import joined_cases
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import refuse_unlisted
 from nodulebench.formats.sniff import Glimpse
@@ -27,7 +28,7 @@ _CASES, _NODULES, _SLICES = "cases.parquet", "nodules.parquet", "nodule_slices.p
 def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
     """A test set from its bundle; every table has to be as the manifest says.
 
-    With ``cases``, the test set has these cases instead of its own.
+    What ``cases`` say of its cases besides (geometry, patients, strata) is taken over.
     """
     tables = folder / PAYLOAD if is_bag(folder) else folder
     names = (MANIFEST, _CASES, _NODULES, _SLICES)
@@ -35,8 +36,8 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     reference = reference_from(files, tables)
     if cases is None:
         return reference
-    refuse_unlisted(reference.nodules["case_id"], cases, folder.name)
-    return replace(reference, cases=cases)
+    known, notices = joined_cases(reference.cases, cases, reference.name)
+    return replace(reference, cases=known, notices=notices)
 
 
 def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:

@@ -7,6 +7,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name
+from nodulebench.formats.case_tables import joined_cases
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import complete_slices, refuse_unlisted
 from nodulebench.formats.marks.slice_boxes import gather
@@ -95,13 +96,15 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
 def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
     """A reference: a CSV file, or a folder with ``nodules.csv`` and ``cases.csv``.
 
-    The cases are those of ``cases``, else those that the file names, in its order; a row with
-    nothing but a ``case_id`` lists a case without nodules.
+    The cases are those of the folder, with what ``cases`` say of them besides; those of a single
+    file are ``cases``, else those that it names, in its order, where a row with nothing but a
+    ``case_id`` lists a case without nodules.
     """
     file = path
+    notices: tuple[Notice, ...] = ()
     if path.is_dir():
-        file = path / "nodules.csv"
-        cases = read_cases(path / "cases.csv") if cases is None else cases
+        file, own = path / "nodules.csv", read_cases(path / "cases.csv")
+        cases, notices = (own, ()) if cases is None else joined_cases(own, cases, path.name)
     rows = _read_rows(file)
     boxes = _boxes(rows, file, cases).with_columns(pl.col("is_ignored").fill_null(False))
     slices = NODULE_SLICES.conform(boxes, file.name, boxes["line"])
@@ -118,6 +121,7 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
         cases=cases,
         nodules=NODULES.arrange(nodules.drop("score")),
         slices=slices,
+        notices=notices,
     )
 
 

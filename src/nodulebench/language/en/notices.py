@@ -50,6 +50,10 @@ NOTICES = {
         "[{folder}|The test set] has no annotations_excluded.csv: marks on excluded findings "
         "count as false positives, so the result is not the official one."
     ),
+    "cases_passed_over": (
+        "{count} of the {given} cases in the table of cases are not in the test set and were "
+        "passed over."
+    ),
     "boxes_linked_by_place": (
         "[{file}|The file] has no nodule_id: {boxes} boxes were linked into {marks} marks (on "
         "adjacent slices, the centre of one box inside the other, nearest first)."

@@ -37,6 +37,7 @@ NOTICES = {
         "[{folder} |测试集]没有 annotations_excluded.csv：落在排除所见上的标记计为假阳性，因此"
         "结果并非官方结果。"
     ),
+    "cases_passed_over": "病例表的 {given} 个病例中有 {count} 个不在测试集中，已略过。",
     "boxes_linked_by_place": (
         "[{file} |文件]没有 nodule_id：{boxes} 个边界框被连接为 {marks} 个标记（相邻层面，一框"
         "中心位于另一框内，最近者优先）。"

@@ -33,9 +33,12 @@ from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import choose_protocol
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.workflows.evaluate.result_folder import (
+    FEEDBACK,
+    refuse_other_result,
+    write_evaluation,
+)
 
-FEEDBACK = "feedback.json"
 ANCHOR = "anchor.json"
 
 
@@ -54,6 +57,8 @@ class LookOrder:
     seed: int | None = None
     out: Path | None = None
     at: datetime | None = None
+    force: bool = False
+    """Whether feedback that lies in ``out`` may be replaced."""
 
 
 def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
@@ -68,6 +73,8 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
     """
     if order.out is not None:
         refuse_inside(order.out, order.sealed)
+        if not order.force:
+            refuse_other_result(order.out)
     opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
     reuse = opened.policy.reuse
     protocol, plan = choose_protocol(

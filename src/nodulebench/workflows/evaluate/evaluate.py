@@ -55,7 +55,7 @@ def evaluate(
                 Problem(
                     f"submission '{submission.name}'",
                     "has the name of another submission.",
-                    "Rename a file, or name the algorithm in its algorithm.toml.",
+                    "Name them with --name, or in their algorithm.toml.",
                 )
             )
         progress(submission.name)

@@ -1,12 +1,14 @@
 """Files -> Evaluation -> files: what ``nodulebench evaluate`` does."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
@@ -14,7 +16,7 @@ from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission, without_images
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.workflows.evaluate.result_folder import refuse_other_result, write_evaluation
 
 if TYPE_CHECKING:
     from nodulebench.model.plan import TestPlan
@@ -32,20 +34,26 @@ def evaluate_files(
     bootstraps: int | None = None,
     seed: int | None = None,
     out: Path | None = None,
+    names: Sequence[str] = (),
+    force: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
 
-    The protocol is the plan's where there is a plan, else the one named, else ``luna16``.
+    The protocol is the plan's where there is a plan, else the one named, else ``luna16``. A result
+    that lies in ``out`` is replaced with ``force`` only. The algorithms are called by ``names``,
+    else as they say themselves.
 
     Returns:
         The evaluation and the files written.
     """
+    if out is not None and not force:
+        refuse_other_result(out)
     chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed)
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
-    submissions = [read_submission(path, truth.cases) for path in marks]
+    submissions = named([read_submission(path, truth.cases) for path in marks], marks, names)
     truth = replace(truth, cases=without_images(truth.cases))
     if candidates is not None:
         submissions = keep_to_candidates(submissions, candidates, truth)
@@ -55,6 +63,28 @@ def evaluate_files(
 
         evaluation = evaluated_under(frozen, evaluation)
     return evaluation, [] if out is None else write_evaluation(evaluation, out)
+
+
+def named(
+    submissions: list[Submission], paths: Sequence[Path], names: Sequence[str] = ()
+) -> list[Submission]:
+    """Submissions under the names given, else their own; files of one name by their folders.
+
+    Raises:
+        InputError: if there are not as many names as files.
+    """
+    if names and len(names) != len(paths):
+        what = f"{len(names)} name(s) for {len(paths)} file(s) of marks."
+        raise InputError(Problem("--name", what, "Give one for each, in the same order, or none."))
+    if names:
+        return [replace(one, name=name) for one, name in zip(submissions, names, strict=True)]
+    count = Counter(one.name for one in submissions)
+    return [
+        replace(one, name=path.resolve().parent.name)
+        if count[one.name] > 1 and one.name == algorithm_name(path)
+        else one
+        for one, path in zip(submissions, paths, strict=True)
+    ]
 
 
 def choose_protocol(

@@ -46,6 +46,27 @@ INPUTS = "inputs"
 PLAN = "plan.json"
 """The plan of the test beside its results, where there was one."""
 REPORT = "report.html"
+FEEDBACK = "feedback.json"
+"""What is told of a look at a sealed test set."""
+KEPT = (EVALUATION, COMPARISON, FEEDBACK, SIGNATURE)
+"""What is never replaced unasked."""
+
+
+def refuse_other_result(out: Path) -> None:
+    """Refuse a folder that holds what an evaluation would replace.
+
+    Raises:
+        InputError: if it holds a result, a comparison, feedback or a signature.
+    """
+    held = [name for name in KEPT if (out / name).exists()]
+    if held:
+        raise InputError(
+            Problem(
+                str(out),
+                f"holds another result ({', '.join(held)}).",
+                "Choose another folder, or replace that result with --force.",
+            )
+        )
 
 
 def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:

@@ -1,0 +1,93 @@
+"""A table of cases given beside a test set adds to what it knows, and never changes it."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.tables import case, nodule, reference
+from builders.words import sentences
+from nodulebench import read_reference
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.case_tables import joined_cases
+from nodulebench.model.tables import CASES
+
+OWN = CASES.conform(
+    pl.DataFrame({"case_id": ["b", "a"], "patient_id": ["q", None], "spacing_x_mm": [0.5, 0.7]}),
+    "own",
+)
+
+
+def test_what_was_not_known_is_taken_over_and_others_are_passed_over() -> None:
+    given = CASES.conform(
+        pl.DataFrame(
+            {"case_id": ["a", "b", "z"], "patient_id": ["p", "q", "r"], "vendor": [1, 2, 3]}
+        ),
+        "given",
+    )
+    cases, notices = joined_cases(OWN, given, "set")
+    assert cases.select("case_id", "patient_id", "spacing_x_mm", "vendor").rows() == [
+        ("b", "q", 0.5, 2),
+        ("a", "p", 0.7, 1),
+    ]
+    assert sentences(notices) == (
+        "1 of the 3 cases in the table of cases are not in the test set and were passed over.",
+    )
+
+
+def test_what_contradicts_the_test_set_is_an_error_that_says_so() -> None:
+    given = OWN.with_columns(patient_id=pl.lit("x"), spacing_x_mm=pl.Series([0.5 + 1e-9, 0.8]))
+    with pytest.raises(InputError) as caught:
+        joined_cases(OWN, given, "set")
+    assert str(caught.value).splitlines() == [
+        "cases 'b': patient_id is 'x', but 'q' in the test set 'set'. Correct the table of cases, "
+        "or leave the column out.",
+        "cases 'a': spacing_x_mm is '0.8', but '0.7' in the test set 'set'. Correct the table of "
+        "cases, or leave the column out.",
+    ]
+
+
+def test_many_contradictions_are_counted() -> None:
+    own = CASES.conform(pl.DataFrame({"case_id": list("abcdefgh"), "size_x": [1] * 8}), "own")
+    with pytest.raises(InputError) as caught:
+        joined_cases(own, own.with_columns(size_x=pl.lit(2)), "set")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 6
+    assert lines[-1] == "cases: 3 more values contradict the test set."
+
+
+def test_a_direction_may_be_written_in_another_way() -> None:
+    own = OWN.with_columns(direction=pl.lit("1 0 0 0 1 0 0 0 1"))
+    given = OWN.with_columns(direction=pl.lit("1.0 0 0 0 1 0 0 0 1"))
+    assert joined_cases(own, given, "set")[0].equals(own)
+    with pytest.raises(InputError, match="direction is"):
+        joined_cases(own, given.with_columns(direction=pl.lit("1 0 0 0 1 0 0 0 -1")), "set")
+
+
+def test_the_denominator_of_a_bundle_is_its_own(tmp_path: Path) -> None:
+    write_reference(reference(case("a", nodule(8)), case("b"), case("c")), tmp_path / "set")
+    listed = tmp_path / "cases.csv"
+    listed.write_text("case_id,patient_id\nd,p4\na,p1\nb,p2\n")
+    found = read_reference(tmp_path / "set", listed)
+    assert found.cases.select("case_id", "patient_id").rows() == [
+        ("a", "p1"),
+        ("b", "p2"),
+        ("c", None),
+    ]
+    assert len(found.notices) == 1
+
+
+def test_the_denominator_of_a_folder_of_tables_is_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "cases.csv").write_text("case_id\na\nb\n")
+    (folder / "nodules.csv").write_text(
+        "case_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,nodule_id\n"
+        "a,1,1,1,1,1,1,n\n"
+    )
+    listed = tmp_path / "cases.csv"
+    listed.write_text("case_id,patient_id\nb,p2\nz,p9\n")
+    found = read_reference(folder, listed)
+    assert found.cases.select("case_id", "patient_id").rows() == [("a", None), ("b", "p2")]
+    assert len(found.notices) == 1
