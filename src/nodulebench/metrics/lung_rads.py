@@ -1,6 +1,7 @@
 """Size and density -> Lung-RADS category of a nodule at baseline, as far as the data tell.
 
-Mean of long and short axis to 0.1 mm (Lung-RADS 1.1 and 2022, American College of Radiology):
+Long and short axis to 0.1 mm, and their mean to 0.1 mm (Lung-RADS 2022, American College of
+Radiology; 1.1 has the same cuts):
 
 =============  ==========================================================  ========
 density        mean diameter                                               category
@@ -84,22 +85,35 @@ def category_pairs(cohort: LabelledCohort) -> ClassPairs:
     _check_categories(cohort.reference.nodules["category"], "NODULES")
     _check_categories(cohort.submission.marks["category"], "MARKS")
     density = density_pairs(cohort)
-    truth_size = mean_diameter_mm(*(cohort.truth(name) for name in _SIZES))
-    said_size = mean_diameter_mm(*(cohort.said(name) for name in _SIZES))
-    nodules, marks = cohort.reference.nodules, cohort.submission.marks
-    truth_part = cohort.truth(_PART) if _PART in nodules.columns else None
+    marks = cohort.submission.marks
     said_part = cohort.said(_PART) if _PART in marks.columns else None
+    said_size = _measured(*(cohort.said(name) for name in SIZES))
     truth = cohort.truth_class("category", LUNG_RADS)
     said = cohort.said_class("category", LUNG_RADS)
     return ClassPairs(
         LUNG_RADS,
-        np.where(truth == SILENT, lung_rads_class(truth_size, density.truth, truth_part), truth),
+        np.where(truth == SILENT, lung_rads_strata(cohort), truth),
         np.where(said == SILENT, lung_rads_class(said_size, density.said, said_part), said),
     )
 
 
-_SIZES = ("long_mm", "short_mm", "diameter_mm")
+def lung_rads_strata(cohort: LabelledCohort) -> IntArray:
+    """The category of each nodule of a cohort as its size and density give it."""
+    has_part = _PART in cohort.reference.nodules.columns
+    return lung_rads_class(
+        _measured(*(cohort.truth(name) for name in SIZES)),
+        density_pairs(cohort).truth,
+        cohort.truth(_PART) if has_part else None,
+    )
+
+
+SIZES = ("long_mm", "short_mm", "diameter_mm")
 _PART = "solid_part_mm"
+
+
+def _measured(long_mm: FloatArray, short_mm: FloatArray, diameter_mm: FloatArray) -> FloatArray:
+    """The mean diameter of axes that were measured to 0.1 mm, as Lung-RADS asks."""
+    return mean_diameter_mm(_to_tenth(long_mm), _to_tenth(short_mm), diameter_mm)
 
 
 def _check_categories(stated: pl.Series, table: str) -> None:

@@ -7,6 +7,7 @@ from nodulebench.metrics.lung_rads import (
     LUNG_RADS,
     category_pairs,
     lung_rads_class,
+    lung_rads_strata,
     mean_diameter_mm,
 )
 from nodulebench.model.tables import DENSITIES
@@ -75,6 +76,21 @@ def test_the_mean_of_both_axes_comes_before_the_diameter() -> None:
         np.array([9.0, 9.0, 9.0, -1]),
     )
     np.testing.assert_array_equal(mean, [7.0, 9.0, 9.0, nan])
+
+
+def test_axes_are_rounded_to_a_tenth_before_their_mean() -> None:
+    # 6.16 and 5.65 are read as 6.2 and 5.7, mean 5.95, told as 6.0; unrounded they are 5.905
+    sized = cohort(
+        case(
+            "a",
+            nodule(20, long_mm=6.16, short_mm=5.65, density="solid", category="4X"),
+            nodule(20, (50, 0, 0), density="ground_glass"),
+            nodule(20, (0, 50, 0), density="part_solid", solid_part_mm=7.94),
+            nodule(20, (0, 99, 0)),
+        )
+    )
+    found = [None if number < 0 else LUNG_RADS[number] for number in lung_rads_strata(sized)]
+    assert found == ["3", "2", "4A", None]  # what size and density say, not what is stated
 
 
 def test_a_stated_category_comes_before_a_derived_one() -> None:

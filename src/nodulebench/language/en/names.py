@@ -153,7 +153,7 @@ STRATA = {
     "type": "Nodule type",
     "size": "Nodule size",
     "density": "Nodule density",
-    "lung_rads_size": "Lung-RADS size",
+    "lung_rads_size": "Lung-RADS category by size",
     "fleischner_size": "Fleischner size",
     "vendor": "Vendor",
     "thickness_mm": "Slice thickness, mm",

@@ -9,12 +9,10 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.metrics.classes import density_pairs, type_pairs
 from nodulebench.metrics.fleischner import FLEISCHNER_SIZES, fleischner_strata
+from nodulebench.metrics.lung_rads import LUNG_RADS, lung_rads_strata
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.protocol import TestProtocol
-
-LUNG_RADS_CUTS_MM = (6.0, 8.0, 15.0)
-"""Where Lung-RADS divides solid nodules at baseline."""
 
 BUILT_IN = ("size", "type", "density", "lung_rads_size", "fleischner_size")
 
@@ -49,7 +47,7 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
         case "size":
             return _cut(nodules["diameter_mm"], protocol.size_bins_mm)
         case "lung_rads_size":
-            return _cut(nodules["diameter_mm"], LUNG_RADS_CUTS_MM)
+            return _stated(LUNG_RADS, lung_rads_strata(cohort))
         case "fleischner_size":
             return _stated(FLEISCHNER_SIZES, fleischner_strata(cohort))
         case "type" | "density":
