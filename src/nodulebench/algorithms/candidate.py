@@ -1,17 +1,16 @@
 """Candidates: where a detector sees something like a nodule, how sure it is and how large."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from nodulebench.algorithms.chest import Chest
-from nodulebench.model.arrays import FloatArray
+from nodulebench.model.arrays import Columns, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(Columns):
     """One entry of each array per candidate; boxes and density are measured on the scan later."""
 
     center_mm: FloatArray
@@ -21,27 +20,14 @@ class Candidates:
     diameter_mm: FloatArray
     """The detector's own estimate."""
 
-    def __len__(self) -> int:
-        return len(self.score)
-
     def best(self, count: int) -> "Candidates":
         """The highest scores, at most ``count``, highest first; ties keep their order."""
-        order = np.argsort(-self.score, kind="stable")[:count]
-        return Candidates(self.center_mm[order], self.score[order], self.diameter_mm[order])
+        return self.chosen(np.argsort(-self.score, kind="stable")[:count])
 
 
 def no_candidates() -> Candidates:
     """A detector that found nothing."""
     return Candidates(np.empty((0, 3)), np.empty(0), np.empty(0))
-
-
-def joined(parts: Sequence[Candidates]) -> Candidates:
-    """All candidates of several lists, one after the other."""
-    return Candidates(
-        np.concatenate([np.empty((0, 3)), *(part.center_mm for part in parts)]),
-        np.concatenate([np.empty(0), *(part.score for part in parts)]),
-        np.concatenate([np.empty(0), *(part.diameter_mm for part in parts)]),
-    )
 
 
 class Detector(Protocol):

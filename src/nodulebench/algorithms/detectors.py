@@ -52,8 +52,7 @@ def candidates_of(name: str, chest: Chest) -> Candidates:
 def near_lungs(found: Candidates, chest: Chest) -> Candidates:
     """Candidates in the lungs or at most a slack from them, best first."""
     kept = is_near_lungs(found.center_mm, chest.lungs.mask, chest.volume.geometry)
-    near = Candidates(found.center_mm[kept], found.score[kept], found.diameter_mm[kept])
-    return near.best(len(near))
+    return found.chosen(kept).best(len(found))
 
 
 def together(found: Mapping[str, Candidates]) -> Candidates:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from nodulebench.match.pairs import first_of_each
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, Columns, FloatArray, IntArray
 
 _TIE = 1e-9  # share of the cost's range within a component that the second criterion may move
 
 
 @dataclass(frozen=True, slots=True)
-class PossiblePairs:
+class PossiblePairs(Columns):
     """Pairs of mark and nodule that satisfy a rule, each at most once."""
 
     mark: IntArray
@@ -25,17 +25,6 @@ class PossiblePairs:
     """For each pair the place of its mark in an order that does not depend on the file's."""
     nodule_place: IntArray
     """Likewise for its nodule."""
-
-    def chosen(self, entries: IntArray) -> "PossiblePairs":
-        """Only these pairs."""
-        return PossiblePairs(
-            self.mark[entries],
-            self.nodule[entries],
-            self.cost[entries],
-            self.tie[entries],
-            self.mark_place[entries],
-            self.nodule_place[entries],
-        )
 
 
 def assign_greedily(candidates: PossiblePairs) -> IntArray:
@@ -81,7 +70,7 @@ def assign_optimally(candidates: PossiblePairs) -> IntArray:
     is_shared = _more_than_one(found.mark, starts) & _more_than_one(found.nodule, starts)
     hits = [starts[~is_shared]]  # all pairs of a group share their mark or nodule: the best wins
     hits.extend(
-        start + _solve(found.chosen(np.arange(start, stop)))
+        start + _solve(found.chosen(slice(start, stop)))
         for start, stop in zip(starts[is_shared], stops[is_shared], strict=True)
     )
     return np.sort(order[np.concatenate(hits)])

@@ -74,14 +74,14 @@ def one_to_one_labels(
         nodule_place=_id_order(scene.reference.nodules["nodule_id"])[nodule],
     )
     is_on_target = scene.is_target[nodule]
-    on_target = pairs.chosen(np.flatnonzero(is_on_target))
+    on_target = pairs.chosen(is_on_target)
     hit = ASSIGNMENTS[assignment](on_target)
     hit_mark, hit_nodule = on_target.mark[hit], on_target.nodule[hit]
 
     is_free = np.ones(scene.mark_count, dtype=np.bool_)
     is_free[hit_mark] = False
     second_mark, second_nodule = _best_nodules(on_target, is_free)
-    on_ignored = pairs.chosen(np.flatnonzero(~is_on_target))
+    on_ignored = pairs.chosen(~is_on_target)
     ignored_mark, ignored_nodule = _best_nodules(on_ignored, is_free)
     if duplicates == "ignore":
         keep = ~np.isin(ignored_mark, second_mark)
@@ -112,7 +112,7 @@ def _order_sensitivity(on_target: PossiblePairs) -> OrderSensitivity:
 
 def _best_nodules(pairs: PossiblePairs, is_free: BoolArray) -> tuple[IntArray, IntArray]:
     """Each free mark of the pairs with the nodule it fits best, by nodule and best first."""
-    free = pairs.chosen(np.flatnonzero(is_free[pairs.mark]))
+    free = pairs.chosen(is_free[pairs.mark])
     order = np.lexsort((free.nodule_place, free.tie, free.cost, free.mark))
     best = free.chosen(order[first_of_each(free.mark[order])])
     by_nodule = np.lexsort((best.mark_place, best.tie, best.cost, best.nodule))

@@ -1,6 +1,7 @@
-"""Names for the numpy arrays that pass between stages, and runs of positions in them."""
+"""Names for the numpy arrays that pass between stages, columns of them, and runs of positions."""
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,24 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 WeightArray: TypeAlias = npt.NDArray[Any]
 """Case weights: one row per replicate, one column per case; integers count repetitions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """What dataclasses are whose fields are arrays with one entry of each per thing."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def chosen(self, which: BoolArray | IntArray | slice) -> Self:
+        """Some of the things: those that are true, or those at places."""
+        return type(self)(*(getattr(self, one.name)[which] for one in fields(self)))
+
+    @classmethod
+    def joined(cls, *parts: Self) -> Self:
+        """The things of all parts, one after the other."""
+        columns = ([getattr(part, one.name) for part in parts] for one in fields(cls))
+        return cls(*(np.concatenate(column) for column in columns))
 
 
 def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:

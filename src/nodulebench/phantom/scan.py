@@ -215,7 +215,7 @@ def _draw_between_lungs(
 
 def _paint_coat(patient: Patient, canvas: Canvas, tubes: Tubes) -> None:
     """Draw the thin layer that parts a vessel from its neighbours; in the heart there is none."""
-    outside_heart = tubes.only(heart_surface(patient.chest, *tubes.end.T) > 0)
+    outside_heart = tubes.chosen(heart_surface(patient.chest, *tubes.end.T) > 0)
     paint_over(canvas, outside_heart.thinner(-VESSEL_COAT_MM), VESSEL_COAT_HU, OUTSIDE_LUNG)
 
 

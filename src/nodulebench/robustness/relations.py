@@ -6,29 +6,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, Columns, FloatArray, IntArray
 from nodulebench.robustness.insertion import InsertedNodule
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
+class Marks(Columns):
     """What an algorithm said of one scan."""
 
     center_mm: FloatArray
     """n x 3."""
     score: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.score)
-
-    def only(self, is_kept: BoolArray) -> "Marks":
-        """Some of them."""
-        return Marks(self.center_mm[is_kept], self.score[is_kept])
-
-    def best(self, count: int) -> "Marks":
-        """Those with the highest scores."""
-        order = np.argsort(-self.score, kind="stable")[:count]
-        return Marks(self.center_mm[order], self.score[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +79,7 @@ def kept_marks(
 
     How many of all marks agree is told beside, and not judged.
     """
-    top = expected.best(count)
+    top = expected.chosen(np.argsort(-expected.score, kind="stable")[:count])
     if not len(top):
         return RelationVerdict(None, "no marks before")
     first, _ = partners(top.center_mm, found.center_mm, tolerance_mm)
@@ -130,7 +118,7 @@ def found_and_nothing_else(
     """Every large inserted nodule is found, and marks away from the nodules stay as they were."""
     found = is_found(nodules, after, tolerance_mm)
     is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
-    away = [marks.only(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
+    away = [marks.chosen(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
     rest = same_marks(*away, tolerance_mm=tolerance_mm, least=least)
     told = (
         f"{np.count_nonzero(found & is_large)} of {np.count_nonzero(is_large)} large found "

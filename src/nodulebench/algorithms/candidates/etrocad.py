@@ -77,15 +77,15 @@ def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
 
 def chosen_peaks(peaks: Peaks, lungs: BoolArray, settings: Settings) -> Peaks:
     """Centres that pass the thresholds of their kind, one for each cluster."""
-    centers = peaks.where(peaks.is_center_peak)
+    centers = peaks.chosen(peaks.is_center_peak)
     kind = kinds(centers, lungs, settings)
     passes = centers.dot >= np.asarray(settings.dot_hu)[kind]
     passes &= centers.center >= np.asarray(settings.center)[kind]
-    passed = centers.where(passes)
+    passed = centers.chosen(passes)
     reach = np.maximum(
         settings.merge_mm / STEP_MM, settings.merge_radii * passed.scale * DIAMETER_PER_SCALE / 2
     )
-    return passed.where(strongest_of_clusters(passed.index, passed.dot, reach))
+    return passed.chosen(strongest_of_clusters(passed.index, passed.dot, reach))
 
 
 def kinds(peaks: Peaks, lungs: BoolArray, settings: Settings) -> IntArray:

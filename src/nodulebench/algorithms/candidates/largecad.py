@@ -52,7 +52,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
         parts = parts_of(solid, thinning_mm / step)
         diameter_mm = 2.0 * parts.radius * step
         is_kept = (diameter_mm >= smallest) & (diameter_mm <= largest)
-        levels.append(parts.where(is_kept & (parts.compactness >= settings.least_compactness)))
+        levels.append(parts.chosen(is_kept & (parts.compactness >= settings.least_compactness)))
     parts = all_parts(levels, settings.apart_mm / step)
     score = parts.compactness**2 * parts.radius * step
     return Candidates(cubes.to_world(parts.center), score, 2.0 * parts.radius * step)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.algorithms.candidate import Candidates, joined
+from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.compactness import ball_diameter, compactness
 from nodulebench.algorithms.filters.regions import find_regions
@@ -97,7 +97,7 @@ def compact_things(pheromone: FloatVolume, settings: Settings = DEFAULT) -> Cand
         score = share[is_compact] * things.mean(things.of(left))
         found.append(Candidates(things.center, score, ball_diameter(things.size)))
         left[tuple(things.place.T)] = 0.0
-    return joined(found)
+    return Candidates.joined(*found)
 
 
 def attraction(pheromone: FloatVolume, settings: Settings) -> FloatVolume:

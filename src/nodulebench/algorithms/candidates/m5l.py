@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.algorithms.candidate import Candidates, joined
+from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import lungcam, vbna
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.features import FEATURES, measure
@@ -53,12 +53,12 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     """The candidates of all parts, each place once, with their features."""
     parts = [*vbna.detect(chest, settings.filters), lungcam.detect(chest, settings.ants)]
-    together = joined(parts)
+    together = Candidates.joined(*parts)
     # dots lie best in the middle of a nodule, then the pleura's, then the ants'
     rank = np.concatenate([np.full(len(part), -place) for place, part in enumerate(parts)])
     reach = np.full(len(together), settings.merge_mm)
     kept = strongest_of_clusters(together.center_mm, rank.astype(np.float64), reach)
-    found = Candidates(together.center_mm[kept], together.score[kept], together.diameter_mm[kept])
+    found = together.chosen(kept)
     columns = [FEATURES.index(name) for name in NAMES]
     features = measure(chest, found.center_mm, found.diameter_mm)[:, columns]
     return Measured(found, features, NAMES)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.algorithms.candidate import Candidates, joined
+from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
@@ -73,12 +73,11 @@ def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
         compact_regions((smooth >= threshold) & lungs, radius_mm, settings)
         for threshold, radius_mm in settings.openings
     ]
-    found = joined(parts)
+    found = Candidates.joined(*parts)
     reach = np.maximum(settings.merge_mm / STEP_MM, found.diameter_mm / 2)
-    kept = strongest_of_clusters(found.center_mm, found.score, reach)
-    center_mm = cubes.to_world(found.center_mm[kept])
-    diameter_mm = found.diameter_mm[kept] * STEP_MM
-    candidates = Candidates(center_mm, found.score[kept], diameter_mm)
+    kept = found.chosen(strongest_of_clusters(found.center_mm, found.score, reach))
+    center_mm, diameter_mm = cubes.to_world(kept.center_mm), kept.diameter_mm * STEP_MM
+    candidates = Candidates(center_mm, kept.score, diameter_mm)
     return Measured(candidates, measure(chest, center_mm, diameter_mm), FEATURES)
 
 

@@ -58,7 +58,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     regions = _large_regions(_opened(cubes, settings), settings)
     levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
     parts = all_parts(levels, settings.apart_mm / step)
-    parts = parts.where(parts.compactness >= settings.least_compactness)
+    parts = parts.chosen(parts.compactness >= settings.least_compactness)
     nearest, farthest = settings.centering_mm
     center = recentred(
         cubes.hu.astype(np.float32, copy=False),

@@ -55,10 +55,10 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> tuple[Candidates, Cand
 def find_in_parenchyma(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     """Local maxima of the dot filter over all scales."""
     peaks = peaks_of_chest(chest)
-    dots = peaks.where(peaks.is_dot_peak & (peaks.dot >= settings.dot_hu))
+    dots = peaks.chosen(peaks.is_dot_peak & (peaks.dot >= settings.dot_hu))
     radius = dots.scale * DIAMETER_PER_SCALE / 2
     reach = np.maximum(settings.merge_mm / STEP_MM, radius)
-    kept = dots.where(strongest_of_clusters(dots.index, dots.dot, reach))
+    kept = dots.chosen(strongest_of_clusters(dots.index, dots.dot, reach))
     diameter_mm = kept.scale * DIAMETER_PER_SCALE * STEP_MM
     return Candidates(chest.resampled(STEP_MM).to_world(kept.index), kept.dot, diameter_mm)
 

@@ -5,20 +5,20 @@ candidate with the size that it had before.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from nodulebench.algorithms.filters.morphology import eroded
 from nodulebench.algorithms.filters.regions import CORNERS, FACES, find_regions
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray, Columns, FloatArray
 
 BALL_SPREAD = np.sqrt(3.0 / 5.0)
 """Root mean square distance from the centre of a ball of radius one."""
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Columns):
     """Parts of a mask, one entry of each array per part; in voxels of a cubic grid."""
 
     center: FloatArray
@@ -27,13 +27,6 @@ class Parts:
     """Of the ball with the part's volume."""
     compactness: FloatArray
     """1: a ball; less the longer or the more ragged."""
-
-    def __len__(self) -> int:
-        return len(self.radius)
-
-    def where(self, chosen: BoolArray) -> "Parts":
-        """Some of the parts."""
-        return Parts(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
 
 def parts_of(mask: BoolArray, thinning: float = 0.0, fewest: int = 1) -> Parts:
@@ -62,10 +55,5 @@ def all_parts(levels: Sequence[Parts], apart: float) -> Parts:
         is_new = np.ones(len(level), dtype=np.bool_)
         if len(kept):
             is_new = np.asarray(cKDTree(kept.center).query(level.center)[0]) > apart
-        new = level.where(is_new)
-        kept = Parts(
-            np.concatenate([kept.center, new.center]),
-            np.concatenate([kept.radius, new.radius]),
-            np.concatenate([kept.compactness, new.compactness]),
-        )
+        kept = Parts.joined(kept, level.chosen(is_new))
     return kept

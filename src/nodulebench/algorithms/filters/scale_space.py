@@ -5,7 +5,7 @@ Doi, Medical Physics 30:2040-2051, 2003); directions of its gradient that meet t
 are taken once per chest for all detectors.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.morphology import block_mean
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, Columns, FloatArray, IntArray
 
 FloatVolume = npt.NDArray[np.float32]
 
@@ -37,7 +37,7 @@ OUTSIDE_HU = -850.0
 
 
 @dataclass(frozen=True, eq=False)
-class Peaks:
+class Peaks(Columns):
     """Local maxima of the filters, one entry of each array per place and scale."""
 
     index: FloatArray
@@ -55,10 +55,6 @@ class Peaks:
     """No neighbour has a stronger dot."""
     is_center_peak: BoolArray
     """No neighbour is more of a centre."""
-
-    def where(self, chosen: BoolArray) -> "Peaks":
-        """Some of the places."""
-        return Peaks(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
 
 _PEAKS: WeakKeyDictionary[Chest, Peaks] = WeakKeyDictionary()
@@ -101,9 +97,7 @@ def find_peaks(image: FloatVolume, mask: BoolArray, scales: tuple[float, ...] = 
         smooth = smoothed(smooth, np.sqrt(scale**2 - reached**2) / width)
         reached = scale
         found.append(_peaks_at(smooth, mask, scale, width))
-    return Peaks(
-        *(np.concatenate([getattr(part, one.name) for part in found]) for one in fields(Peaks))
-    )
+    return Peaks.joined(*found)
 
 
 def halved(image: npt.NDArray[np.generic]) -> FloatVolume:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from nodulebench.phantom.body.chest import SIDES, Chest, costal_point, oval
 from nodulebench.phantom.body.plane import Plane
 from nodulebench.phantom.drawing.grid import Field, fill
-from nodulebench.phantom.drawing.tubes import Tubes, join_tubes, path
+from nodulebench.phantom.drawing.tubes import Tubes, path
 
 CORTEX_HU = 780.0
 MARROW_HU = 120.0
@@ -66,7 +66,7 @@ def build_skeleton(chest: Chest) -> Skeleton:
         shoulder = (side * (chest.half_width + 34.0), chest.center_y + 26.0, top + 8.0)
         beyond = (shoulder[0] + side * 8.0, shoulder[1] - 4.0, shoulder[2] + 60.0)
         long_bones.append(path([shoulder, beyond], [23.0, 14.0], smoothness=0))
-    return Skeleton(join_tubes(*ribs), join_tubes(*cartilages), join_tubes(*long_bones))
+    return Skeleton(Tubes.joined(*ribs), Tubes.joined(*cartilages), Tubes.joined(*long_bones))
 
 
 def _rib(chest: Chest, number: int, side: int) -> tuple[Tubes, Tubes | None]:
@@ -84,13 +84,7 @@ def _rib(chest: Chest, number: int, side: int) -> tuple[Tubes, Tubes | None]:
     if is_floating or number >= 9:
         return tube, None
     count = 4
-    bone = Tubes(*(values[:-count] for values in _parts(tube)))
-    cartilage = Tubes(*(values[-count:] for values in _parts(tube)))
-    return bone, cartilage
-
-
-def _parts(tube: Tubes) -> tuple[npt.NDArray[np.float64], ...]:
-    return tube.start, tube.end, tube.start_radius, tube.end_radius
+    return tube.chosen(slice(None, -count)), tube.chosen(slice(-count, None))
 
 
 def paint_spine(chest: Chest, plane: Plane) -> None:

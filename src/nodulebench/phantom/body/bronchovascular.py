@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.phantom.body.chest import (
-    LEFT,
     RIGHT,
     SIDES,
     Chest,
@@ -15,7 +14,7 @@ from nodulebench.phantom.body.chest import (
     lung_surface,
 )
 from nodulebench.phantom.drawing.tree import Tree, grow_tree
-from nodulebench.phantom.drawing.tubes import Tubes, join_tubes, path
+from nodulebench.phantom.drawing.tubes import Tubes, path
 
 ENDS_PER_LITRE = 720
 """How many ends arteries and veins have each; from these on there are only twigs."""
@@ -58,9 +57,7 @@ def hilum(chest: Chest, side: int) -> npt.NDArray[np.float64]:
 
 def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
     """All vessels and airways of both lungs."""
-    arteries: list[Tree] = []
-    veins: list[Tree] = []
-    bronchi: list[tuple[Tubes, Tubes]] = []
+    arteries, veins, bronchi, lumens = [], [], [], []
     for side in SIDES:
         lobes = _ends_by_lobe(chest, side, random)
         vein_lobes = _ends_by_lobe(chest, side, random)
@@ -68,18 +65,19 @@ def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
         atrium = np.array([side * 24.0, chest.spine_y - 34.0, -44.0])
         for ends, vein_ends in zip(lobes, vein_lobes, strict=True):
             artery = grow_tree(entry, ends, END_RADIUS_MM, random)
-            arteries.append(artery)
-            veins.append(grow_tree(atrium, vein_ends, END_RADIUS_MM, random))
-            bronchi.append(_beside(chest, artery, side))
-    trees = (*arteries, *veins)
+            arteries.append(artery.tubes)
+            veins.append(grow_tree(atrium, vein_ends, END_RADIUS_MM, random).tubes)
+            bronchus, lumen = _beside(chest, artery, side)
+            bronchi.append(bronchus)
+            lumens.append(lumen)
+    vessels = Tubes.joined(*arteries, *veins)
     return LungTubes(
-        vessels=join_tubes(*(tree.tubes for tree in trees)),
-        twigs=join_tubes(
-            _twigs(join_tubes(*(tree.tubes for tree in trees)), random),
-            *(_scattered(chest, side, random) for side in SIDES),
+        vessels=vessels,
+        twigs=Tubes.joined(
+            _twigs(vessels, random), *(_scattered(chest, side, random) for side in SIDES)
         ),
-        bronchi=join_tubes(*(outer for outer, _ in bronchi)),
-        lumens=join_tubes(*(lumen for _, lumen in bronchi)),
+        bronchi=Tubes.joined(*bronchi),
+        lumens=Tubes.joined(*lumens),
         central_airways=_central_airways(chest),
     )
 
@@ -108,9 +106,9 @@ def _random_points(
 
 def _twigs(vessels: Tubes, random: np.random.Generator) -> Tubes:
     """Two generations of short side branches along all small vessels."""
-    small = vessels.only(vessels.end_radius < TWIG_PARENT_RADIUS_MM)
+    small = vessels.chosen(vessels.end_radius < TWIG_PARENT_RADIUS_MM)
     first = _side_branches(small, TWIGS_PER_VESSEL, random)
-    return join_tubes(first, _side_branches(first, 2, random))
+    return Tubes.joined(first, _side_branches(first, 2, random))
 
 
 def _scattered(chest: Chest, side: int, random: np.random.Generator) -> Tubes:
@@ -139,22 +137,19 @@ def _side_branches(parents: Tubes, count: int, random: np.random.Generator) -> T
 
 def _beside(chest: Chest, artery: Tree, side: int) -> tuple[Tubes, Tubes]:
     """Bronchi that run along the larger branches of an artery: outer surface and lumen."""
-    tubes = artery.tubes
     is_seen = artery.ends >= BRONCHUS_LEAST_ENDS
-    for end in (tubes.start, tubes.end):
+    for end in (artery.tubes.start, artery.tubes.end):
         is_seen &= heart_surface(chest, *end.T) > HEART_MARGIN_MM
-    start, end = tubes.start[is_seen], tubes.end[is_seen]
+    seen = artery.tubes.chosen(is_seen)
     lean = np.array([-0.4 * side, -0.2, 0.9])
-    shifts = []
-    for at, radius in ((start, tubes.start_radius[is_seen]), (end, tubes.end_radius[is_seen])):
-        shifts.append(at + lean * (radius * (1.1 + BRONCHUS_TO_ARTERY))[:, None])
-    lumen = [
-        BRONCHUS_TO_ARTERY * tubes.start_radius[is_seen],
-        BRONCHUS_TO_ARTERY * tubes.end_radius[is_seen],
+    radii = seen.start_radius, seen.end_radius
+    ends = [
+        at + lean * (radius * (1.1 + BRONCHUS_TO_ARTERY))[:, None]
+        for at, radius in zip((seen.start, seen.end), radii, strict=True)
     ]
-    wall = [0.25 + 0.11 * radius for radius in lumen]
-    outer = Tubes(shifts[0], shifts[1], lumen[0] + wall[0], lumen[1] + wall[1])
-    return outer, Tubes(shifts[0], shifts[1], lumen[0], lumen[1])
+    lumen = [BRONCHUS_TO_ARTERY * radius for radius in radii]
+    outer = [radius + (0.25 + 0.11 * radius) for radius in lumen]
+    return Tubes(*ends, *outer), Tubes(*ends, *lumen)
 
 
 def _central_airways(chest: Chest) -> Tubes:
@@ -166,13 +161,13 @@ def _central_airways(chest: Chest) -> Tubes:
         smoothness=2,
     )
     mains = []
-    for side, drop in ((RIGHT, -26.0), (LEFT, -26.0)):
+    for side in SIDES:
         entry = hilum(chest, side)
-        target = entry + np.array([0.0, 4.0, drop - entry[2] + 8.0])
+        target = entry + np.array([0.0, 4.0, -26.0 - entry[2] + 8.0])
         mains.append(
             path(
                 [(0.0, front, 4.0), (side * 12.0, front + 1.0, -9.0), tuple(target)],
                 [TRACHEA_RADIUS_MM * 0.8, MAIN_BRONCHUS_RADIUS_MM, MAIN_BRONCHUS_RADIUS_MM * 0.85],
             )
         )
-    return join_tubes(trachea, *mains)
+    return Tubes.joined(trachea, *mains)

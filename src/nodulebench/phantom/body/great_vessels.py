@@ -7,7 +7,7 @@ import numpy as np
 from nodulebench.phantom.body.bronchovascular import hilum
 from nodulebench.phantom.body.chest import LEFT, RIGHT, SIDES, Chest
 from nodulebench.phantom.drawing.tree import grow_tree
-from nodulebench.phantom.drawing.tubes import Tubes, join_tubes, path
+from nodulebench.phantom.drawing.tubes import Tubes, path
 
 OESOPHAGUS_RADIUS_MM = 7.0
 NODES = 16
@@ -49,12 +49,12 @@ def great_vessels(chest: Chest) -> GreatVessels:
     lower_cava = path([(-20.0, back - 48.0, -70.0), (-24.0, back - 40.0, -220.0)], 11.5)
     atrium = path([(-24.0, back - 36.0, -44.0), (26.0, back - 34.0, -44.0)], 14.0)
     return GreatVessels(
-        upper_veins=join_tubes(cava, *_neck_veins(back)),
+        upper_veins=Tubes.joined(cava, *_neck_veins(back)),
         lower_veins=lower_cava,
-        pulmonary=join_tubes(trunk, right, left),
+        pulmonary=Tubes.joined(trunk, right, left),
         left_atrium=atrium,
         aorta=_aorta(chest),
-        neck_arteries=join_tubes(*_neck_arteries(back)),
+        neck_arteries=Tubes.joined(*_neck_arteries(back)),
     )
 
 
@@ -126,7 +126,7 @@ def arm_vessels(chest: Chest) -> Tubes:
             pit = (side * (chest.half_width + 14.0), chest.center_y - 4.0 - deeper, 62.0)
             arm = (side * (chest.half_width + 46.0), chest.center_y + 6.0, 100.0)
             lines.append(path([root, bend, pit, arm], radius, smoothness=2))
-    return join_tubes(*lines)
+    return Tubes.joined(*lines)
 
 
 def liver_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
@@ -137,7 +137,7 @@ def liver_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
         low, high = (-112.0, -62.0, top - 110.0), (20.0, 44.0, top - 12.0)
         ends = random.uniform(low, high, (LIVER_ENDS, 3))
         trees.append(grow_tree(np.array(root), ends, LIVER_END_RADIUS_MM, random))
-    return join_tubes(*(tree.tubes for tree in trees))
+    return Tubes.joined(*(tree.tubes for tree in trees))
 
 
 def mammary_vessels(chest: Chest) -> Tubes:
@@ -150,7 +150,7 @@ def mammary_vessels(chest: Chest) -> Tubes:
         )
         for side in SIDES
     ]
-    return join_tubes(*lines)
+    return Tubes.joined(*lines)
 
 
 def oesophagus(chest: Chest) -> Tubes:
@@ -170,7 +170,7 @@ def swallowed_air(gullet: Tubes, random: np.random.Generator) -> Tubes:
     pieces = gullet.cut()
     has_air = random.random(len(pieces)) < 0.3
     radius = random.uniform(0.6, 2.0, len(pieces))
-    return Tubes(pieces.start, pieces.end, radius, radius).only(has_air)
+    return Tubes(pieces.start, pieces.end, radius, radius).chosen(has_air)
 
 
 def thyroid(chest: Chest) -> Tubes:
@@ -183,7 +183,7 @@ def thyroid(chest: Chest) -> Tubes:
         )
         for side in SIDES
     ]
-    return join_tubes(*lobes)
+    return Tubes.joined(*lobes)
 
 
 def lymph_nodes(chest: Chest, random: np.random.Generator) -> Tubes:

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.model.arrays import Columns
 from nodulebench.phantom.drawing.grid import Canvas, Field
 
 LONGEST_MM = 12.0
@@ -18,7 +19,7 @@ IN_LUNG, OUTSIDE_LUNG = (-np.inf, LUNG_BELOW_HU), (LUNG_BELOW_HU, np.inf)
 
 
 @dataclass(frozen=True)
-class Tubes:
+class Tubes(Columns):
     """Segments from ``start`` to ``end`` (n x 3, mm), with a radius at either end."""
 
     start: npt.NDArray[np.float64]
@@ -26,22 +27,10 @@ class Tubes:
     start_radius: npt.NDArray[np.float64]
     end_radius: npt.NDArray[np.float64]
 
-    def __len__(self) -> int:
-        return len(self.start)
-
     def thinner(self, by_mm: float) -> "Tubes":
         """The same segments with smaller radii; those that vanish are left out."""
         narrow = Tubes(self.start, self.end, self.start_radius - by_mm, self.end_radius - by_mm)
-        return narrow.only(np.minimum(narrow.start_radius, narrow.end_radius) > 0)
-
-    def only(self, is_kept: npt.NDArray[np.bool_]) -> "Tubes":
-        """Some of the segments."""
-        return Tubes(
-            self.start[is_kept],
-            self.end[is_kept],
-            self.start_radius[is_kept],
-            self.end_radius[is_kept],
-        )
+        return narrow.chosen(np.minimum(narrow.start_radius, narrow.end_radius) > 0)
 
     def cut(self) -> "Tubes":
         """The same tubes in segments no longer than ``LONGEST_MM``."""
@@ -74,16 +63,6 @@ def _corners_cut(line: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     quarter, three_quarters = 0.75 * line[:-1] + 0.25 * line[1:], 0.25 * line[:-1] + 0.75 * line[1:]
     inner = np.stack([quarter, three_quarters], axis=1).reshape(-1, *line.shape[1:])
     return np.concatenate([line[:1], inner[1:-1], line[-1:]])
-
-
-def join_tubes(*parts: Tubes) -> Tubes:
-    """All segments of several tubes."""
-    return Tubes(
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.end for part in parts]),
-        np.concatenate([part.start_radius for part in parts]),
-        np.concatenate([part.end_radius for part in parts]),
-    )
 
 
 def paint_tubes(
@@ -124,10 +103,10 @@ def paint_in_lung(canvas: Canvas, tubes: Tubes, hu: float, lung_hu: float) -> No
     """
     radius = np.maximum(tubes.start_radius, tubes.end_radius)
     is_thin = radius < THIN_SHARE * canvas.voxel_mm
-    for part, cover in _covers(canvas, tubes.only(~is_thin), np.ones(3)):
+    for part, cover in _covers(canvas, tubes.chosen(~is_thin), np.ones(3)):
         brighter = np.maximum(part, lung_hu + cover * np.float32(hu - lung_hu))
         np.copyto(part, brighter, where=part < LUNG_BELOW_HU)
-    _add_thin(canvas, tubes.only(is_thin), hu - lung_hu)
+    _add_thin(canvas, tubes.chosen(is_thin), hu - lung_hu)
 
 
 def _covers(

@@ -92,7 +92,7 @@ def test_a_mirror_image_has_its_peaks_mirrored(axis):
         for one in (image, np.flip(image, axis))
     )
     turned.index[:, axis] = 63 - turned.index[:, axis]
-    strong = [one.where(one.is_dot_peak & (one.dot > 50)) for one in (peaks, turned)]
+    strong = [one.chosen(one.is_dot_peak & (one.dot > 50)) for one in (peaks, turned)]
     order, other = (np.lexsort((*one.index.T, one.scale)) for one in strong)
     assert len(order) > 10
     assert np.allclose(strong[0].index[order], strong[1].index[other])
