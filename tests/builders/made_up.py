@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -164,12 +165,16 @@ def made_up_protocol() -> TestProtocol:
 
 
 def write_made_up_result(
-    out: Path, *, cases: int = 120, nodules: int = 700, seed: int = 1
+    out: Path, *, cases: int = 120, nodules: int = 700, seed: int = 1, **changed: Any
 ) -> Evaluation:
-    """Make the test set, let the algorithms read it, judge them, and write the report."""
+    """Make the test set, let the algorithms read it, judge them, and write the report.
+
+    ``changed`` are fields of the protocol.
+    """
     reference = made_up_reference(cases, nodules, seed)
     submissions = [made_up_submission(reference, skill, seed) for skill in SKILLS]
-    evaluation = evaluate(reference, submissions, made_up_protocol())
+    chosen = made_up_protocol().model_copy(update=changed)
+    evaluation = evaluate(reference, submissions, chosen)
     write_evaluation(evaluation, out)
     return evaluation
 

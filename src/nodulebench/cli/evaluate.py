@@ -21,6 +21,11 @@ FILE = click.Path(path_type=Path)
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
 @click.option("--candidates", type=FILE, help="Candidate list whose scores are judged.")
+@click.option(
+    "--at-fp",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Read recall, precision, misses, strata at so many false positives per case.",
+)
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
 @vault_options
@@ -38,6 +43,7 @@ def command(
     series: Path | None,
     cases: Path | None,
     candidates: Path | None,
+    at_fp: float | None,
     bootstraps: int | None,
     seed: int | None,
     vault_key: Path | None,
@@ -71,6 +77,7 @@ def command(
             plan=plan,
             bootstraps=bootstraps,
             seed=seed,
+            at_fp=at_fp,
             out=out,
             force=force,
         )
@@ -87,6 +94,7 @@ def command(
         candidates=candidates,
         bootstraps=bootstraps,
         seed=seed,
+        at_fp=at_fp,
         out=out,
         names=names,
         force=force,

@@ -126,7 +126,8 @@ def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
 def _nodules(cohort: LabelledCohort) -> Ratings:
     if not cohort.nodule_count:
         raise UndefinedError("no_nodules")
-    return rated(cohort.nodule_case, np.where(cohort.is_hit, cohort.hit_score, -np.inf))
+    every = cohort.at_every_score
+    return rated(every.nodule_case, np.where(every.is_hit, every.hit_score, -np.inf))
 
 
 def _weighted_nodules(cohort: LabelledCohort) -> Ratings:

@@ -67,14 +67,14 @@ def highest_by_case(cohort: LabelledCohort, case: IntArray, score: FloatArray) -
 
 def highest_false(cohort: LabelledCohort) -> FloatArray:
     """The highest score of a false positive in every case, -inf where there is none."""
-    return highest_by_case(cohort, cohort.false_case, cohort.false_score)
+    every = cohort.at_every_score
+    return highest_by_case(cohort, every.false_case, every.false_score)
 
 
 def highest_hit(cohort: LabelledCohort) -> FloatArray:
     """The highest score of a hit in every case, -inf where there is none."""
-    return highest_by_case(
-        cohort, cohort.nodule_case[cohort.is_hit], cohort.hit_score[cohort.is_hit]
-    )
+    every = cohort.at_every_score
+    return highest_by_case(cohort, every.nodule_case[every.is_hit], every.hit_score[every.is_hit])
 
 
 def row_blocks(case_weight: WeightArray, width: int) -> Iterator[slice]:

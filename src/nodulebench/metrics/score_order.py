@@ -8,6 +8,7 @@ from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.kept import kept
+from nodulebench.model.protocol import TestProtocol
 
 _ELEMENTS = 250_000  # running sums held at a time; more would leave the processor's cache
 
@@ -37,12 +38,35 @@ def score_order(cohort: LabelledCohort) -> ScoreOrder:
     require_scores(cohort)
     if not cohort.nodule_count:
         raise UndefinedError("no_nodules")
+    cohort = cohort.at_every_score
     return sort_scores(
         cohort.nodule_case[cohort.is_hit],
         cohort.hit_score[cohort.is_hit],
         cohort.false_case,
         cohort.false_score,
     )
+
+
+def threshold_at(cohort: LabelledCohort, fp_per_case: float) -> float:
+    """The lowest score that gives no more false positives per case; infinite where none does.
+
+    Raises:
+        UndefinedError: where marks have no scores or there are no nodules.
+    """
+    order = score_order(cohort)
+    rate = order.falses_through / cohort.case_count
+    return float(order.threshold[np.searchsorted(rate, fp_per_case, "right") - 1])
+
+
+def at_operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> LabelledCohort:
+    """The cohort at the protocol's operating point; itself where the protocol has none.
+
+    Raises:
+        UndefinedError: where there is one, and marks have no scores or there are no nodules.
+    """
+    if protocol.operating_point is None:
+        return cohort
+    return cohort.over(threshold_at(cohort, protocol.operating_point))
 
 
 def require_scores(cohort: LabelledCohort) -> None:

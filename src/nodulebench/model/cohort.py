@@ -1,6 +1,6 @@
 """LabelledCohort: what metrics see, the cases, their nodules and the marks a rule has labelled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,37 @@ class LabelledCohort:
     """Row in MARKS of each nodule's hit, -1 where it was missed."""
     reference: Reference
     submission: Submission
+    false_mark: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Row in MARKS of each false positive."""
+    whole: "LabelledCohort | None" = None
+    """The same with every mark, where an operating point leaves some out."""
+    threshold: float | None = None
+    """The lowest score that counts at that operating point; None: every mark counts."""
+
+    @property
+    def at_every_score(self) -> "LabelledCohort":
+        """The cohort that curves are drawn from, whatever the operating point."""
+        return self if self.whole is None else self.whole
+
+    def over(self, threshold: float) -> "LabelledCohort":
+        """The same cohort with the marks that have at least a score, read from its curve.
+
+        Nothing is matched anew, so that recall is the sensitivity of the FROC there.
+        """
+        every = self.at_every_score
+        is_hit = every.is_hit & (np.nan_to_num(every.hit_score, nan=-np.inf) >= threshold)
+        is_shown = every.false_score >= threshold
+        return replace(
+            every,
+            is_hit=is_hit,
+            hit_score=np.where(is_hit, every.hit_score, np.nan),
+            hit_mark=np.where(is_hit, every.hit_mark, -1),
+            false_case=every.false_case[is_shown],
+            false_score=every.false_score[is_shown],
+            false_mark=every.false_mark[is_shown],
+            whole=every,
+            threshold=threshold,
+        )
 
     @property
     def nodule_count(self) -> int:
@@ -110,4 +141,5 @@ def labelled_cohort(
         hit_mark=hit_mark,
         reference=reference,
         submission=submission,
+        false_mark=false_mark,
     )

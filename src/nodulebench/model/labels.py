@@ -1,11 +1,11 @@
 """Labels: what a rule says of every mark, as arrays that index MARKS and NODULES."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
-from nodulebench.model.arrays import IntArray
+from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
 
@@ -50,6 +50,28 @@ class Labels:
     def count(self, label: int) -> int:
         """How many entries carry this label."""
         return int(np.count_nonzero(self.label == label))
+
+    def over(self, threshold: float, score: FloatArray) -> "Labels":
+        """The labels at a score threshold: marks below it are ``uncounted``, others stay.
+
+        Args:
+            threshold: the lowest score that counts.
+            score: the score of each row of MARKS.
+        """
+        is_over = score[self.mark] >= threshold
+        left_out = np.setdiff1d(self.mark[~is_over], self.mark[self.label == OVER_CAP])
+        stays = is_over | (self.label == OVER_CAP)
+        is_too_small = is_over & (self.label == UNCOUNTED) & (self.nodule != NO_NODULE)
+        large = np.concatenate([self.underestimated, self.nodule[self.label == HIT]])
+        found = np.intersect1d(self.nodule[is_too_small], large)
+        return replace(
+            self,
+            mark=np.concatenate([self.mark[stays], left_out]),
+            nodule=np.concatenate([self.nodule[stays], np.full(len(left_out), NO_NODULE)]),
+            label=np.concatenate([self.label[stays], np.full(len(left_out), UNCOUNTED)]),
+            underestimated=np.setdiff1d(found, self.nodule[is_over & (self.label == HIT)]),
+            overestimated=self.overestimated[score[self.overestimated] >= threshold],
+        )
 
     def table(
         self, algorithm: str, rule: str, submission: Submission, reference: Reference

@@ -5,7 +5,13 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from nodulebench.errors import InputError
 from nodulebench.model.written import Written, parse_written
@@ -105,6 +111,10 @@ class TestProtocol(Written):
     """Fractions of normal cases called abnormal at which correct localisation is read (LROC)."""
     score_threshold: float | None = None
     """Marks below it do not count, for tests at a fixed operating point."""
+    operating_point: Annotated[float, Field(gt=0)] | None = None
+    """False positives per case at which everything that no curve gives is read: counts, recall,
+    precision, misses, strata. Each algorithm then has the lowest score threshold with no more of
+    them; without it every mark counts."""
     malignancy_threshold: float = 0.5
     """A nodule with at least this probability is called malignant."""
     beta: Annotated[float, Field(gt=0)] = 1.0
@@ -133,6 +143,14 @@ class TestProtocol(Written):
                 'interval.method "luna16" goes with interpolation "luna16" and unit "case"'
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_later_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What version 0.1 did not know is written where it is set: digests of old stay."""
+        values: dict[str, Any] = dump(self)
+        if values.get("operating_point", 0) is None:
+            del values["operating_point"]
+        return values
 
     @property
     def digest(self) -> str:

@@ -105,6 +105,16 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """Where everything that no curve gives is read."""
+
+    fp_per_case: float
+    """As many false positives per case as were asked for; there may be fewer."""
+    threshold: float | None
+    """The lowest score that counts; null where so few are reached by no score, or not told."""
+
+
+@dataclass(frozen=True, slots=True)
 class RuleResult:
     """One algorithm under one rule."""
 
@@ -121,6 +131,8 @@ class RuleResult:
     """How the rule was applied; nothing a reader must know before the numbers."""
     undefined: Notice | None = None
     """Why the rule could not be applied at all."""
+    operating_point: OperatingPoint | None = None
+    """Where it is read; None: every mark counts."""
 
 
 @dataclass(frozen=True, slots=True)

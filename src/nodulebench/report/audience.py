@@ -130,6 +130,7 @@ def _result(result: RuleSummary, minimum: int) -> RuleSummary:
         },
         extras=cast("Extras", extras),
         remarks=(),
+        operating_point=result.operating_point and replace(result.operating_point, threshold=None),
     )
 
 

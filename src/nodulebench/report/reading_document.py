@@ -1,7 +1,7 @@
 """Document -> the tables of results: key figures, readings, counts, every figure."""
 
 from nodulebench.language import FP_RATE, Language
-from nodulebench.language.numbers import decimals, significant, whole
+from nodulebench.language.numbers import decimals, rate, significant, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.results import Estimate
@@ -58,7 +58,9 @@ def key_table(document: Document, say: Language) -> Table:
         Cell(say.count("hit")[0]),
         *(Cell(title.title, hint=title.meaning) for title in titles),
     ]
-    return Table(say("key.caption"), heads, rows, notes.all(), say("key.remark"))
+    point = document.protocol.operating_point
+    remark = say("key.remark") if point is None else say("key.remark_at", rate=rate(point))
+    return Table(say("key.caption"), heads, rows, notes.all(), remark)
 
 
 def readings_table(document: Document, figure: str, say: Language) -> Table | None:

@@ -107,6 +107,11 @@ def side_by_side(
         ),
         reference=_stacked_reference(left.reference, right.reference),
         submission=_stacked_submission(left.submission, right.submission),
+        whole=None
+        if first.whole is None and second.whole is None
+        else side_by_side(
+            first.at_every_score, second.at_every_score, is_on_common_scale=is_on_common_scale
+        ),
     )
 
 

@@ -101,8 +101,8 @@ FAMILIES: dict[str, Iterable[object]] = {
     "ties.{protocol.ties}": get_args(TestProtocol.model_fields["ties"].annotation),
     "protocol.{name}": (
         "name", "source", "test_set", "reference_rule", "intended_use", "size_limit", "assignment",
-        "duplicates", "marks_judged", "score_threshold", "operating_points", "reading",
-        "size_bins", "smallest_stratum", "intervals", "seed",
+        "duplicates", "marks_judged", "score_threshold", "operating_point",
+        "operating_points", "reading", "size_bins", "smallest_stratum", "intervals", "seed",
     ),
     "sources.{key}": ("source", "treated", "in_interval"),
     "source.{name}": SOURCES,

@@ -82,8 +82,13 @@ def _result_lines(result: RuleResult) -> list[str]:
         f"{counts['missed']} missed",
         f"{counts['marks']} marks: {counts['false_positive']} false positives, "
         f"{counts['duplicate']} duplicates, {counts['ignored']} on ignored findings, "
-        f"{counts['over_cap']} over the cap",
+        f"{counts['over_cap']} over the cap"
+        + (f", {counts['uncounted']} not counted" if counts["uncounted"] else ""),
     ]
+    if result.operating_point is not None:
+        point = result.operating_point
+        over = "no mark" if point.threshold is None else f"marks with a score ≥ {point.threshold:g}"
+        lines.insert(0, f"read at {point.fp_per_case:g} FP per case: {over}")
     readings = result.figures.get("sensitivity_at_fp_rate")
     if isinstance(readings, dict):
         lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))

@@ -32,6 +32,7 @@ def write_cohorts(cohorts: Sequence[LabelledCohort], path: Path) -> None:
         InputError: if there is nothing to write, the algorithms were not tested on the same
             nodules, or marks have no scores.
     """
+    cohorts = [one.at_every_score for one in cohorts]
     first = _same_nodules(cohorts)
     lesion = _lesion_numbers(first.nodule_case)
     with needs("xlsx", "jafroc_xlsx"):

@@ -73,6 +73,9 @@ TEXTS = {
     "answer.index_version": "{names}.",
     "answer.index_digest": "The marks are identified by their digest (Methods, Identity).",
     "answer.threshold": "Score threshold {threshold}, fixed in the protocol.",
+    "answer.threshold_at": (
+        "The score of each algorithm at which it has {rate} FP per case on this test set."
+    ),
     "answer.threshold_none": (
         "No score threshold: all marks count, and curves show every threshold where marks have "
         "scores."

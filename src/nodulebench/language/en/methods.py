@@ -19,6 +19,12 @@ TEXTS = {
     "protocol.duplicates": "Further marks on a nodule",
     "protocol.marks_judged": "Marks judged",
     "protocol.score_threshold": "Score threshold",
+    "protocol.operating_point": "Read at",
+    "protocol.point": (
+        "{rate} FP per case: the lowest score threshold of each algorithm with no more of them. "
+        "Counts, recall, precision, misses and strata are those of the marks above it; curves have "
+        "every mark. Intervals hold the threshold fixed."
+    ),
     "protocol.operating_points": "Operating points",
     "protocol.reading": "Reading of the curve",
     "protocol.size_bins": "Size bins",

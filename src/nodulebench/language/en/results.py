@@ -14,9 +14,14 @@ TEXTS = {
     "figure.reading": "{title} at {point} FP",
     "figure.reading_at": "{title} at {point}",
     "headline.all_marks": ", all marks counted",
+    "headline.at_point": ", at {rate} FP per case",
     "key.caption": "Every algorithm under every rule",
     "key.remark": (
         "Nodules hit, recall, precision and FP per case count all marks, whatever their score."
+    ),
+    "key.remark_at": (
+        "Nodules hit, recall, precision and FP per case are read at {rate} FP per case: below the "
+        "score at which an algorithm has so many, its marks do not count."
     ),
     "readings.by_rate": "{figure} by false positives per case",
     "readings.by_fraction": "{figure} by false positive fraction",

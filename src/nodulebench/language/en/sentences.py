@@ -8,6 +8,8 @@ TEXTS = {
     ),
     "told.recall": ": recall {recall}",
     "told.false_positives": " at {rate} false positives per case",
+    "told.at_point": "This is read at {rate} FP per case.",
+    "told.threshold": "Marks with a score below {threshold} do not count there.",
     "told.cpm": (
         "Over the operating points from {low} to {high} false positives per case its mean "
         "sensitivity (CPM) is {cpm}{at_one}."

@@ -19,6 +19,11 @@ TEXTS = {
     "protocol.duplicates": "同一结节上的其余标记",
     "protocol.marks_judged": "评判的标记",
     "protocol.score_threshold": "分数阈值",
+    "protocol.operating_point": "读取处",
+    "protocol.point": (
+        "每例 {rate} 个假阳性：各算法假阳性不超过该数的最低分数阈值。计数、召回率、精确率、漏检和"
+        "分层均按该阈值以上的标记；曲线含全部标记。区间视阈值为固定。"
+    ),
     "protocol.operating_points": "工作点",
     "protocol.reading": "曲线读数方式",
     "protocol.size_bins": "大小分组",

@@ -14,8 +14,13 @@ TEXTS = {
     "figure.reading": "{title}（每例 {point} 个假阳性）",
     "figure.reading_at": "{point} 处的{title}",
     "headline.all_marks": "，计入全部标记",
+    "headline.at_point": "，每例 {rate} 个假阳性处",
     "key.caption": "各算法在各规则下的结果",
     "key.remark": "命中结节、召回率、精确率和每例假阳性数计入全部标记，不论分数。",
+    "key.remark_at": (
+        "命中结节、召回率、精确率和每例假阳性数在每例 {rate} 个假阳性处读取：分数低于算法达到该"
+        "假阳性数的阈值的标记不计。"
+    ),
     "readings.by_rate": "不同每例假阳性数下的{figure}",
     "readings.by_fraction": "不同假阳性比例下的{figure}",
     "readings.by_point": "各点的{figure}",

@@ -8,6 +8,8 @@ TEXTS = {
     ),
     "told.recall": "：召回率 {recall}",
     "told.false_positives": "，每例 {rate} 个假阳性",
+    "told.at_point": "以上在每例 {rate} 个假阳性处读取。",
+    "told.threshold": "该处分数低于 {threshold} 的标记不计。",
     "told.cpm": (
         "在每例 {low} 至 {high} 个假阳性的工作点上，其平均灵敏度（CPM）为 {cpm}{at_one}。"
     ),

@@ -158,6 +158,7 @@ def _rule(result: RuleResult) -> RuleSummary:
         extras=as_json(result.extras),
         notices=result.notices,
         remarks=result.remarks,
+        operating_point=result.operating_point,
     )
 
 

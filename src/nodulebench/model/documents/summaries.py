@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from nodulebench.model.documents.as_json import record
 from nodulebench.model.documents.told import Reason, Told
-from nodulebench.model.results import Estimate, Stratum
+from nodulebench.model.results import Estimate, OperatingPoint, Stratum
 
 Verdict = Literal["passed", "failed", "undecided"]
 
@@ -141,6 +141,8 @@ class RuleSummary:
     """What a reader must know before the rule's numbers."""
     remarks: tuple[Told, ...] = ()
     """How the rule was applied: regions, overlap of the hits."""
+    operating_point: OperatingPoint | None = None
+    """Where everything that no curve gives is read; not there: every mark counts."""
 
     def figure(self, name: str) -> Estimate | None:
         """A figure by its name, or one reading of it by ``figure/point``."""
@@ -171,6 +173,8 @@ class RuleSummary:
             return {"undefined": self.undefined.to_json()}
         shown = record(self)
         del shown["undefined"]
+        if self.operating_point is None:
+            del shown["operating_point"]
         return shown
 
 

@@ -59,6 +59,7 @@ class LookOrder:
     at: datetime | None = None
     force: bool = False
     """Whether feedback that lies in ``out`` may be replaced."""
+    at_fp: float | None = None
 
 
 def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
@@ -78,7 +79,11 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
     opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
     reuse = opened.policy.reuse
     protocol, plan = choose_protocol(
-        order.protocol, order.plan, bootstraps=order.bootstraps, seed=order.seed
+        order.protocol,
+        order.plan,
+        bootstraps=order.bootstraps,
+        seed=order.seed,
+        at_fp=order.at_fp,
     )
     if reuse.feedback == "verdict" and plan is None:
         raise InputError(

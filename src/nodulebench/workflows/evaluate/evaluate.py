@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
+from math import isfinite
 from typing import Any
 
 import polars as pl
@@ -10,11 +11,12 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.match import label_marks, targets
+from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
-from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
+from nodulebench.model.results import AlgorithmResult, Evaluation, OperatingPoint, RuleResult
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
@@ -91,21 +93,23 @@ def _evaluate_algorithm(
     listed, notices = keep_listed(reference, submission, protocol)
     rules: dict[str, RuleResult] = {}
     labels: dict[str, Labels] = {}
+    at_point: dict[str, Labels] = {}
     for choice in protocol.rules:
+        name = choice.name
         try:
-            labels[choice.name] = label_marks(reference, listed, protocol, choice)
+            found = label_marks(reference, listed, protocol, choice)
+            is_target = targets(reference, listed, protocol)
+            every = labelled_cohort(reference, listed, found, is_target)
+            cohort = at_operating_point(every, protocol)
         except UndefinedError as error:
-            rules[choice.name] = RuleResult(
-                choice.name, choice.parameters, {}, {}, undefined=reason_of(error)
-            )
+            rules[name] = RuleResult(name, choice.parameters, {}, {}, undefined=reason_of(error))
             continue
-        rules[choice.name] = _evaluate_rule(
-            reference, listed, protocol, choice, labels[choice.name]
-        )
+        labels[name], at_point[name] = found, _at_point(found, cohort)
+        rules[name] = _evaluate_rule(cohort, protocol, choice, at_point[name])
     tables = [
         found.table(submission.name, rule, listed, reference) for rule, found in labels.items()
     ]
-    flips, differences = _compare_rules(reference, listed, labels)
+    flips, differences = _compare_rules(reference, listed, at_point)
     return AlgorithmResult(
         name=submission.name,
         digest=submission.digest,
@@ -117,6 +121,13 @@ def _evaluate_algorithm(
         notices=(*submission.notices, *notices),
         submission=listed,
     )
+
+
+def _at_point(labels: Labels, cohort: LabelledCohort) -> Labels:
+    """The labels of the marks that count at the cohort's operating point."""
+    if cohort.threshold is None:
+        return labels
+    return labels.over(cohort.threshold, cohort.submission.marks["score"].to_numpy())
 
 
 def _compare_rules(
@@ -180,15 +191,8 @@ def _dropped_notices(case_ids: pl.Series) -> Iterator[Notice]:
 
 
 def _evaluate_rule(
-    reference: Reference,
-    submission: Submission,
-    protocol: TestProtocol,
-    choice: RuleChoice,
-    labels: Labels,
+    cohort: LabelledCohort, protocol: TestProtocol, choice: RuleChoice, labels: Labels
 ) -> RuleResult:
-    cohort = labelled_cohort(
-        reference, submission, labels, targets(reference, submission, protocol)
-    )
     counts = _counts(cohort, labels, protocol.size_limit)
     estimated = estimate_all(cohort, protocol)
     sizes, size_curves = size_sweep(cohort, protocol, choice)
@@ -207,7 +211,15 @@ def _evaluate_rule(
         },
         notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
         remarks=labels.remarks,
+        operating_point=_operating_point(cohort, protocol),
     )
+
+
+def _operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> OperatingPoint | None:
+    rate, threshold = protocol.operating_point, cohort.threshold
+    if rate is None or threshold is None:
+        return None
+    return OperatingPoint(rate, threshold if isfinite(threshold) else None)
 
 
 def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:

@@ -33,6 +33,7 @@ def evaluate_files(
     candidates: Path | None = None,
     bootstraps: int | None = None,
     seed: int | None = None,
+    at_fp: float | None = None,
     out: Path | None = None,
     names: Sequence[str] = (),
     force: bool = False,
@@ -49,7 +50,7 @@ def evaluate_files(
     """
     if out is not None and not force:
         refuse_other_result(out)
-    chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed)
+    chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed, at_fp=at_fp)
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
@@ -93,17 +94,22 @@ def choose_protocol(
     *,
     bootstraps: int | None = None,
     seed: int | None = None,
+    at_fp: float | None = None,
 ) -> "tuple[TestProtocol, TestPlan | None]":
     """The protocol of a test, and its frozen plan where there is one."""
     if plan is not None:
-        frozen = _read_plan(plan, protocol, bootstraps, seed)
+        frozen = _read_plan(plan, protocol, bootstraps, seed, at_fp)
         return frozen.protocol, frozen
     named = load_protocol(protocol or "luna16")
-    return with_options(named, bootstraps=bootstraps, seed=seed), None
+    return with_options(named, bootstraps=bootstraps, seed=seed, at_fp=at_fp), None
 
 
 def _read_plan(
-    path: Path, protocol: str | None, bootstraps: int | None, seed: int | None
+    path: Path,
+    protocol: str | None,
+    bootstraps: int | None,
+    seed: int | None,
+    at_fp: float | None,
 ) -> "TestPlan":
     """A frozen plan, whose protocol no option may change."""
     from nodulebench.workflows.plan.freeze import read_plan
@@ -117,6 +123,10 @@ def _read_plan(
         differing.append(f"{planned.interval.bootstraps} bootstraps, not {bootstraps}")
     if seed not in (None, planned.seed):
         differing.append(f"the seed {planned.seed}, not {seed}")
+    if at_fp not in (None, planned.operating_point):
+        point = planned.operating_point
+        read = "all marks" if point is None else f"{point:g} false positives per case"
+        differing.append(f"a reading at {read}, not at {at_fp:g}")
     if differing:
         raise InputError(
             Problem(str(path), f"fixes {what}.", "Leave the option out, or the plan.")
@@ -151,7 +161,11 @@ def keep_to_candidates(
 
 
 def with_options(
-    protocol: TestProtocol, *, bootstraps: int | None = None, seed: int | None = None
+    protocol: TestProtocol,
+    *,
+    bootstraps: int | None = None,
+    seed: int | None = None,
+    at_fp: float | None = None,
 ) -> TestProtocol:
     """The protocol as the command line changed it; its digest covers the change."""
     if bootstraps is not None:
@@ -159,4 +173,6 @@ def with_options(
         protocol = protocol.model_copy(update={"interval": interval})
     if seed is not None:
         protocol = protocol.model_copy(update={"seed": seed})
+    if at_fp is not None:
+        protocol = protocol.model_copy(update={"operating_point": at_fp})
     return protocol

@@ -10,6 +10,7 @@ from nodulebench.metrics.luna16_program import (
     grid_sensitivity,
     official_curve,
 )
+from nodulebench.metrics.score_order import threshold_at
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice, reason_of
@@ -42,11 +43,8 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
     except UndefinedError as error:
         nothing = Estimate(None, reason=reason_of(error))
         return _estimated(nothing, dict.fromkeys(keys, nothing), dict.fromkeys(keys, nothing))
-    rates = np.asarray(protocol.operating_points)
     point = _readings(cohort, everyone, protocol, protocol.operating_points)[0]
-    # the official curve leaves out points on straight pieces, and their scores with them
-    every = froc_curve(cohort)
-    threshold = every.threshold[np.searchsorted(every.x, rates, "right") - 1]
+    threshold = [threshold_at(cohort, rate) for rate in protocol.operating_points]
     if protocol.interval.method == "luna16":
         sensitivity, cpm, band = _official_bootstrap(cohort, protocol, point)
     else:

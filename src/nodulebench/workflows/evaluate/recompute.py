@@ -13,6 +13,7 @@ import polars as pl
 from nodulebench.errors import InputError, Problem
 from nodulebench.language import english
 from nodulebench.match import targets
+from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
@@ -76,7 +77,8 @@ class Evaluated:
                 submission = self.submissions[name]
                 labels = labels_of(table, submission, self.reference, self.folder / LABEL_FILE)
                 is_target = targets(self.reference, submission, self.protocol)
-                cohorts[name] = labelled_cohort(self.reference, submission, labels, is_target)
+                cohort = labelled_cohort(self.reference, submission, labels, is_target)
+                cohorts[name] = at_operating_point(cohort, self.protocol)
         return found
 
     @property

@@ -1,7 +1,7 @@
 """Document -> what stands above a report: its title, what was tested, and the key figures."""
 
 from nodulebench.language import Language
-from nodulebench.language.numbers import decimals, interval, whole
+from nodulebench.language.numbers import decimals, interval, rate, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.reading_document import key_names
 from nodulebench.report.sections.head.narrative import leading_result
@@ -49,7 +49,10 @@ def headline(document: Document, say: Language) -> list[tuple[str, str, str, str
     if found is None:
         return []
     names = key_names(document)
+    point = document.protocol.operating_point
     remark = say("headline.all_marks") if "cpm" in names else ""
+    if point is not None:
+        remark = say("headline.at_point", rate=rate(point))
     return [
         (
             say.figure(name).title,

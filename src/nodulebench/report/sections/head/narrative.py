@@ -10,6 +10,7 @@ from nodulebench.language.numbers import (
     percent,
     percent_of,
     rate,
+    significant,
     whole,
     with_interval,
 )
@@ -86,6 +87,11 @@ def _one_performance(
         rule=say.word(rule),
         recall=told,
     )
+    if result.operating_point is not None:
+        point = result.operating_point
+        yield say("told.at_point", rate=rate(point.fp_per_case))
+        if point.threshold is not None:
+            yield say("told.threshold", threshold=significant(point.threshold))
     cpm, points = _defined(result, "cpm"), document.protocol.operating_points
     if cpm is not None:
         at_one = _defined(result, "sensitivity_at_fp_rate/1")

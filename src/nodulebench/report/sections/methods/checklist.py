@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nodulebench.language import Language
-from nodulebench.language.numbers import UNDEFINED, whole
+from nodulebench.language.numbers import UNDEFINED, rate, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
@@ -113,7 +113,9 @@ def _index_version(document: Document, say: Language) -> str:
 
 
 def _threshold(document: Document, say: Language) -> str:
-    threshold = document.protocol.score_threshold
+    threshold, point = document.protocol.score_threshold, document.protocol.operating_point
+    if point is not None:
+        return say("answer.threshold_at", rate=rate(point))
     if threshold is None:
         return say("answer.threshold_none")
     return say("answer.threshold", threshold=f"{threshold:g}")

@@ -33,7 +33,7 @@ def protocol_table(document: Document, say: Language) -> Table:
     """The protocol's effective values."""
     protocol, reference = document.protocol, document.reference
     points = say.listed(rate(point) for point in protocol.operating_points)
-    threshold = protocol.score_threshold
+    threshold, point = protocol.score_threshold, protocol.operating_point
     bins = ", ".join(f"{cut:g}" for cut in protocol.size_bins_mm)
     facts = [
         ("name", protocol.name + (f": {protocol.title}" if protocol.title else "")),
@@ -46,6 +46,7 @@ def protocol_table(document: Document, say: Language) -> Table:
         ("duplicates", say.word(protocol.duplicates)),
         ("marks_judged", _cap(protocol, say)),
         ("score_threshold", say.word("none") if threshold is None else significant(threshold)),
+        ("operating_point", "" if point is None else say("protocol.point", rate=rate(point))),
         ("operating_points", say("protocol.points", points=points)),
         ("reading", say(f"interpolation.{protocol.interpolation}")),
         ("size_bins", say("protocol.half_open", bins=bins)),

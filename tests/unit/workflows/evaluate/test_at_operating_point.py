@@ -1,0 +1,187 @@
+"""evaluate --at-fp: counts, recall, misses and strata at a rate, curves as before."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builders.made_up import write_made_up_result
+from builders.random_cohorts import random_cases
+from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
+from nodulebench.errors import InputError
+from nodulebench.match import label_marks, targets
+from nodulebench.metrics.froc import sensitivity_at_fp_rate
+from nodulebench.metrics.score_order import at_operating_point, threshold_at
+from nodulebench.model.cohort import labelled_cohort
+from nodulebench.model.labels import LABEL_NAMES
+from nodulebench.model.plan import AcceptanceCriteria, Criterion
+from nodulebench.model.protocol import SizeLimit
+from nodulebench.model.results import Estimate, OperatingPoint
+from nodulebench.protocols import load_protocol
+from nodulebench.report.audience import developers_document
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import choose_protocol, with_options
+from nodulebench.workflows.evaluate.recompute import load_evaluated
+from nodulebench.workflows.evaluate.result_folder import read_document
+from nodulebench.workflows.plan.freeze import freeze_plan, write_plan
+from nodulebench.workflows.verify.verify import verify_folder
+
+FIGURES = ("recall", "precision", "f_beta", "fp_per_case", "cpm", "average_precision", "afroc_area")
+AT_POINT = ("recall", "precision", "f1", "fp_per_case")
+CASES = (
+    case("a", nodule(8, type="solid"), mark(0.9), false_mark(0.8)),
+    case("b", nodule(8, (50, 0, 0), type="pleural"), mark(0.6, (50, 0, 0)), false_mark(0.7)),
+    case("c", nodule(8, type="solid"), false_mark(0.95)),
+    case("d"),
+)
+
+
+def result_of(*cases, **fields):
+    chosen = protocol(figures=FIGURES, **fields)
+    return evaluate(reference(*cases), [submission(*cases)], chosen).algorithms[0].rules["luna16"]
+
+
+def test_by_hand() -> None:
+    """Two false positives on four cases (0.95, 0.8): the mark of 0.6 and the third are below."""
+    result = result_of(*CASES, operating_point=0.5, strata=("type",))
+    assert result.operating_point == OperatingPoint(0.5, 0.8)
+    counts = {name: result.counts[name] for name in ("hit", "missed", "false_positive")}
+    assert counts == {"hit": 1, "missed": 2, "false_positive": 2}
+    assert result.counts["uncounted"] == 2
+    found = {name: result.figures[name].value for name in AT_POINT}
+    assert found == {
+        "recall": pytest.approx(1 / 3),
+        "precision": pytest.approx(1 / 3),
+        "f1": pytest.approx(1 / 3),
+        "fp_per_case": 0.5,
+    }
+    assert {name: one.missed for name, one in result.strata["type"].items() if one.nodules} == {
+        "solid": 1,
+        "pleural": 1,
+    }
+    assert [one["case_id"] for one in result.extras["worst_cases"]["missed"]] == ["c", "b"]
+
+
+def test_curves_do_not_change() -> None:
+    at_point, every = result_of(*CASES, operating_point=0.5), result_of(*CASES)
+    for name in ("cpm", "average_precision", "afroc_area", "sensitivity_at_fp_rate"):
+        if name in every.figures:
+            assert at_point.figures[name] == every.figures[name]
+    for one, other in zip(at_point.curves, every.curves, strict=True):
+        assert np.array_equal(one.y, other.y)
+
+
+def test_a_rate_that_no_score_keeps_to_leaves_nothing() -> None:
+    result = result_of(*CASES, operating_point=0.1)
+    assert result.operating_point == OperatingPoint(0.1, None)
+    assert result.counts["hit"] == result.counts["false_positive"] == 0
+
+
+def test_marks_without_scores_have_no_such_point() -> None:
+    result = result_of(case("a", nodule(8), mark(None)), operating_point=1)
+    assert result.undefined is not None
+    assert result.undefined.code == "no_scores"
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.5, 1, 9])
+def test_recall_is_the_step_of_the_froc_there(seed: int, rate: float) -> None:
+    cases = random_cases(seed)
+    chosen = protocol(figures=("recall", "fp_per_case"), operating_point=rate)
+    truth, marks = reference(*cases), submission(*cases)
+    result = evaluate(truth, [marks], chosen).algorithms[0].rules["luna16"]
+    recall, falses = result.figures["recall"], result.figures["fp_per_case"]
+    assert isinstance(recall, Estimate)
+    assert isinstance(falses, Estimate)
+    labels = label_marks(truth, marks, chosen, chosen.rules[0])
+    every = labelled_cohort(truth, marks, labels, targets(truth, marks, chosen))
+    ones = np.ones((1, len(cases)))
+    step = sensitivity_at_fp_rate(every, ones, operating_points=(rate,), interpolation="step")
+    assert recall.value == step[0, 0]
+    assert falses.value is not None
+    assert falses.value <= rate
+    at_point = at_operating_point(every, chosen)
+    assert at_point.at_every_score is every
+    counts = result.counts
+    assert counts["false_positive"] == len(at_point.false_mark)
+    score = marks.marks["score"].to_numpy()
+    assert (score[at_point.false_mark] == at_point.false_score).all()
+    over = labels.over(threshold_at(every, rate), score)
+    assert len(np.unique(over.mark)) == marks.marks.height
+    again = labelled_cohort(truth, marks, over, targets(truth, marks, chosen))
+    assert again.is_hit.tolist() == at_point.is_hit.tolist()
+    assert sorted(again.false_score) == sorted(at_point.false_score)
+    assert sum(counts[name] for name in LABEL_NAMES) >= marks.marks.height
+
+
+def test_sizes_are_those_of_the_marks_that_count() -> None:
+    """FN(UE): the nodule's large mark lies below the threshold, its small one above."""
+    small, large = {"diameter_mm": 3.0}, {"diameter_mm": 9.0}
+    cases = (
+        case("a", nodule(9), mark(0.9, **small), mark(0.2, (0.5, 0, 0), **large)),
+        case("b", nodule(2, (0, 0, 0)), mark(0.8, **large)),
+        case("c", mark(0.5, (99, 0, 0), **large)),
+    )
+    limit = SizeLimit(minimum_mm=6)
+    chosen = protocol(figures=("recall",), size_limit=limit, rule="luna16_clean")
+    counts = [
+        evaluate(reference(*cases), [submission(*cases)], one)
+        .algorithms[0]
+        .rules["luna16_clean"]
+        .counts
+        for one in (chosen, with_options(chosen, at_fp=0.4))
+    ]
+    assert [(one["hit"], one["fn_ue"], one["fp_oe"]) for one in counts] == [(1, 0, 1), (0, 1, 1)]
+
+
+def test_digest_of_a_protocol_without_one_is_that_of_version_0_1() -> None:
+    luna16 = load_protocol("luna16")
+    assert "operating_point" not in luna16.model_dump()
+    assert with_options(luna16, at_fp=1.0).digest != luna16.digest
+    assert type(luna16).model_validate(with_options(luna16, at_fp=2).model_dump()).digest == (
+        with_options(luna16, at_fp=2.0).digest
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("at-point") / "out"
+    write_made_up_result(out, cases=12, nodules=60, operating_point=1.0)
+    return out
+
+
+def test_result_verifies_and_says_where_it_was_read(folder: Path) -> None:
+    compare_folder(folder, ComparisonChoice("careful", bootstraps=50, permutations=20))
+    assert verify_folder(folder).is_good
+    written = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
+    assert written["protocol"]["operating_point"] == 1.0
+    result = written["algorithms"][0]["rules"]["center_hit"]
+    assert result["operating_point"]["fp_per_case"] == 1.0
+    assert result["figures"]["fp_per_case"]["value"] <= 1.0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "are read at 1 FP per case" in page
+
+
+def test_comparison_is_read_there_too(folder: Path) -> None:
+    evaluated = load_evaluated(folder)
+    for name, cohort in evaluated.cohorts["center_hit"].items():
+        (summary,) = (one for one in evaluated.document.algorithms if one.name == name)
+        assert summary.rules["center_hit"].counts["missed"] == cohort.missed_count
+        assert cohort.whole is not None
+
+
+def test_developer_is_told_the_rate_and_not_the_score(folder: Path) -> None:
+    document = read_document(folder)
+    for _, _, result in developers_document(document).results:
+        assert result.operating_point == OperatingPoint(1.0, None)
+
+
+def test_plan_keeps_its_own_reading(tmp_path: Path) -> None:
+    recall = Criterion(figure="recall", rule="luna16", bound="value", comparison=">=", limit=0.8)
+    stated = AcceptanceCriteria(name="acceptance", criteria=(recall,))
+    write_plan(freeze_plan(stated, reference(*CASES), protocol()), tmp_path / "plan.json")
+    with pytest.raises(InputError, match="a reading at all marks, not at 1"):
+        choose_protocol(None, tmp_path / "plan.json", at_fp=1.0)
