@@ -4,10 +4,14 @@ The AFROC numbers are those that RJafroc gives for the book's example (four norm
 abnormal ones, weights chosen by the book), recomputed by hand from the definitions.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from builders.jafroc import wafroc_of_workbook
 from builders.tables import Case, case, cohort, false_mark, mark, nodule
+from nodulebench.formats.marks.jafroc_xlsx import write_cohorts
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import kappa
 from nodulebench.metrics.lroc import lroc_curve
@@ -74,6 +78,17 @@ def test_weights_leave_unweighted_areas_alone() -> None:
     for name in ("afroc_area", "afroc1_area", "case_roc_area"):
         weighted, equal = (nine_cases(is_weighted=choice) for choice in (True, False))
         assert value(name, weighted) == value(name, equal)
+
+
+@pytest.mark.parametrize(("is_weighted", "expected"), [(True, 0.7425), (False, 0.8125)])
+def test_a_workbook_gives_the_area_that_we_give(
+    is_weighted: bool, expected: float, tmp_path: Path
+) -> None:
+    book = nine_cases(is_weighted=is_weighted)
+    write_cohorts({("algorithm", "1"): book}, tmp_path / "book.xlsx")
+    area = wafroc_of_workbook(tmp_path / "book.xlsx")
+    assert area == pytest.approx(expected, abs=1e-12)
+    assert area == pytest.approx(value("wafroc_area", book), abs=1e-12)
 
 
 def four_scans() -> LabelledCohort:

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.jafroc import wafroc_of_workbook
 from nodulebench.cli import main
 from nodulebench.language import english
 
@@ -130,8 +131,17 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     assert evaluated == 0
     assert analyse(result, "--readers", listed) == 0
     assert "F 4.4563, df 1, 15.26, P 0.0517" in capsys.readouterr().out
-    assert analyse(result, "--readers", listed, "--figure", "wafroc_area") == 0
+    study, book = tmp_path / "study.json", tmp_path / "study.xlsx"
+    area = ("--readers", listed, "--figure", "wafroc_area")
+    assert analyse(result, *area, "--out", study) == 0
     assert "wafroc_area of 5 readers on 114 cases" in capsys.readouterr().out
+    assert run("convert", result, book, "--to", "jafroc_xlsx", "--readers", listed) == 0
+    assert "45 nodules of 114 cases, evaluation to jafroc_xlsx" in capsys.readouterr().out
+    key = pl.read_csv(book.with_suffix(".key.csv"))
+    number = {(row["kind"], row["name"]): str(row["number"]) for row in key.to_dicts()}
+    for one in json.loads(study.read_text(encoding="utf-8"))["readers"]:
+        who = number["modality", one["treatment"]], number["reader", one["reader_id"]]
+        assert wafroc_of_workbook(book, *who) == pytest.approx(one["value"], abs=1e-12)
     assert analyse(result, "--readers", listed, "--figure", "sensitivity_at_fp_rate") == 1
     assert "read at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)

@@ -19,17 +19,25 @@ from nodulebench.cli.options import FILE, print_notices
     help="What INPUT holds; else what it looks like.",
 )
 @click.option("--cases", type=FILE, help="Table of cases with geometry, or folder of CT.")
+@click.option("--rule", help="Of a result: whose labels; else the protocol's first.")
+@click.option("--readers", type=FILE, help="Of a result: table of algorithm, treatment, reader_id.")
 def command(source: Path, target: Path, **chosen: Any) -> None:
-    """Convert marks, a reference or readings between formats, and say what is lost.
+    r"""Convert marks, a reference or readings between formats, and say what is lost.
 
-    DICOM reports and segmentations refer to the images: give their folder as --cases.
+    DICOM reports and segmentations refer to the images: give their folder as --cases. A workbook
+    for RJafroc is made of the folder of an evaluation:
+
+    \b
+    nodulebench convert result study.xlsx --to jafroc_xlsx
+    nodulebench convert result study.xlsx --to jafroc_xlsx --readers who.csv
     """
     from nodulebench.workflows.convert import convert
 
     done = convert(source, target, **chosen)
     print_notices("note", done.notices)
     print_notices("lost", done.losses)
-    kind = {"marks": "marks", "readings": "findings"}.get(done.what, "nodules and ignored findings")
+    kinds = {"marks": "marks", "readings": "findings", "result": "nodules"}
+    kind = kinds.get(done.what, "nodules and ignored findings")
     click.echo(
         f"wrote {target}: {done.items} {kind} of {done.cases} cases, "
         f"{done.from_format} to {done.to_format}"

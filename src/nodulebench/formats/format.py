@@ -1,6 +1,6 @@
 """Format: what an outside format holds, how it is told from others, how it is read and written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,8 @@ WriteMarks = Callable[[Submission, Path, pl.DataFrame | None], None]
 WriteReference = Callable[[Reference, Path], None]
 ReadReadings = Callable[[Path, pl.DataFrame | None], Readings]
 WriteReadings = Callable[[Readings, Path, pl.DataFrame | None], None]
-WriteCohorts = Callable[[Sequence[LabelledCohort], Path], None]
+WriteCohorts = Callable[[Mapping[tuple[str, str], LabelledCohort], Path], None]
+"""Labelled cohorts by treatment (or algorithm) and reader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ Diagnostic Imaging (2017).
 """
 
 import numpy as np
-import polars as pl
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import UndefinedError
 from nodulebench.metrics.figure import divide
 from nodulebench.metrics.ratings import (
     Ratings,
@@ -26,7 +25,7 @@ from nodulebench.metrics.ratings import (
 )
 from nodulebench.metrics.score_order import require_scores, running_counts, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
-from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.cohort import LabelledCohort, nodule_shares
 from nodulebench.model.results import Curve
 
 _CASES_WITH_FALSES = "normal cases with a false positive"
@@ -131,32 +130,6 @@ def _nodules(cohort: LabelledCohort) -> Ratings:
 
 
 def _weighted_nodules(cohort: LabelledCohort) -> Ratings:
-    """Nodules whose shares add up to 1 in every case.
-
-    The column ``weight`` of NODULES, where there is one, divides a case among its nodules (scaled
-    to the sum 1 over those that have to be found); otherwise they share it equally.
-    """
+    """Nodules whose shares add up to 1 in every case."""
     nodules = _nodules(cohort)
-    weight = nodules.share
-    if "weight" in cohort.reference.nodules.columns:
-        stated = cohort.reference.nodules["weight"].cast(pl.Float64, strict=False)
-        weight = stated.to_numpy()[cohort.nodule_row]
-        _check_weights(cohort, weight)
-    of_case = np.bincount(cohort.nodule_case, weight, minlength=cohort.case_count)
-    return Ratings(nodules.case, nodules.rating, weight / of_case[nodules.case])
-
-
-def _check_weights(cohort: LabelledCohort, weight: FloatArray) -> None:
-    of_case = np.bincount(cohort.nodule_case, weight, minlength=cohort.case_count)
-    is_bad = ~(weight >= 0) | ~(of_case[cohort.nodule_case] > 0)
-    if is_bad.any():
-        nodules = cohort.reference.nodules[cohort.nodule_row[is_bad]]
-        raise InputError(
-            Problem(
-                f"NODULES case '{row['case_id']}' nodule '{row['nodule_id']}'",
-                f"weight {row['weight']} cannot share out the case.",
-                "Give every nodule of the case a weight of 0 or more, their sum above 0, "
-                "or leave out the column.",
-            )
-            for row in nodules.iter_rows(named=True)
-        )
+    return Ratings(nodules.case, nodules.rating, nodule_shares(cohort))

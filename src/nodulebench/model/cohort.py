@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.labels import FALSE_POSITIVE, HIT, Labels
 from nodulebench.model.tables import Reference, Submission
@@ -94,6 +95,39 @@ class LabelledCohort:
         found = np.full(self.nodule_count, -1, dtype=np.int64)
         found[self.is_hit] = values[self.hit_mark[self.is_hit]]
         return found
+
+
+WEIGHT = "weight"
+"""A further column of NODULES: how much of its case a nodule is."""
+
+
+def nodule_shares(cohort: LabelledCohort) -> FloatArray:
+    """How much of its case each nodule is, adding up to 1 in every case that has any.
+
+    The column ``weight`` of NODULES, where there is one, divides a case among the nodules that
+    have to be found; otherwise they share it equally.
+
+    Raises:
+        InputError: for each nodule whose case the weights cannot share out.
+    """
+    weight = np.ones(cohort.nodule_count)
+    if WEIGHT in cohort.reference.nodules.columns:
+        stated = cohort.reference.nodules[WEIGHT].cast(pl.Float64, strict=False)
+        weight = stated.to_numpy()[cohort.nodule_row]
+    of_case = np.bincount(cohort.nodule_case, weight, minlength=cohort.case_count)
+    whole = of_case[cohort.nodule_case]
+    is_bad = ~(weight >= 0) | ~(whole > 0)
+    bad = cohort.reference.nodules[cohort.nodule_row[is_bad]]
+    refuse_any(
+        Problem(
+            f"NODULES case '{row['case_id']}' nodule '{row['nodule_id']}'",
+            f"weight {row[WEIGHT]} cannot share out the case.",
+            "Give every nodule of the case a weight of 0 or more, their sum above 0, "
+            "or leave out the column.",
+        )
+        for row in bad.iter_rows(named=True)
+    )
+    return weight / whole
 
 
 def _class_numbers(values: pl.Series, classes: tuple[str, ...]) -> IntArray:

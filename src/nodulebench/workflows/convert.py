@@ -15,7 +15,7 @@ from nodulebench.formats.sniff import glimpse
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission, without_images
 
-What = Literal["marks", "reference", "readings"]
+What = Literal["marks", "reference", "readings", "result"]
 FINDINGS_TABLES = "findings_tables"
 """Readings as our own tables: not a format of marks, but readings can be written so."""
 LARGEST_CHANGE = 1e-4
@@ -45,6 +45,8 @@ def convert(
     from_format: str | None = None,
     what: What | None = None,
     cases: pl.DataFrame | Path | None = None,
+    rule: str | None = None,
+    readers: Path | None = None,
 ) -> Conversion:
     """Read a file or folder in one format and write it in another.
 
@@ -61,14 +63,18 @@ def convert(
             reference.
         cases: CASES or a file of them, for formats that need the geometry of the cases; a folder
             of CT series for those that refer to images.
+        rule: of a result whose labels are written; None: the first of its protocol.
+        readers: of a result whose submissions are readers: who read what (READERS).
 
     Raises:
         InputError: if the formats cannot be converted, or with every problem of the source.
     """
     if what == "readings":
         return _convert_readings(source, target, to_format, cases)
-    known = read_cases(cases) if isinstance(cases, Path) else cases
     writer = FORMATS[to_format]
+    if writer.write_cohorts is not None:
+        return _convert_result(source, target, writer, rule, readers)
+    known = read_cases(cases) if isinstance(cases, Path) else cases
     reader = FORMATS[from_format] if from_format else None
     chosen = what or _what(source, reader, writer, known)
     if chosen == "marks":
@@ -147,6 +153,32 @@ def _convert_readings(
         items=before.findings.height,
         losses=tuple(_losses(tables[0], tables[1], before.findings, after.findings)),
         notices=before.notices,
+    )
+
+
+def _convert_result(
+    source: Path, target: Path, writer: Format, rule: str | None, readers: Path | None
+) -> Conversion:
+    """Labels of an evaluation, for other programs: what ``evaluate --out`` wrote."""
+    from nodulebench.workflows.annotate.reader_study import cohorts_of_readers
+
+    if not source.is_dir() or writer.write_cohorts is None:
+        raise InputError.at(
+            str(source),
+            f"is no folder of an evaluation, of which {writer.name} is made.",
+            "Give what 'nodulebench evaluate --out' wrote.",
+        )
+    _, cohorts = cohorts_of_readers(source, readers, rule)
+    writer.write_cohorts(cohorts, target)
+    first = next(iter(cohorts.values()))
+    return Conversion(
+        what="result",
+        from_format="evaluation",
+        to_format=writer.name,
+        cases=first.case_count,
+        items=first.nodule_count,
+        losses=(),
+        notices=(),
     )
 
 

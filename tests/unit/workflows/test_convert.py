@@ -1,11 +1,18 @@
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from builders.jafroc import wafroc_of_workbook
+from builders.made_up import Skill, made_up_reference, made_up_submission
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference, read_submission
+from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.workflows.convert import convert
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.result_folder import write_evaluation
 
 NIFDC = (
     "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,"
@@ -112,3 +119,31 @@ def test_a_reference_cannot_become_marks(tmp_path: Path) -> None:
     source = written(tmp_path / "truth.csv", MARKS)
     with pytest.raises(InputError, match=r"format 'nndetection': cannot hold a reference\. Choose"):
         convert(source, tmp_path / "y", to_format="nndetection", what="reference")
+
+
+def test_a_workbook_of_a_result_gives_its_areas_with_its_weights(tmp_path: Path) -> None:
+    truth = made_up_reference(20, 30, 3)
+    weight = pl.int_range(pl.len()) % 4 + 1
+    weighted = replace(truth, nodules=truth.nodules.with_columns(weight=weight.cast(pl.Float64)))
+    skills = (Skill("one", 0.9, 0.5, 1.0, 2.0), Skill("two", 0.6, 1.5, 0.8, 3.0))
+    protocol = TestProtocol(
+        name="areas",
+        rules=(RuleChoice(name="center_hit"), RuleChoice(name="center_distance")),
+        figures=("wafroc_area",),
+        interval=IntervalChoice(bootstraps=0),
+    )
+    found = evaluate(weighted, [made_up_submission(weighted, one, 3) for one in skills], protocol)
+    write_evaluation(found, tmp_path / "result")
+    done = convert(
+        tmp_path / "result", tmp_path / "x.xlsx", to_format="jafroc_xlsx", rule="center_distance"
+    )
+    assert (done.what, done.cases, done.items) == ("result", 20, 30)
+    for number, algorithm in enumerate(found.algorithms, 1):
+        own = algorithm.rules["center_distance"].figures["wafroc_area"]
+        area = wafroc_of_workbook(tmp_path / "x.xlsx", treatment=str(number))
+        assert area == pytest.approx(own.value, abs=1e-12)
+
+
+def test_a_workbook_needs_the_folder_of_an_evaluation(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no folder of an evaluation, of which jafroc_xlsx"):
+        convert(written(tmp_path / "x.csv", MARKS), tmp_path / "x.xlsx", to_format="jafroc_xlsx")

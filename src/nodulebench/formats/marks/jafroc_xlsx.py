@@ -1,6 +1,6 @@
 """Labelled cohorts -> a JAFROC workbook (sheets Truth, TP, FP) that RJafroc reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,39 +9,48 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.format import Format
 from nodulebench.model.arrays import IntArray
-from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.cohort import WEIGHT, LabelledCohort, nodule_shares
 from nodulebench.optional_package import needs
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.staging import staged_file
 
-READER = "1"
 TRUTH = ("CaseID", "LesionID", "Weight", "ReaderID", "ModalityID", "Paradigm")
 HITS = ("ReaderID", "ModalityID", "CaseID", "LesionID", "TP_Rating")
 FALSE_POSITIVES = ("ReaderID", "ModalityID", "CaseID", "FP_Rating")
 
+Cells = Mapping[tuple[str, str], LabelledCohort]
+"""Labelled cohorts by treatment (or algorithm) and reader."""
+Row = tuple[int | str | float | None, ...]
 
-def write_cohorts(cohorts: Sequence[LabelledCohort], path: Path) -> None:
-    """Write algorithms under one rule as modalities of one reader (newExcelFileFormat = TRUE).
 
-    Cases and lesions are numbered from 1 as RJafroc wants them; ``<name>.key.csv`` beside the
-    workbook says which is which. A case without nodules has lesion 0; weight 0 stands for equal
-    weights of the lesions of a case. Marks that a rule leaves out (duplicates, ignored) are not
-    in the workbook.
+def write_cohorts(cells: Cells, path: Path) -> None:
+    """Write readers under treatments, by one rule, as RJafroc reads (newExcelFileFormat = TRUE).
+
+    Treatments, readers, cases and lesions are numbered from 1; ``<name>.key.csv`` beside the
+    workbook says which is which. A case without nodules has lesion 0. Weights are the shares of
+    the lesions of a case where the reference has a column ``weight``; 0 stands for equal ones.
+    Marks that a rule leaves out (duplicates, ignored) are not in the workbook.
 
     Raises:
-        InputError: if there is nothing to write, the algorithms were not tested on the same
-            nodules, or marks have no scores.
+        InputError: if there is nothing to write, a reader lacks a treatment, the readings are not
+            of the same nodules, or marks have no scores.
     """
-    cohorts = [one.at_every_score for one in cohorts]
-    first = _same_nodules(cohorts)
+    cells = {cell: one.at_every_score for cell, one in cells.items()}
+    first = _same_nodules(cells)
     lesion = _lesion_numbers(first.nodule_case)
+    treatments, readers = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    numbered = [
+        (str(readers.index(reader) + 1), str(treatments.index(treatment) + 1), cohort)
+        for (treatment, reader), cohort in cells.items()
+    ]
+    everyone = (",".join(map(str, range(1, len(all_) + 1))) for all_ in (readers, treatments))
     with needs("xlsx", "jafroc_xlsx"):
         from openpyxl import Workbook
     workbook = Workbook(write_only=True)
     for name, header, rows in (
-        ("Truth", TRUTH, _truth(first, lesion, len(cohorts))),
-        ("TP", HITS, _hits(cohorts, lesion)),
-        ("FP", FALSE_POSITIVES, _false_positives(cohorts)),
+        ("Truth", TRUTH, _truth(first, lesion, *everyone)),
+        ("TP", HITS, _hits(numbered, lesion)),
+        ("FP", FALSE_POSITIVES, _false_positives(numbered)),
     ):
         sheet = workbook.create_sheet(name)
         sheet.append(header)
@@ -49,21 +58,21 @@ def write_cohorts(cohorts: Sequence[LabelledCohort], path: Path) -> None:
             sheet.append(row)
     with staged_file(path) as stage:
         workbook.save(stage)
-        write_csv(_key(cohorts, lesion), path.with_suffix(".key.csv"))
+        write_csv(_key(first, lesion, treatments, readers), path.with_suffix(".key.csv"))
 
 
-def _same_nodules(cohorts: Sequence[LabelledCohort]) -> LabelledCohort:
+def _same_nodules(cells: Cells) -> LabelledCohort:
     """The first cohort, once it is clear that all can stand in one workbook."""
-    if not cohorts:
+    if not cells:
         raise InputError.at("jafroc_xlsx", "was given no algorithm.")
-    first = cohorts[0]
+    first = next(iter(cells.values()))
     problems = [
         Problem(
             f"submission '{cohort.submission.name}'",
             "has marks without a score.",
             "JAFROC analyses ratings; give every mark a score.",
         )
-        for cohort in cohorts
+        for cohort in cells.values()
         if not cohort.has_scores
     ]
     problems.extend(
@@ -72,9 +81,19 @@ def _same_nodules(cohorts: Sequence[LabelledCohort]) -> LabelledCohort:
             "was not tested on the same cases and nodules as the first.",
             "Write a workbook of its own for it.",
         )
-        for cohort in cohorts[1:]
+        for cohort in cells.values()
         if cohort.case_count != first.case_count
         or not np.array_equal(cohort.nodule_row, first.nodule_row)
+    )
+    problems.extend(
+        Problem(
+            f"reader '{reader}'",
+            f"did not read under '{treatment}'.",
+            "Every reader has to read under every treatment.",
+        )
+        for treatment in dict.fromkeys(treatment for treatment, _ in cells)
+        for reader in dict.fromkeys(reader for _, reader in cells)
+        if (treatment, reader) not in cells
     )
     if max(first.case_count, first.nodule_count) < 2:
         problems.append(Problem("jafroc_xlsx", "needs at least two cases or nodules."))
@@ -91,48 +110,54 @@ def _lesion_numbers(nodule_case: IntArray) -> IntArray:
 
 
 def _truth(
-    cohort: LabelledCohort, lesion: IntArray, modalities: int
-) -> Iterator[tuple[int | str | None, ...]]:
-    everyone = ",".join(str(number) for number in range(1, modalities + 1))
+    cohort: LabelledCohort, lesion: IntArray, readers: str, treatments: str
+) -> Iterator[Row]:
     nodules = np.bincount(cohort.nodule_case, minlength=cohort.case_count)
     normal = np.flatnonzero(nodules == 0)
     case = np.concatenate([normal, cohort.nodule_case])
     number = np.concatenate([np.zeros(len(normal), dtype=np.int64), lesion])
+    is_weighted = WEIGHT in cohort.reference.nodules.columns
+    own = nodule_shares(cohort) if is_weighted else np.zeros(cohort.nodule_count)
+    weight = np.concatenate([np.zeros(len(normal)), own])
     paradigm = iter(("FROC", "FCTRL"))
     for row in np.lexsort((number, case)):
-        yield int(case[row]) + 1, int(number[row]), 0, READER, everyone, next(paradigm, None)
+        place = int(case[row]) + 1, int(number[row]), float(weight[row])
+        yield *place, readers, treatments, next(paradigm, None)
 
 
-def _hits(
-    cohorts: Sequence[LabelledCohort], lesion: IntArray
-) -> Iterator[tuple[int | str | float, ...]]:
-    for modality, cohort in enumerate(cohorts, 1):
+def _hits(numbered: Iterable[tuple[str, str, LabelledCohort]], lesion: IntArray) -> Iterator[Row]:
+    for reader, treatment, cohort in numbered:
         for row in np.flatnonzero(cohort.is_hit):
             case = int(cohort.nodule_case[row]) + 1
-            yield READER, str(modality), case, int(lesion[row]), float(cohort.hit_score[row])
+            yield reader, treatment, case, int(lesion[row]), float(cohort.hit_score[row])
 
 
-def _false_positives(cohorts: Sequence[LabelledCohort]) -> Iterator[tuple[int | str | float, ...]]:
-    for modality, cohort in enumerate(cohorts, 1):
-        for case, score in zip(cohort.false_case, cohort.false_score, strict=True):
-            yield READER, str(modality), int(case) + 1, float(score)
+def _false_positives(numbered: Iterable[tuple[str, str, LabelledCohort]]) -> Iterator[Row]:
+    """Case by case: RJafroc takes the further marks of a case from the rows that follow."""
+    for reader, treatment, cohort in numbered:
+        for row in np.argsort(cohort.false_case, kind="stable"):
+            case, score = int(cohort.false_case[row]) + 1, float(cohort.false_score[row])
+            yield reader, treatment, case, score
 
 
-def _key(cohorts: Sequence[LabelledCohort], lesion: IntArray) -> pl.DataFrame:
-    """Which number stands for which algorithm, case and nodule."""
-    first = cohorts[0]
-    names = first.reference.nodules["nodule_id"][first.nodule_row].to_list()
+def _key(
+    cohort: LabelledCohort, lesion: IntArray, treatments: Sequence[str], readers: Sequence[str]
+) -> pl.DataFrame:
+    """Which number stands for which treatment, reader, case and nodule."""
+    named = {
+        "modality": treatments,
+        "reader": readers,
+        "case": cohort.reference.cases["case_id"].to_list(),
+    }
     rows: list[tuple[str, int | None, int | None, str]] = [
-        ("modality", number, None, cohort.submission.name)
-        for number, cohort in enumerate(cohorts, 1)
+        (kind, number, None, name)
+        for kind, names in named.items()
+        for number, name in enumerate(names, 1)
     ]
-    rows.extend(
-        ("case", number, None, case_id)
-        for number, case_id in enumerate(first.reference.cases["case_id"], 1)
-    )
+    nodules = cohort.reference.nodules["nodule_id"][cohort.nodule_row].to_list()
     rows.extend(
         ("lesion", int(case) + 1, int(number), name)
-        for case, number, name in zip(first.nodule_case, lesion, names, strict=True)
+        for case, number, name in zip(cohort.nodule_case, lesion, nodules, strict=True)
     )
     return pl.DataFrame(
         rows,

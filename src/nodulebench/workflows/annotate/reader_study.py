@@ -13,10 +13,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, Problem, UndefinedError, refuse_any
 from nodulebench.metrics import FIGURES
+from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import reason_of
+from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.statistics.auc import auc_estimate, compare_auc
@@ -133,7 +135,7 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
     cells = tuple(sorted((str(treatment), str(reader)) for treatment, reader in groups))
     first = groups[cells[0]] if cells else table
     same = first.select("case_id", "is_abnormal")
-    _refuse(
+    refuse_any(
         Problem(
             str(path),
             f"reader '{reader}' under '{treatment}' has other cases, or another truth of them, "
@@ -170,32 +172,15 @@ def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
 
 
 def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
-    evaluated = load_evaluated(folder)
-    _refuse(evaluated.problems)
-    rule = choice.rule or evaluated.protocol.rules[0].name
-    cohorts = evaluated.cohorts.get(rule, {})
-    table = read_table(readers, READERS)
-    named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
-    _refuse(
-        Problem(
-            str(readers),
-            f"names '{name}', which is not judged under rule '{rule}' in {folder}.",
-            f"Judged are: {', '.join(cohorts) or 'none'}.",
-        )
-        for name in named.values()
-        if name not in cohorts
-    )
-    figure = {choice.figure: bind_settings(FIGURES[choice.figure], evaluated.protocol)}
-    unit = units_of(next(iter(cohorts.values())), evaluated.protocol.interval)
+    protocol, cohorts = cohorts_of_readers(folder, readers, choice.rule)
+    figure = {choice.figure: bind_settings(FIGURES[choice.figure], protocol)}
+    unit = units_of(next(iter(cohorts.values())), protocol.interval)
     weights = [np.ones((1, len(unit)), dtype=np.int32), *leave_one_out(unit)]
 
     def measure(design: Sequence[Sequence[Cell]]) -> ReaderFigures:
         values = np.array(
             [
-                [
-                    replicate_figures(cohorts[named[cell]], figure, weights)[choice.figure]
-                    for cell in row
-                ]
+                [replicate_figures(cohorts[cell], figure, weights)[choice.figure] for cell in row]
                 for row in design
             ]
         )
@@ -203,13 +188,48 @@ def _of_folder(folder: Path, readers: Path, choice: StudyChoice) -> Readings:
             raise UndefinedError("read_at_several", figure=choice.figure)
         return figures_from_left_out(values[..., 0], values[..., 1:])
 
-    return Readings(tuple(sorted(named)), measure, choice.figure, int(unit.max()) + 1)
+    return Readings(tuple(sorted(cohorts)), measure, choice.figure, int(unit.max()) + 1)
+
+
+def cohorts_of_readers(
+    folder: Path, readers: Path | None, rule: str | None
+) -> tuple[TestProtocol, dict[Cell, LabelledCohort]]:
+    """The protocol of an evaluation, and what was judged under a rule by treatment and reader.
+
+    Args:
+        folder: of an evaluation whose submissions are readers.
+        readers: READERS, who read what; None: every algorithm is a treatment of one reader.
+        rule: a rule of the protocol; None: the first.
+
+    Raises:
+        InputError: if the folder was changed, or something named was not judged under the rule.
+    """
+    evaluated = load_evaluated(folder)
+    refuse_any(evaluated.problems)
+    chosen = rule or evaluated.protocol.rules[0].name
+    judged = evaluated.cohorts.get(chosen, {})
+    if readers is None:
+        if not judged:
+            raise InputError.at(str(folder), f"nothing is judged under rule '{chosen}'.")
+        return evaluated.protocol, {(name, "1"): cohort for name, cohort in judged.items()}
+    table = read_table(readers, READERS)
+    named = {(one["treatment"], one["reader_id"]): one["algorithm"] for one in table.to_dicts()}
+    refuse_any(
+        Problem(
+            str(readers),
+            f"names '{name}', which is not judged under rule '{chosen}' in {folder}.",
+            f"Judged are: {', '.join(judged) or 'none'}.",
+        )
+        for name in named.values()
+        if name not in judged
+    )
+    return evaluated.protocol, {cell: judged[name] for cell, name in named.items()}
 
 
 def _analysis(read: Readings, choice: StudyChoice) -> dict[str, Any]:
     treatments = sorted({cell[0] for cell in read.cells if cell[1] != choice.algorithm})
     readers = sorted({cell[1] for cell in read.cells} - {choice.algorithm or ""})
-    _refuse(
+    refuse_any(
         Problem(
             f"reader '{reader}'",
             f"did not read under '{treatment}'.",
@@ -316,9 +336,3 @@ def _significance(one: Significance) -> dict[str, Any]:
     """A test; infinite degrees of freedom, which JSON has no number for, are null."""
     degrees = [None if np.isinf(each) else each for each in one.degrees_of_freedom]
     return {"statistic": one.statistic, "degrees_of_freedom": degrees, "p_value": one.p_value}
-
-
-def _refuse(problems: Any) -> None:
-    found = list(problems)
-    if found:
-        raise InputError(found)
