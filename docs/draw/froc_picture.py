@@ -4,29 +4,22 @@
 report's own style, for pages that are not the report.
 """
 
-import json
 import sys
 from pathlib import Path
 
 import polars as pl
-from markupsafe import Markup
 
 from nodulebench.language import language
-from nodulebench.pages.svg import stand_alone
+from nodulebench.pages.svg import on_paper
 from nodulebench.report.sections.results.curves import by_curve, froc_charts
+from nodulebench.workflows.evaluate.result_folder import read_document
 
 
 def froc_picture(result: Path) -> str:
     """The first FROC of a result folder as an SVG document."""
-    document = json.loads((result / "evaluation.json").read_text(encoding="utf-8"))
+    document = read_document(result)
     curves = by_curve(pl.read_parquet(result / "curves.parquet"))
     return on_paper(froc_charts(document, curves, language())[0].picture)
-
-
-def on_paper(picture: Markup) -> str:
-    """A plot of the report as an SVG document on white ground."""
-    drawn = stand_alone(picture, style="text { font-family: system-ui, sans-serif; }")
-    return drawn.replace("</style>", '</style><rect width="100%" height="100%" fill="#ffffff"/>', 1)
 
 
 if __name__ == "__main__":

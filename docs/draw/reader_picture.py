@@ -7,10 +7,9 @@ picture is made of the page's own table, so that the two cannot tell different s
 from dataclasses import dataclass
 from pathlib import Path
 
-from froc_picture import on_paper
 from markupsafe import Markup
 
-from nodulebench.pages.svg import label
+from nodulebench.pages.svg import label, on_paper
 from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.styles import Dot
 from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, plot

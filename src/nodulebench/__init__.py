@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
     from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
+    from nodulebench.library.compare import Compared, compare
+    from nodulebench.library.evaluate import evaluate
+    from nodulebench.library.froc import Froc, froc
+    from nodulebench.library.picture import Picture
+    from nodulebench.library.result import Result
     from nodulebench.match import label_marks
     from nodulebench.match.rules import RULES
     from nodulebench.metrics import FIGURES
@@ -19,7 +24,6 @@ if TYPE_CHECKING:
     from nodulebench.model.results import Curve, Estimate, Evaluation
     from nodulebench.model.tables import Reference, Submission
     from nodulebench.protocols import load_protocol
-    from nodulebench.workflows.evaluate.evaluate import evaluate
     from nodulebench.workflows.evaluate.files import evaluate_files
     from nodulebench.workflows.evaluate.result_folder import write_evaluation
     from nodulebench.workflows.verify.conformance import run_conformance
@@ -30,20 +34,26 @@ __all__ = [
     "FIGURES",
     "FORMATS",
     "RULES",
+    "Compared",
     "Curve",
     "Estimate",
     "Evaluation",
+    "Froc",
     "InputError",
     "Labels",
     "NoduleBenchError",
+    "Picture",
     "Problem",
     "Reference",
+    "Result",
     "RuleChoice",
     "Submission",
     "TestProtocol",
     "UndefinedError",
+    "compare",
     "evaluate",
     "evaluate_files",
+    "froc",
     "label_marks",
     "load_protocol",
     "read_cases",
@@ -57,20 +67,26 @@ _HOME = {
     "FIGURES": "metrics",
     "FORMATS": "formats",
     "RULES": "match.rules",
+    "Compared": "library.compare",
     "Curve": "model.results",
     "Estimate": "model.results",
     "Evaluation": "model.results",
+    "Froc": "library.froc",
     "InputError": "errors",
     "Labels": "model.labels",
     "NoduleBenchError": "errors",
+    "Picture": "library.picture",
     "Problem": "errors",
     "Reference": "model.tables",
+    "Result": "library.result",
     "RuleChoice": "model.protocol",
     "Submission": "model.tables",
     "TestProtocol": "model.protocol",
     "UndefinedError": "errors",
-    "evaluate": "workflows.evaluate.evaluate",
+    "compare": "library.compare",
+    "evaluate": "library.evaluate",
     "evaluate_files": "workflows.evaluate.files",
+    "froc": "library.froc",
     "label_marks": "match",
     "load_protocol": "protocols",
     "read_cases": "formats",

@@ -20,8 +20,10 @@ def test_the_luna16_command_prints_what_the_readme_shows(luna16_data: Path, tmp_
     (tmp_path / name).symlink_to(luna16_data / "submissions" / name)
     evaluate = block_with("nodulebench evaluate")
     assert lines_not_shown(evaluate.shown, run_block(evaluate, tmp_path)) == []
-    python = block_with("from nodulebench import")
-    assert "value=0.8419657913755723" in run_block(python, tmp_path)
+    python = block_with("import nodulebench")
+    assert "0.8419657913755723" in run_block(python, tmp_path)
+    assert (tmp_path / "froc.svg").is_file()
+    assert (tmp_path / "from-python" / "report.html").is_file()
 
 
 def test_every_make_target_of_the_readme_exists() -> None:

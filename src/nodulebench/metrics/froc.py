@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from nodulebench.metrics.luna16_program import official_sensitivity
-from nodulebench.metrics.score_order import hits_at, score_order
+from nodulebench.metrics.score_order import ScoreOrder, hits_at, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -23,12 +23,17 @@ Interpolation = Literal["linear", "step", "luna16"]
 def froc_curve(cohort: LabelledCohort) -> Curve:
     """The FROC curve by all its points, from (0, 0) to the last threshold."""
     order = score_order(cohort)
+    return curve_of(order, cases=cohort.case_count, nodules=cohort.nodule_count)
+
+
+def curve_of(order: ScoreOrder, *, cases: int, nodules: int) -> Curve:
+    """The curve of sorted hits and false positives."""
     return Curve(
         name="froc",
         x_name="false positives per case",
         y_name="sensitivity",
-        x=order.falses_through / cohort.case_count,
-        y=order.hits_through / cohort.nodule_count,
+        x=order.falses_through / cases,
+        y=order.hits_through / nodules,
         threshold=order.threshold,
     )
 

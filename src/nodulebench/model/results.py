@@ -32,6 +32,23 @@ class Estimate:
     others: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Intervals by other methods: their name -> (low, high)."""
 
+    def __str__(self) -> str:
+        """As 0.842 (0.813–0.869), or a dash where it is undefined."""
+        if self.value is None:
+            return "–"
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({self.low:.3f}–{self.high:.3f})"
+
+    @property
+    def signed(self) -> str:
+        """A difference as +0.012 (-0.003 to +0.027)."""
+        if self.value is None:
+            return "–"
+        if self.low is None or self.high is None:
+            return f"{self.value:+.3f}"
+        return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
+
     def to_json(self) -> dict[str, Any]:
         """The estimate as it stands in evaluation.json: what is empty is left out."""
         if self.value is None:

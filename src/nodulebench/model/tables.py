@@ -185,7 +185,7 @@ LABELS = TableSchema(
 TABLES = (CASES, NODULES, NODULE_SLICES, MARKS, MARK_SLICES, RUNS, LABELS)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """The test set: its cases in order, and what the reference standard says is in them."""
 
@@ -195,6 +195,10 @@ class Reference:
     slices: pl.DataFrame | None = None
     notices: tuple[Notice, ...] = ()
     """What a reader of the report must know about how the files were read."""
+
+    def __repr__(self) -> str:
+        counted = f"{self.cases.height} cases, {self.nodules.height} findings"
+        return f"<Reference {self.name}: {counted}>"
 
     @cached_property
     def nodule_case(self) -> IntArray:
@@ -252,7 +256,7 @@ class Reference:
         return table if is_listed.all() else table.filter(pl.Series(is_listed))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Submission:
     """What one algorithm said about the cases it was given."""
 
@@ -267,6 +271,9 @@ class Submission:
     notices: tuple[Notice, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """Further statements of the algorithm's manifest (version, detector kind)."""
+
+    def __repr__(self) -> str:
+        return f"<Submission {self.name}: {self.marks.height} marks>"
 
     @kept
     def rows_in(self, reference: Reference) -> IntArray:

@@ -46,3 +46,9 @@ def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> s
     head = head.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
     filled = with_colours(asset("pictures.css") + style, medium)
     return printable(f"{head}><style>{filled}</style>{rest}\n")
+
+
+def on_paper(picture: str) -> str:
+    """A picture as a file of its own on white ground, in the letters of the reader's system."""
+    drawn = stand_alone(picture, style="text { font-family: system-ui, sans-serif; }")
+    return drawn.replace("</style>", '</style><rect width="100%" height="100%" fill="#ffffff"/>', 1)

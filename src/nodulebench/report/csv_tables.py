@@ -1,17 +1,19 @@
 """Document and flips -> the tables of a report as rows of plain numbers, for CSV files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
 
 from nodulebench.language import english
 from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.documents.comparison import Significance
+from nodulebench.model.documents.comparison import ComparisonDocument, Significance
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.results import Estimate
 
 Row = dict[str, Any]
+WORDS = ("point", "method", "reason", "figure")
+"""Columns that hold words where they hold anything; other empty ones hold numbers."""
 
 
 def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[str, pl.DataFrame]:
@@ -23,14 +25,32 @@ def csv_tables(document: Document, flips: pl.DataFrame | None = None) -> dict[st
         "misses_by_type_and_size": list(_crossed(document)),
         "rule_differences": list(_rule_differences(document)),
         "flips": list(_flips(flips)),
-        "differences": list(_differences(document)),
+        "differences": list(_differences(document.comparisons)),
         "rankings": list(_rankings(document)),
         "rule_effects": list(_rule_effects(document)),
         "criteria": list(_criteria(document)),
     }
-    return {
-        name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items() if rows
-    }
+    return {name: _table(rows) for name, rows in tables.items() if rows}
+
+
+def figures_table(document: Document) -> pl.DataFrame:
+    """Every figure of every algorithm under every rule, one row each."""
+    return _table(list(_figures(document)))
+
+
+def differences_table(comparisons: Iterable[ComparisonDocument]) -> pl.DataFrame:
+    """Every difference from a baseline, one row each."""
+    return _table(list(_differences(comparisons)))
+
+
+def _table(rows: list[Row]) -> pl.DataFrame:
+    """Rows as a table; a column of which every row is empty has its type all the same."""
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return table.with_columns(
+        pl.col(name).cast(pl.String if name in WORDS else pl.Float64)
+        for name, kind in table.schema.items()
+        if kind == pl.Null
+    )
 
 
 def _estimate(figure: Estimate) -> Row:
@@ -111,8 +131,8 @@ def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
         yield from counted.iter_rows(named=True)
 
 
-def _differences(document: Document) -> Iterator[Row]:
-    for found in document.comparisons:
+def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
+    for found in comparisons:
         for one in found.differences:
             shown, adjusted = one.difference, one.adjusted_p_value
             permutation, margin = one.permutation, as_json(one.margin) or {}

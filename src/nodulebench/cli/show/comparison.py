@@ -9,7 +9,6 @@ from nodulebench.cli.options import print_notices
 from nodulebench.language import english
 
 if TYPE_CHECKING:
-    from nodulebench.model.results import Estimate
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
     from nodulebench.workflows.compare.nodules import DetectionDifference
     from nodulebench.workflows.compare.rule_effects import RuleEffects
@@ -50,7 +49,7 @@ def _difference_cells(one: "FigureDifference") -> list[str]:
     return [
         *named,
         f"{one.value:.3f}",
-        signed(one.comparison.difference),
+        one.comparison.difference.signed,
         p_text(one.comparison.p_value),
         p_text(one.comparison.adjusted_p_value),
         permutation,
@@ -141,13 +140,6 @@ def print_columns(heads: list[str], rows: list[list[str]]) -> None:
     for is_head, row in [(True, heads), *((False, row) for row in rows)]:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         click.secho(("  " + "  ".join(cells)).rstrip(), bold=is_head)
-
-
-def signed(estimate: "Estimate") -> str:
-    """A difference as +0.012 (-0.003–+0.027)."""
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:+.3f}"
-    return f"{estimate.value:+.3f} ({estimate.low:+.3f} to {estimate.high:+.3f})"
 
 
 def p_text(p_value: float) -> str:

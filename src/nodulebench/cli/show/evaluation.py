@@ -104,11 +104,8 @@ def _result_lines(result: RuleResult) -> list[str]:
 
 def with_interval(estimate: Estimate) -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
-    if estimate.value is None:
-        return f"–  ({english(estimate.reason)})" if estimate.reason else "–"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} ({estimate.low:.3f}–{estimate.high:.3f})"
+    is_told = estimate.value is None and estimate.reason is not None
+    return f"{estimate}  ({english(estimate.reason)})" if is_told else str(estimate)
 
 
 def _number(estimate: Estimate) -> str:

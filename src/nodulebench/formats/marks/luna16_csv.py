@@ -16,7 +16,9 @@ from nodulebench.storage.staging import staged_folder
 
 _COORDINATES = {"coordX": "x_mm", "coordY": "y_mm", "coordZ": "z_mm"}
 _PLACE = {theirs: pl.col(ours) for theirs, ours in _COORDINATES.items()}
-_MARKS = ("seriesuid", *_COORDINATES, "probability")
+COLUMNS = {"seriesuid": "case_id", **_COORDINATES, "probability": "score"}
+"""How these files call columns of ours."""
+_MARKS = tuple(COLUMNS)
 _MANY_ROWS = 200_000
 _NOT_MEASURED = -1.0
 """What these files say for a diameter that nobody measured; the model says null."""

@@ -1,5 +1,6 @@
 """Series of points -> a chart: the plot, its legend, and the data to read values off it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,13 +10,26 @@ from markupsafe import Markup
 
 from nodulebench.language import Language
 from nodulebench.model.arrays import FloatArray
+from nodulebench.pages.svg import drawing, label
 from nodulebench.pages.templates import Block
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.styles import Fill, Style
-from nodulebench.report.drawing.svg import HEIGHT, LEFT, TOP, WIDTH, Line, corners, plot
+from nodulebench.report.drawing.svg import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Line,
+    corners,
+    plot,
+)
 
 MOST_BANDS = 4
 """Beyond so many series bands would hide each other."""
+TITLE, ROW = 24, 22
+"""Height of the title and of each line of a legend, where a chart stands alone."""
 PRECISION = 100_000
 """Readings in the page are whole numbers of 1/100,000."""
 
@@ -79,6 +93,23 @@ def readable_chart(
 def still_chart(title: str, description: str, x_axis: Axis, y_axis: Axis, line: Line) -> Chart:
     """A small chart of one line, to look at."""
     return Chart(title, plot(x_axis, y_axis, [line], description))
+
+
+def with_legend(chart: Chart) -> Markup:
+    """A chart as one picture: its title above the plot, what is what below it."""
+    width, below = LEFT + WIDTH + RIGHT, TITLE + TOP + HEIGHT + BOTTOM
+    parts = [label(6, 16, chart.title, "axis first"), _placed(chart.picture, 0, TITLE)]
+    for row, (name, style) in enumerate(chart.legend):
+        down = below + row * ROW
+        parts += [_placed(style.sample, LEFT, down), label(LEFT + 50, down + 10, name, "first")]
+    return drawing("plot", width, below + len(chart.legend) * ROW, parts, description=chart.title)
+
+
+def _placed(picture: Markup, x: int, y: int) -> str:
+    """A picture at its natural size in another."""
+    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
+    size = f' width="{found[1]}" height="{found[2]}"' if found else ""
+    return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
 
 
 def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:

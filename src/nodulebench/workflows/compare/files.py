@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from nodulebench import __version__
-from nodulebench.errors import InputError
 from nodulebench.model.documents.comparison import (
     ComparisonDocument,
     DetectionSummary,
@@ -25,7 +24,7 @@ from nodulebench.workflows.compare.compare import (
 from nodulebench.workflows.compare.nodules import DetectionDifference
 from nodulebench.workflows.compare.replicate import Reading
 from nodulebench.workflows.compare.rule_effects import RuleEffects
-from nodulebench.workflows.evaluate.recompute import Evaluated, load_evaluated
+from nodulebench.workflows.evaluate.recompute import Evaluated, load_unchanged
 from nodulebench.workflows.evaluate.result_folder import add_comparison
 
 TESTS = ("exact", "durkalski", "obuchowski", "eliasziw_donner")
@@ -46,9 +45,7 @@ def compare_folder(
     Raises:
         InputError: if the folder is not as the evaluation left it.
     """
-    evaluated = load_evaluated(folder)
-    if evaluated.problems:
-        raise InputError(evaluated.problems)
+    evaluated = load_unchanged(folder)
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     found = comparison_document(comparison, evaluated)
     return comparison, add_comparison(folder, evaluated.document, found)

@@ -33,7 +33,7 @@ from nodulebench.workflows.evaluate.strata import estimate_strata
 MOST_NAMED = 4
 """How many cases a notice names: one more than are shown, to show that there are more."""
 
-Progress = Callable[[str], None]
+Progress = Callable[[str], object]
 
 
 def evaluate(

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.language import english
 from nodulebench.match import targets
 from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
     CASES,
@@ -39,6 +40,7 @@ from nodulebench.workflows.evaluate.result_folder import (
     INPUTS,
     LABEL_FILE,
     read_document,
+    result_tables,
 )
 from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 
@@ -117,6 +119,21 @@ class Evaluated:
         ]
 
 
+def evaluated_of(evaluation: Evaluation) -> Evaluated:
+    """An evaluation that was not written, as if it were read back.
+
+    Raises:
+        InputError: if it does not hold its tables.
+    """
+    submissions = {one.name: one.submission for one in evaluation.algorithms}
+    kept = {name: one for name, one in submissions.items() if one is not None}
+    if evaluation.test_set is None or len(kept) < len(submissions):
+        raise InputError.at("evaluation", "does not hold the tables it was made from.")
+    labels = result_tables(evaluation)[LABEL_FILE].with_columns(pl.col("label").cast(pl.String))
+    document = evaluation_document(evaluation)
+    return Evaluated(Path(), document, evaluation.test_set, kept, labels)
+
+
 def load_evaluated(folder: Path) -> Evaluated:
     """Read back what ``evaluate --out`` wrote.
 
@@ -151,6 +168,17 @@ def load_evaluated(folder: Path) -> Evaluated:
         submissions=_read_submissions(document, files),
         labels=read_table(folder / LABEL_FILE, LABELS),
     )
+
+
+def load_unchanged(folder: Path) -> Evaluated:
+    """Read back what ``evaluate --out`` wrote, if it is still what was written.
+
+    Raises:
+        InputError: if files are missing, damaged or changed.
+    """
+    evaluated = load_evaluated(folder)
+    refuse_any(evaluated.problems)
+    return evaluated
 
 
 def _notices_of(document: Document, reference: Reference) -> tuple[Notice, ...]:

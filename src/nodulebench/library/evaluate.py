@@ -1,0 +1,75 @@
+"""nodulebench.evaluate: marks and a reference in whatever form -> a Result."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from nodulebench.errors import InputError
+from nodulebench.library.given import reference_of, submissions_of
+from nodulebench.library.result import Result
+from nodulebench.model.plan import TestPlan
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.tables import without_images
+from nodulebench.workflows.evaluate.evaluate import evaluate as evaluate_tables
+from nodulebench.workflows.evaluate.files import choose_protocol, with_options
+from nodulebench.workflows.plan.judge import evaluated_under
+
+
+def evaluate(
+    reference: Any,
+    marks: Any = None,
+    protocol: TestProtocol | str | PathLike[str] | None = None,
+    progress: Callable[[str], object] | None = None,
+    *,
+    cases: Any = None,
+    plan: str | PathLike[str] | None = None,
+    bootstraps: int | None = None,
+    seed: int | None = None,
+    submissions: Any = None,
+) -> Result:
+    """Judge the marks of one or several algorithms against a reference under a protocol.
+
+    A table is a frame of polars or pandas, a structured array, or a dict of columns, with the
+    columns of MARKS or NODULES or those of LUNA16's files; it is checked as a file would be.
+
+    Args:
+        reference: a path, a ``Reference``, or a table of nodules (then give ``cases``).
+        marks: a path, a ``Submission`` or a table; several in a list, or by name in a dict.
+        protocol: a name, a TOML file or a ``TestProtocol``; by default luna16, or the plan's.
+        progress: told the name of each algorithm before it is judged.
+        cases: every case that was tested: a list of ``case_id``, a table or a file.
+        plan: a frozen test plan, whose verdict the result then has.
+        bootstraps: the number of resamples, instead of the protocol's.
+        seed: the seed of the resamples, instead of the protocol's.
+        submissions: ``marks`` under the name that versions before 0.3 had for them.
+
+    Raises:
+        InputError: with every problem, by the name of the argument or the line of the file.
+        UnknownNameError: if there is no such protocol, rule or figure.
+    """
+    given = submissions if marks is None else marks
+    if given is None:
+        raise InputError.at("marks", "are missing.", "Give a path, a table, or several.")
+    chosen, frozen = _protocol(protocol, plan, bootstraps, seed)
+    read = reference_of(reference, cases)
+    judged = submissions_of(given, read.cases)
+    truth = replace(read, cases=without_images(read.cases))
+    found = evaluate_tables(truth, judged, chosen, progress or (lambda _: None))
+    return Result.of(found if frozen is None else evaluated_under(frozen, found))
+
+
+def _protocol(
+    protocol: TestProtocol | str | PathLike[str] | None,
+    plan: str | PathLike[str] | None,
+    bootstraps: int | None,
+    seed: int | None,
+) -> tuple[TestProtocol, TestPlan | None]:
+    if not isinstance(protocol, TestProtocol):
+        name = None if protocol is None else fspath(protocol)
+        frozen = None if plan is None else Path(plan)
+        return choose_protocol(name, frozen, bootstraps=bootstraps, seed=seed)
+    if plan is not None:
+        raise InputError.at("protocol", "is fixed by the plan.", "Leave it out, or the plan.")
+    return with_options(protocol, bootstraps=bootstraps, seed=seed), None

@@ -1,0 +1,42 @@
+"""A drawing of the report as notebooks show it and files keep it."""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from nodulebench.storage.staging import staged_file
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Picture:
+    """A picture: it shows itself in a notebook, and ``save`` writes it as an SVG file."""
+
+    title: str
+    """What it shows."""
+    svg: str
+    """The picture as a document of its own."""
+
+    def save(self, path: Path | str) -> Path:
+        """Write the picture, whole or not at all; returns where it lies."""
+        with staged_file(Path(path)) as stage:
+            stage.write_text(self.svg, encoding="utf-8")
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.title}>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return shown_apart(self)
+
+
+def shown_apart(picture: Picture) -> Markup:
+    """A picture for a page of others, whose styles and its own then leave each other alone."""
+    content = b64encode(picture.svg.encode()).decode()
+    return Markup(
+        '<img alt="{}" style="max-width: 720px" src="data:image/svg+xml;base64,{}">'
+    ).format(picture.title, content)

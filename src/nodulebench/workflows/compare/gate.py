@@ -1,0 +1,108 @@
+"""A new result and an old one -> whether the new one is shown to be no worse."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import polars as pl
+
+from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.workflows.compare.compare import (
+    AlgorithmComparison,
+    FigureDifference,
+    better_of,
+)
+from nodulebench.workflows.evaluate.recompute import Evaluated
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What decides, and whether it is met."""
+
+    differences: tuple[FigureDifference, ...]
+    """Every difference to which the margin applies."""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every one of them is shown to be within the margin; undefined is not."""
+        return bool(self.differences) and all(map(is_shown, self.differences))
+
+
+def gate_of(comparison: AlgorithmComparison, protocol: TestProtocol) -> Gate:
+    """What the margin of a comparison says of the figures that were named, else of one.
+
+    Raises:
+        InputError: if none was named and the protocol has none to decide by.
+    """
+    figures = comparison.choice.figures or (deciding_figure(protocol),)
+    return Gate(tuple(one for one in comparison.differences if one.reading.figure in figures))
+
+
+def is_shown(difference: FigureDifference) -> bool:
+    """Whether a difference is shown to be no loss beyond the margin."""
+    found = difference.comparison
+    return found is not None and found.margin is not None and found.margin.is_non_inferior
+
+
+def deciding_figure(protocol: TestProtocol) -> str:
+    """The figure that decides where none was named: the CPM, else the first with a good end up.
+
+    Raises:
+        InputError: if the protocol has none.
+    """
+    higher = [name for name in protocol.figures if better_of(name) == "higher"]
+    if not higher:
+        raise InputError.at("protocol", "has no figure that is better when higher.", "Name one.")
+    return "cpm" if "cpm" in higher else higher[0]
+
+
+class Pair(NamedTuple):
+    """Two results as one, and what the two algorithms are called in it."""
+
+    evaluated: Evaluated
+    new: str
+    old: str
+
+
+def side_by_side(new: Evaluated, old: Evaluated) -> Pair:
+    """Two results of one algorithm each, on the same test set under the same protocol, as one.
+
+    Raises:
+        InputError: if they were not made alike, or hold several algorithms.
+    """
+    refuse_any(_unlike(new, old))
+    names = [one.document.algorithms[0].name for one in (new, old)]
+    if names[0] == names[1]:
+        names = [f"{names[0]} ({age})" for age in ("new", "old")]
+    parts = [_renamed(one, name) for one, name in zip((new, old), names, strict=True)]
+    both = replace(
+        new,
+        document=replace(
+            new.document, algorithms=tuple(one.document.algorithms[0] for one in parts)
+        ),
+        submissions={name: part for one in parts for name, part in one.submissions.items()},
+        labels=pl.concat([one.labels for one in parts]),
+    )
+    return Pair(both, *names)
+
+
+def _unlike(new: Evaluated, old: Evaluated) -> Iterator[Problem]:
+    for age, one in (("new", new), ("old", old)):
+        count = len(one.document.algorithms)
+        if count != 1:
+            yield Problem(age, f"has {count} algorithms.", "Give a result of one algorithm.")
+    for part in ("protocol", "reference", "cohort"):
+        if new.document.digests[part] != old.document.digests[part]:
+            yield Problem("new", f"was made with another {part} than old.", "Evaluate both alike.")
+
+
+def _renamed(evaluated: Evaluated, name: str) -> Evaluated:
+    (algorithm,) = evaluated.document.algorithms
+    (submission,) = evaluated.submissions.values()
+    return replace(
+        evaluated,
+        document=replace(evaluated.document, algorithms=(replace(algorithm, name=name),)),
+        submissions={name: replace(submission, name=name)},
+        labels=evaluated.labels.with_columns(algorithm=pl.lit(name)),
+    )
