@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from benchmarks.measure import DATA
 from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.training import roc_area
 from nodulebench.algorithms.classify.weight_files import Classifier, read_weights, write_weights
 from nodulebench.formats.lidc.nodule_blocks import FOLDS
 from nodulebench.formats.marks.luna16_csv import read_reference
@@ -45,7 +45,7 @@ def areas(name: str, examples: Examples, folder: Path) -> list[float]:
     for fold in FOLDS:
         tested = examples.of_folds([fold])
         score = classifier_without(fold, name, examples, folder).score(tested.features)
-        found.append(roc_area(score, tested.is_nodule))
+        found.append(float(roc_auc_score(tested.is_nodule, score)))
     return found
 
 

@@ -4,21 +4,20 @@ A detector asks for the voxel size it works on; scans are averaged, not picked, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from nodulebench.algorithms.filters.morphology import boxed
 from nodulebench.algorithms.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, to_patient_axes
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
 MARGIN_MM = 15.0
 """Kept around the lungs: their slack and the reach of filters."""
-
-FloatVolume = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class Chest:
 
     @property
     def hu(self) -> npt.NDArray[np.generic]:
-        """The voxels in Hounsfield units."""
+        """The voxels in Float32Array units."""
         return self.volume.hu
 
     @property
@@ -64,27 +63,9 @@ def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None)
     """
     upright = to_patient_axes(volume, where)
     found = lungs or segment_lungs(upright, where)
-    box = _box(found.mask, upright.spacing_mm)
-    first = np.array([[part.start for part in reversed(box)]], dtype=np.float64)
-    hu = upright.hu[box]
-    geometry = replace(
-        upright.geometry,
-        origin_mm=upright.geometry.to_world(first)[0],
-        size=np.array(hu.shape[::-1], dtype=np.int64),
-    )
-    return Chest(Volume(hu, geometry), Lungs(found.label[box], geometry), upright.geometry)
-
-
-def _box(mask: BoolArray, spacing_mm: FloatArray) -> tuple[slice, ...]:
-    """The smallest box around the mask, wider by the margin."""
-    box = []
-    for axis in range(mask.ndim):
-        others = tuple(other for other in range(mask.ndim) if other != axis)
-        inside = np.flatnonzero(mask.any(axis=others))
-        margin = int(np.ceil(MARGIN_MM / spacing_mm[axis]))
-        last = min(mask.shape[axis], int(inside[-1]) + margin + 1)
-        box.append(slice(max(0, int(inside[0]) - margin), last))
-    return tuple(box)
+    _, box = boxed(found.mask, np.ceil(MARGIN_MM / upright.spacing_mm).astype(np.int64))
+    near = upright.part(box)
+    return Chest(near, Lungs(found.label[box], near.geometry), upright.geometry)
 
 
 def _on_cubes(chest: Chest, step_mm: float) -> Chest:
@@ -129,8 +110,8 @@ def places_around(middle: float, count: int, spacing_mm: float, step_mm: float) 
 
 
 def resample(
-    values: FloatVolume, spacing_mm: FloatArray, step_mm: float, places: Sequence[FloatArray]
-) -> FloatVolume:
+    values: Float32Array, spacing_mm: FloatArray, step_mm: float, places: Sequence[FloatArray]
+) -> Float32Array:
     """Values on cubic voxels that lie at ``places`` along each axis.
 
     Each axis is weighed by a triangle as wide as the larger of both voxel sizes: linear

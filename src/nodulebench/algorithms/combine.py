@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.algorithms.filters.regions import merged_within
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.marks.luna16_candidates import check_candidate_track, match_candidates
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
@@ -38,10 +38,7 @@ class Combined:
 
 
 def merge_candidates(
-    submissions: Sequence[Submission],
-    *,
-    distance_mm: float = MERGE_MM,
-    linkage: Linkage = "single",
+    submissions: Sequence[Submission], *, distance_mm: float = MERGE_MM, linkage: Linkage = "single"
 ) -> Combined:
     """Concatenate candidate lists and merge candidates of a case that are close.
 
@@ -105,8 +102,7 @@ def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) 
         problems.extend(check_candidate_track(one, candidates).problems)
         if not problems:
             total[match_candidates(one.marks, candidates)] += one.marks["score"].to_numpy()
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     marks = candidates.select("case_id", *_PLACE).with_columns(
         mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String),
         score=pl.Series(total / len(submissions)),
@@ -141,9 +137,8 @@ def is_near_lungs(
         voxel = np.argwhere(box)[:, ::-1] + low
         squared = ((geometry.to_world(voxel.astype(np.float64)) - point) ** 2).sum(axis=1)
         nearest = np.rint(place).astype(int)
-        is_inside = bool(np.all((nearest >= 0) & (nearest < size))) and bool(
-            mask[tuple(nearest[::-1])]
-        )
+        is_within = bool(np.all((nearest >= 0) & (nearest < size)))
+        is_inside = is_within and bool(mask[tuple(nearest[::-1])])
         is_near[row] = is_inside or bool((squared <= slack_mm**2).any())
     return is_near
 
@@ -205,18 +200,16 @@ def _taken(pairs: IntArray, count: int) -> IntArray:
 def require_combinable(submissions: Sequence[Submission]) -> None:
     """Refuse fewer than two submissions, and names that are not unique."""
     names = [one.name for one in submissions]
-    repeated = sorted({name for name in names if names.count(name) > 1})
     problems = [
         Problem(
             f"submission '{name}'",
             "has the name of another submission.",
             "Rename a file, or name the algorithm in its algorithm.toml.",
         )
-        for name in repeated
+        for name in sorted({name for name in names if names.count(name) > 1})
     ]
     if len(names) < 2:
         problems.append(
             Problem("combination", f"of {len(names)} submission(s).", "Give two or more.")
         )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)

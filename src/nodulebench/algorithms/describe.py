@@ -7,14 +7,13 @@ lung around it, hangs together with it, and is left when vessels are cut off.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.imaging.diameters import long_and_short_mm
 from nodulebench.imaging.geometry import Geometry, voxel_box_mm
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from nodulebench.model.tables import MARK_SLICES, MARKS
 
 LUNG_HU = -850.0
@@ -39,8 +38,6 @@ HALO_MM = 2.0
 """A rim as wide as this is ground glass, a narrower one a blurred edge."""
 VESSEL_SHARE = 0.45
 """What is thinner than this share of the thickest place is a vessel and is cut off."""
-
-Hounsfield = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +97,7 @@ def cut_out(chest: Chest, index: FloatArray, diameter_mm: float) -> Outline:
     reach = np.ceil(reach_mm / spacing).astype(np.int64)
     low, high = np.maximum(middle - reach, 0), np.minimum(middle + reach + 1, shape)
     box = tuple(slice(*bounds) for bounds in zip(low, high, strict=True))
-    hu: Hounsfield = chest.hu[box].astype(np.float32)
+    hu: Float32Array = chest.hu[box].astype(np.float32)
     axes = np.ogrid[tuple(slice(0, length) for length in hu.shape)]
     away_mm = np.sqrt(
         sum(((axes[at] + low[at] - index[at]) * spacing[at]) ** 2 for at in range(3))
@@ -119,7 +116,7 @@ def cut_out(chest: Chest, index: FloatArray, diameter_mm: float) -> Outline:
     return Outline(np.argwhere(inside) + low, density)
 
 
-def _seed(hu: Hounsfield, away_mm: Hounsfield) -> tuple[tuple[int, ...], float]:
+def _seed(hu: Float32Array, away_mm: Float32Array) -> tuple[tuple[int, ...], float]:
     """The densest voxel near the centre, and the density half-way between it and the lung."""
     near = away_mm <= max(SEED_MM, float(away_mm.min()))
     seed = np.unravel_index(int(np.argmax(np.where(near, hu, -np.inf))), hu.shape)
@@ -169,7 +166,7 @@ def _connected(mask: BoolArray, seed: tuple[int, ...]) -> BoolArray:
     return region
 
 
-def _density(hu: Hounsfield, depth_mm: FloatArray) -> str:
+def _density(hu: Float32Array, depth_mm: FloatArray) -> str:
     """Of the four classes the one of the inner half, where no voxel is half lung."""
     inner = hu[depth_mm >= np.median(depth_mm)]
     if float(np.median(inner)) > CALCIFIED_HU:

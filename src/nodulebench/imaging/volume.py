@@ -41,6 +41,13 @@ class Volume:
         """The volume of a voxel."""
         return float(np.prod(self.geometry.spacing_mm))
 
+    def part(self, box: tuple[slice, ...]) -> "Volume":
+        """What lies in a box of slices, rows and columns."""
+        hu = self.hu[box]
+        first = np.array([[along.start for along in reversed(box)]], dtype=np.float64)
+        origin_mm, size = self.geometry.to_world(first)[0], np.array(hu.shape[::-1], np.int64)
+        return Volume(hu, replace(self.geometry, origin_mm=origin_mm, size=size))
+
 
 def make_volume(
     hu: VoxelArray,

@@ -95,7 +95,7 @@ def one_to_one_labels(
         (hit_mark, hit_nodule, HIT),
         (second_mark, second_nodule, DUPLICATE if duplicates == "ignore" else FALSE_POSITIVE),
         (ignored_mark, ignored_nodule, IGNORED),
-        (false_mark, np.full(len(false_mark), NO_NODULE, dtype=np.int64), FALSE_POSITIVE),
+        (false_mark, np.full_like(false_mark, NO_NODULE), FALSE_POSITIVE),
         notices=notices,
         order=_order_sensitivity(on_target),
     )
@@ -125,9 +125,7 @@ def _concatenate(
     return Labels(
         mark=np.concatenate([mark for mark, _, _ in parts]),
         nodule=np.concatenate([nodule for _, nodule, _ in parts]),
-        label=np.concatenate(
-            [np.full(len(mark), label, dtype=np.int64) for mark, _, label in parts]
-        ),
+        label=np.concatenate([np.full_like(mark, label) for mark, _, label in parts]),
         notices=notices,
         order=order,
     )

@@ -122,8 +122,7 @@ def _boxes(
     )
     owner = joined["owner"].cast(pl.Int64).to_numpy()
     quarter = pl.coalesce(
-        (pl.col("long_mm") + pl.col("short_mm")) / 4,
-        (pl.col("length_mm") + pl.col("width_mm")) / 4,
+        (pl.col("long_mm") + pl.col("short_mm")) / 4, (pl.col("length_mm") + pl.col("width_mm")) / 4
     )
     return Boxes(
         owner=owner,

@@ -22,14 +22,7 @@ from nodulebench.errors import UndefinedError
 from nodulebench.match.pairs import first_of_each
 from nodulebench.match.scene import NEGLIGIBLE_MM
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
-from nodulebench.model.labels import (
-    DUPLICATE,
-    FALSE_POSITIVE,
-    HIT,
-    NO_NODULE,
-    UNCOUNTED,
-    Labels,
-)
+from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, NO_NODULE, UNCOUNTED, Labels
 from nodulebench.model.protocol import SizeLimit
 from nodulebench.model.tables import Reference, Submission
 

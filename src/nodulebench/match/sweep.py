@@ -107,19 +107,16 @@ def sweep_size_tolerance(
 def _size_table(
     tolerances: tuple[float, ...], labels: tuple[Labels, ...], nodules: int
 ) -> pl.DataFrame:
-    hit = np.array([one.count(HIT) for one in labels], dtype=np.int64)
-    return pl.DataFrame(
-        {
-            "tolerance_mm": np.array(tolerances, dtype=np.float64),
-            "hit": hit,
-            "missed": nodules - hit,
-            "fn_ue": np.array([len(one.underestimated) for one in labels], dtype=np.int64),
-            "false_positive": np.array(
-                [one.count(FALSE_POSITIVE) for one in labels], dtype=np.int64
-            ),
-            "fp_oe": np.array([len(one.overestimated) for one in labels], dtype=np.int64),
-        }
-    )
+    counts = {
+        "hit": [one.count(HIT) for one in labels],
+        "missed": [nodules - one.count(HIT) for one in labels],
+        "fn_ue": [len(one.underestimated) for one in labels],
+        "false_positive": [one.count(FALSE_POSITIVE) for one in labels],
+        "fp_oe": [len(one.overestimated) for one in labels],
+    }
+    whole = dict.fromkeys(counts, pl.Int64)
+    sizes = {"tolerance_mm": np.array(tolerances, dtype=np.float64)}
+    return pl.DataFrame(sizes | counts, schema_overrides=whole)
 
 
 def _steps_mm(

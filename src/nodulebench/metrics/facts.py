@@ -38,9 +38,7 @@ FACTS_OF_MODULE: dict[str, dict[str, FigureFacts]] = {
         "cpm": FigureFacts(_BETTER),
         "cpm_exact": FigureFacts(_BETTER),
     },
-    "precision_recall": {
-        "average_precision": FigureFacts(_BETTER, "AP"),
-    },
+    "precision_recall": {"average_precision": FigureFacts(_BETTER, "AP")},
     "afroc": {
         "afroc_area": FigureFacts(_BETTER),
         "wafroc_area": FigureFacts(_BETTER),

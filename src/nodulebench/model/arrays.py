@@ -9,6 +9,7 @@ import numpy.typing as npt
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
 WeightArray: TypeAlias = npt.NDArray[Any]
 """Case weights: one row per replicate, one column per case; integers count repetitions."""
 

@@ -7,29 +7,11 @@ import numpy.typing as npt
 
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume
+from nodulebench.model.arrays import BoolArray
+from nodulebench.phantom.body import bones, great_vessels
 from nodulebench.phantom.body.bend import Bend, random_bend
-from nodulebench.phantom.body.bones import (
-    CARTILAGE_HU,
-    CORTEX_HU,
-    CORTEX_MM,
-    MARROW_HU,
-    RIB_FLATTENING,
-    build_skeleton,
-)
 from nodulebench.phantom.body.chest import heart_surface
 from nodulebench.phantom.body.enhancement import Enhancement, random_enhancement
-from nodulebench.phantom.body.great_vessels import (
-    arm_vessels,
-    azygos,
-    great_vessels,
-    liver_vessels,
-    lymph_nodes,
-    mammary_vessels,
-    oesophagus,
-    plaques,
-    swallowed_air,
-    thyroid,
-)
 from nodulebench.phantom.body.plane import SliceGrid, make_plane, random_textures
 from nodulebench.phantom.body.surfaces import surfaces_along
 from nodulebench.phantom.body.tissue import draw_slice
@@ -40,7 +22,6 @@ from nodulebench.phantom.drawing.tubes import (
     OUTSIDE_LUNG,
     Tubes,
     paint_in_lung,
-    paint_over,
     paint_tubes,
 )
 from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
@@ -121,9 +102,7 @@ def scan_patient(
     )
 
 
-def nodule_mask(
-    nodule: Nodule, geometry: Geometry
-) -> tuple[tuple[slice, ...], npt.NDArray[np.bool_]]:
+def nodule_mask(nodule: Nodule, geometry: Geometry) -> tuple[tuple[slice, ...], BoolArray]:
     """The voxels of an axial volume whose centres lie in a nodule: a box of it, and which."""
     reach = nodule.shape.largest_reach_mm
     center = nodule.shape.center_mm
@@ -158,7 +137,7 @@ def _empty_canvas(patient: Patient, scanner: Scanner, slices: int | None) -> Can
 
 def _draw_body(
     patient: Patient, canvas: Canvas, parts: int, bend: Bend, enhancement: Enhancement
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Draw all planes; return what lies within the pleura on the middle plane of each slice."""
     grid = SliceGrid(canvas.x_mm, canvas.y_mm)
     textures = random_textures(stream(patient.seed, patient.number, TEXTURE))
@@ -184,11 +163,11 @@ def _draw_between_lungs(
 ) -> None:
     """Lymph nodes, great vessels, oesophagus and thyroid, later ones over earlier ones."""
     chest = patient.chest
-    vessels = great_vessels(chest)
+    vessels = great_vessels.great_vessels(chest)
     aorta = bend.bent(chest, vessels.aorta)
-    gullet = bend.bent(chest, oesophagus(chest))
-    paint_over(canvas, lymph_nodes(chest, random), NODE_HU, OUTSIDE_LUNG)
-    paint_over(canvas, vessels.left_atrium, enhancement.lung_vessels, IN_LUNG)
+    gullet = bend.bent(chest, great_vessels.oesophagus(chest))
+    paint_tubes(canvas, great_vessels.lymph_nodes(chest, random), NODE_HU, OUTSIDE_LUNG)
+    paint_tubes(canvas, vessels.left_atrium, enhancement.lung_vessels, IN_LUNG)
     paint_tubes(canvas, bend.bent(chest, vessels.lower_veins), enhancement.late_veins)
     for tubes, hu in (
         (bend.bent(chest, vessels.upper_veins), enhancement.upper_cava),
@@ -200,33 +179,36 @@ def _draw_between_lungs(
     _paint_coat(patient, canvas, aorta)
     for tubes, hu in (
         (aorta, enhancement.left_heart),
-        (azygos(chest), enhancement.late_veins),
-        (mammary_vessels(chest), enhancement.left_heart),
-        (arm_vessels(chest), enhancement.left_heart),
-        (plaques(aorta, random), PLAQUE_HU),
-        (thyroid(chest), enhancement.thyroid),
+        (great_vessels.azygos(chest), enhancement.late_veins),
+        (great_vessels.mammary_vessels(chest), enhancement.left_heart),
+        (great_vessels.arm_vessels(chest), enhancement.left_heart),
+        (great_vessels.plaques(aorta, random), PLAQUE_HU),
+        (great_vessels.thyroid(chest), enhancement.thyroid),
     ):
-        paint_over(canvas, tubes, hu, OUTSIDE_LUNG)
+        paint_tubes(canvas, tubes, hu, OUTSIDE_LUNG)
     liver = enhancement.liver - LIVER_RANGE_HU, enhancement.liver + LIVER_RANGE_HU
-    paint_over(canvas, liver_vessels(chest, random), enhancement.liver_vessels, liver)
-    paint_over(canvas, gullet, OESOPHAGUS_HU, OUTSIDE_LUNG, flattening=OESOPHAGUS_FLATTENING)
-    paint_over(canvas, swallowed_air(gullet, random), SWALLOWED_AIR_HU, OUTSIDE_LUNG)
+    branches = great_vessels.liver_vessels(chest, random)
+    paint_tubes(canvas, branches, enhancement.liver_vessels, liver)
+    paint_tubes(canvas, gullet, OESOPHAGUS_HU, OUTSIDE_LUNG, flattening=OESOPHAGUS_FLATTENING)
+    air = great_vessels.swallowed_air(gullet, random)
+    paint_tubes(canvas, air, SWALLOWED_AIR_HU, OUTSIDE_LUNG)
 
 
 def _paint_coat(patient: Patient, canvas: Canvas, tubes: Tubes) -> None:
     """Draw the thin layer that parts a vessel from its neighbours; in the heart there is none."""
     outside_heart = tubes.chosen(heart_surface(patient.chest, *tubes.end.T) > 0)
-    paint_over(canvas, outside_heart.thinner(-VESSEL_COAT_MM), VESSEL_COAT_HU, OUTSIDE_LUNG)
+    paint_tubes(canvas, outside_heart.thinner(-VESSEL_COAT_MM), VESSEL_COAT_HU, OUTSIDE_LUNG)
 
 
 def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:
     """Ribs with their cartilages, clavicles and arms."""
-    bones = build_skeleton(patient.chest)
-    paint_tubes(canvas, bones.cartilages, CARTILAGE_HU, flattening=RIB_FLATTENING)
-    long_bones = bend.bent(patient.chest, bones.long_bones)
-    for bone, flattening in ((bones.ribs, RIB_FLATTENING), (long_bones, (1.0, 1.0, 1.0))):
-        paint_tubes(canvas, bone, CORTEX_HU, flattening=flattening)
-        paint_tubes(canvas, bone.thinner(CORTEX_MM), MARROW_HU, flattening=flattening)
+    skeleton, flat = bones.build_skeleton(patient.chest), bones.RIB_FLATTENING
+    paint_tubes(canvas, skeleton.cartilages, bones.CARTILAGE_HU, flattening=flat)
+    long_bones = bend.bent(patient.chest, skeleton.long_bones)
+    for bone, flattening in ((skeleton.ribs, flat), (long_bones, (1.0, 1.0, 1.0))):
+        paint_tubes(canvas, bone, bones.CORTEX_HU, flattening=flattening)
+        marrow = bone.thinner(bones.CORTEX_MM)
+        paint_tubes(canvas, marrow, bones.MARROW_HU, flattening=flattening)
 
 
 def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
@@ -241,15 +223,11 @@ def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
 
 
 def _without_airways(
-    patient: Patient, inside: npt.NDArray[np.bool_], canvas: Canvas, middle: int, parts: int
+    patient: Patient, inside: BoolArray, canvas: Canvas, middle: int, parts: int
 ) -> npt.NDArray[np.uint8]:
     """Both lungs without trachea and main bronchi."""
-    airways = Canvas(
-        np.zeros(inside.shape, dtype=np.float32),
-        canvas.x_mm,
-        canvas.y_mm,
-        canvas.z_mm[middle::parts],
-    )
+    empty = np.zeros(inside.shape, dtype=np.float32)
+    airways = Canvas(empty, canvas.x_mm, canvas.y_mm, canvas.z_mm[middle::parts])
     paint_tubes(airways, patient.tubes.central_airways.thinner(-AIRWAY_WALL_MM), 1.0)
     is_lung = inside & (airways.hu < 0.5)
     side = np.where(canvas.x_mm < 3.0, RIGHT_LUNG, LEFT_LUNG).astype(np.uint8)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.phantom.drawing.grid import Canvas, Field
 
 LOWEST_HU, HIGHEST_HU = -1024, 3071
@@ -69,8 +69,7 @@ class Scanner:
     def __post_init__(self) -> None:
         problems = [
             Problem(
-                f"scanner {name}",
-                f"{value:g} {unit} is not between {low:g} and {high:g} {unit}.",
+                f"scanner {name}", f"{value:g} {unit} is not between {low:g} and {high:g} {unit}."
             )
             for name, value, low, high, unit in (
                 ("slice_thickness_mm", self.slice_thickness_mm, 0.5, 7.0, "mm"),
@@ -85,8 +84,7 @@ class Scanner:
             problems.append(
                 Problem("scanner kernel", f"'{self.kernel}' is not one of {', '.join(KERNELS)}.")
             )
-        if problems:
-            raise InputError(problems)
+        refuse_any(problems)
 
     @property
     def parts_per_slice(self) -> int:

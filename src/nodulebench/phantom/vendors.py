@@ -18,8 +18,8 @@ class Vendor:
     software: str
     kernels: dict[str, str]
     """Our kernels -> the vendor's names."""
-    is_signed: bool
-    rescale_intercept: int
+    is_signed: bool = True
+    rescale_intercept: int = -1024
     padding_hu: int | None = None
 
 
@@ -30,8 +30,6 @@ VENDORS = (
         "LightSpeed VCT",
         "gmp_vct.42",
         {"smooth": "SOFT", "standard": "STANDARD", "sharp": "LUNG", "edge": "BONE"},
-        is_signed=True,
-        rescale_intercept=-1024,
         padding_hu=-3024,
     ),
     Vendor(
@@ -41,7 +39,6 @@ VENDORS = (
         "syngo CT 2012B",
         {"smooth": "B20f", "standard": "B31f", "sharp": "B50f", "edge": "B70f"},
         is_signed=False,
-        rescale_intercept=-1024,
     ),
     Vendor(
         "philips",
@@ -50,7 +47,6 @@ VENDORS = (
         "4.1.6",
         {"smooth": "A", "standard": "B", "sharp": "L", "edge": "YD"},
         is_signed=False,
-        rescale_intercept=-1024,
     ),
     Vendor(
         "toshiba",
@@ -58,7 +54,6 @@ VENDORS = (
         "Aquilion",
         "V4.86ER003",
         {"smooth": "FC07", "standard": "FC13", "sharp": "FC51", "edge": "FC86"},
-        is_signed=True,
         rescale_intercept=0,
     ),
     Vendor(
@@ -67,8 +62,6 @@ VENDORS = (
         "uCT 760",
         "R004",
         {"smooth": "B_SOFT_A", "standard": "B_SOFT_B", "sharp": "B_SHARP_C", "edge": "B_VSHARP_C"},
-        is_signed=True,
-        rescale_intercept=-1024,
     ),
 )
 

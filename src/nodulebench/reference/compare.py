@@ -58,11 +58,7 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
     return ReferenceComparison(
         cases=shared.height,
         pairs=pairs.select(
-            "case_id",
-            "nodule_id",
-            "nodule_id_second",
-            "distance_mm",
-            "diameter_difference_mm",
+            "case_id", "nodule_id", "nodule_id_second", "distance_mm", "diameter_difference_mm"
         ),
         only_first=left.join(pairs, on="row", how="anti").drop("row"),
         only_second=right.join(pairs.select(row="row_second"), on="row", how="anti").drop("row"),

@@ -11,11 +11,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from nodulebench.imaging.diameters import (
-    axes_of_sides,
-    largest_distance_mm,
-    long_and_short_mm,
-)
+from nodulebench.imaging.diameters import axes_of_sides, largest_distance_mm, long_and_short_mm
 from nodulebench.imaging.outlines import area_mm2
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
@@ -76,10 +72,7 @@ _SLICE_SIZES = {
 
 
 def drawn_slice_sizes(
-    owner: IntArray,
-    slice_index: IntArray,
-    is_hole: BoolArray,
-    corners_mm: Sequence[FloatArray],
+    owner: IntArray, slice_index: IntArray, is_hole: BoolArray, corners_mm: Sequence[FloatArray]
 ) -> pl.DataFrame:
     """The same of regions whose boundaries were drawn as polygons, from the polygons themselves.
 

@@ -105,12 +105,7 @@ def _nearest_mm(points: FloatArray, others: FloatArray) -> FloatArray:
     return np.asarray(distance, dtype=np.float64)
 
 
-def _is_clear_lung(
-    volume: Volume,
-    lungs: BoolArray,
-    center: IntArray,
-    radius_mm: float,
-) -> bool:
+def _is_clear_lung(volume: Volume, lungs: BoolArray, center: IntArray, radius_mm: float) -> bool:
     reach = np.ceil((radius_mm + TO_PLEURA_MM) / volume.spacing_mm).astype(np.int64)
     low, high = center - reach, center + reach + 1
     if np.any(low < 0) or np.any(high > lungs.shape):

@@ -61,14 +61,8 @@ def mirrored(volume: Volume) -> Variant:
 
 def cropped(volume: Volume, box: tuple[slice, ...]) -> Variant:
     """A part of the scan; ``box`` has slices, rows and columns."""
-    first = np.array([[part.start for part in reversed(box)]], dtype=np.float64)
-    hu = np.ascontiguousarray(volume.hu[box])
-    geometry = replace(
-        volume.geometry,
-        origin_mm=volume.geometry.to_world(first)[0],
-        size=np.array(hu.shape[::-1], dtype=np.int64),
-    )
-    return Variant("crop", Volume(hu, geometry))
+    part = volume.part(box)
+    return Variant("crop", replace(part, hu=np.ascontiguousarray(part.hu)))
 
 
 def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Variant:

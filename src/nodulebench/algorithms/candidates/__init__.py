@@ -7,15 +7,10 @@ from nodulebench.registry import Registry
 if TYPE_CHECKING:
     from nodulebench.algorithms.candidate import Detector
 
+NAMES = ("isicad", "subsolidcad", "largecad", "etrocad", "m5l", "mot_m5lv1")
+
 DETECTORS: "Registry[Detector]" = Registry(
     "candidate detector",
     "detectors",
-    {
-        "isicad": "nodulebench.algorithms.candidates.isicad:detect",
-        "subsolidcad": "nodulebench.algorithms.candidates.subsolidcad:detect",
-        "largecad": "nodulebench.algorithms.candidates.largecad:detect",
-        "etrocad": "nodulebench.algorithms.candidates.etrocad:detect",
-        "m5l": "nodulebench.algorithms.candidates.m5l:detect",
-        "mot_m5lv1": "nodulebench.algorithms.candidates.mot_m5lv1:detect",
-    },
+    {name: f"{__name__}.{name}:detect" for name in NAMES},
 )

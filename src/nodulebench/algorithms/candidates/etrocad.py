@@ -12,9 +12,10 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
-from nodulebench.algorithms.classify.support_vectors import SupportVectors, train_support_vectors
+from nodulebench.algorithms.classify.support_vectors import train_support_vectors
 from nodulebench.algorithms.classify.trained import Trained
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
+from nodulebench.algorithms.filters.regions import NEIGHBOURS
 from nodulebench.algorithms.filters.scale_space import (
     DIAMETER_PER_SCALE,
     STEP_MM,
@@ -98,18 +99,11 @@ def kinds(peaks: Peaks, lungs: BoolArray, settings: Settings) -> IntArray:
 
 def _touches_border(index: FloatArray, radius: FloatArray, lungs: BoolArray) -> BoolArray:
     """Whether any of 26 points on a sphere around a place lies outside the lungs."""
-    directions = np.array([(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1)])
-    directions = directions[np.any(directions != 0, axis=1)]
-    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = NEIGHBOURS / np.linalg.norm(NEIGHBOURS, axis=1, keepdims=True)
     points = np.rint(index[:, None] + radius[:, None, None] * directions).astype(np.int64)
     points = np.clip(points, 0, np.array(lungs.shape) - 1)
     is_inside: BoolArray = lungs[points[..., 0], points[..., 1], points[..., 2]].all(axis=1)
     return ~is_inside
 
 
-def train(features: FloatArray, is_nodule: BoolArray, seed: int) -> SupportVectors:
-    """Train the support-vector machine."""
-    return train_support_vectors(features, is_nodule, seed=seed)
-
-
-TRAINED = Trained(NAMES, find, train)
+TRAINED = Trained(NAMES, find, train_support_vectors)

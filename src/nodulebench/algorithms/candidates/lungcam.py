@@ -12,11 +12,9 @@ import numpy.typing as npt
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.compactness import ball_diameter, compactness
-from nodulebench.algorithms.filters.regions import find_regions
+from nodulebench.algorithms.filters.regions import NEIGHBOURS, find_regions
 from nodulebench.algorithms.filters.scale_space import STEP_MM, smoothed
-from nodulebench.model.arrays import BoolArray, IntArray
-
-FloatVolume = npt.NDArray[np.float32]
+from nodulebench.model.arrays import BoolArray, Float32Array, IntArray
 
 SOFT_TISSUE_HU = 50.0
 
@@ -61,7 +59,7 @@ class Settings:
 class Explored:
     """What the ants left behind."""
 
-    pheromone: FloatVolume
+    pheromone: Float32Array
     visits: npt.NDArray[np.int32]
     steps: int
     """Moves of the longest-lived colony."""
@@ -83,7 +81,7 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     return Candidates(cubes.to_world(found.center_mm), found.score, found.diameter_mm * STEP_MM)
 
 
-def compact_things(pheromone: FloatVolume, settings: Settings = DEFAULT) -> Candidates:
+def compact_things(pheromone: Float32Array, settings: Settings = DEFAULT) -> Candidates:
     """Threshold the map again and again and take out what is compact; places are voxels."""
     left = pheromone.copy()
     found = []
@@ -100,13 +98,13 @@ def compact_things(pheromone: FloatVolume, settings: Settings = DEFAULT) -> Cand
     return Candidates.joined(*found)
 
 
-def attraction(pheromone: FloatVolume, settings: Settings) -> FloatVolume:
+def attraction(pheromone: Float32Array, settings: Settings) -> Float32Array:
     """W of Chialvo and Millonas: how strongly a voxel draws ants; 1 without pheromone."""
     seen = 1.0 + pheromone / (1.0 + settings.saturation * pheromone)
     return np.power(seen, settings.sensitivity).astype(np.float32)
 
 
-def chosen(drawing: FloatVolume, draw: npt.NDArray[np.float32]) -> IntArray:
+def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
     """Which neighbour each ant takes: the n-th with probability W_n / sum of W.
 
     Args:
@@ -120,7 +118,7 @@ def chosen(drawing: FloatVolume, draw: npt.NDArray[np.float32]) -> IntArray:
     return neighbour
 
 
-def explore(image: FloatVolume, room: BoolArray, settings: Settings = DEFAULT) -> Explored:
+def explore(image: Float32Array, room: BoolArray, settings: Settings = DEFAULT) -> Explored:
     """Let colonies explore a room until every ant is dead and no voxel is unvisited.
 
     Args:
@@ -145,7 +143,7 @@ def explore(image: FloatVolume, room: BoolArray, settings: Settings = DEFAULT) -
 class _Colonies:
     """The ground with its pheromone, and the ants on it."""
 
-    def __init__(self, image: FloatVolume, room: BoolArray, settings: Settings) -> None:
+    def __init__(self, image: Float32Array, room: BoolArray, settings: Settings) -> None:
         self.shape = image.shape
         self.settings = settings
         self.random = np.random.default_rng(settings.seed)
@@ -159,8 +157,7 @@ class _Colonies:
         self.energy = np.empty(0, np.float32)
         self.born = 0
         strides = np.array([image.shape[1] * image.shape[2], image.shape[2], 1])
-        around = np.array([(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1)])
-        self.offsets: IntArray = around[np.any(around != 0, axis=1)] @ strides
+        self.offsets: IntArray = NEIGHBOURS @ strides
 
     def settle(self) -> bool:
         """Start colonies on voxels nobody has visited, spread over the room; whether there are."""

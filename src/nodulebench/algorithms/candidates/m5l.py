@@ -6,6 +6,7 @@ compare.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,9 @@ from nodulebench.algorithms.candidates import lungcam, vbna
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
-from nodulebench.algorithms.classify.network import Network, train_network
+from nodulebench.algorithms.classify.network import train_network
 from nodulebench.algorithms.classify.trained import Trained
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
-from nodulebench.model.arrays import BoolArray, FloatArray
 
 HIDDEN_UNITS = 25
 """Paper: 13-25-1, 376 weights and biases."""
@@ -64,9 +64,4 @@ def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     return Measured(found, features, NAMES)
 
 
-def train(features: FloatArray, is_nodule: BoolArray, seed: int) -> Network:
-    """Train the 13-25-1 network."""
-    return train_network(features, is_nodule, hidden=HIDDEN_UNITS, seed=seed)
-
-
-TRAINED = Trained(NAMES, find, train)
+TRAINED = Trained(NAMES, find, partial(train_network, hidden=HIDDEN_UNITS))

@@ -5,6 +5,7 @@ and merging changed, as the LUNA16 study says; their outlines after Kuhnigk 2006
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,14 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.features import FEATURES, measure
 from nodulebench.algorithms.classify.measured import Measured, scored
-from nodulebench.algorithms.classify.network import Network, train_network
+from nodulebench.algorithms.classify.network import train_network
 from nodulebench.algorithms.classify.trained import Trained
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.compactness import ball_diameter, compactness
-from nodulebench.algorithms.filters.morphology import dilated, eroded
+from nodulebench.algorithms.filters.morphology import opening
 from nodulebench.algorithms.filters.regions import find_regions
 from nodulebench.algorithms.filters.scale_space import STEP_MM, smoothed
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray
 
 HIDDEN_UNITS = 31
 """Paper: 15-31-1, 528 weights and biases."""
@@ -91,16 +92,4 @@ def compact_regions(dense: BoolArray, radius_mm: float, settings: Settings = DEF
     return Candidates(kept.center, share[share >= settings.compactness], ball_diameter(kept.size))
 
 
-def opening(dense: BoolArray, radius: float) -> BoolArray:
-    """What a ball of ``radius`` voxels covers when it moves within the mask."""
-    unit = np.ones(3)
-    opened: BoolArray = dilated(eroded(dense, radius, unit), radius, unit)
-    return opened
-
-
-def train(features: FloatArray, is_nodule: BoolArray, seed: int) -> Network:
-    """Train the 15-31-1 network."""
-    return train_network(features, is_nodule, hidden=HIDDEN_UNITS, seed=seed)
-
-
-TRAINED = Trained(FEATURES, find, train)
+TRAINED = Trained(FEATURES, find, partial(train_network, hidden=HIDDEN_UNITS))

@@ -14,7 +14,7 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.cores import all_parts, parts_of
-from nodulebench.algorithms.filters.morphology import dilated, eroded
+from nodulebench.algorithms.filters.morphology import opening
 from nodulebench.algorithms.filters.recentre import recentred
 from nodulebench.algorithms.filters.regions import find_regions
 from nodulebench.model.arrays import BoolArray
@@ -82,8 +82,7 @@ def _opened(cubes: Chest, settings: Settings) -> BoolArray:
     if settings.sigma_voxels > 0:
         hu = ndimage.gaussian_filter(hu, settings.sigma_voxels)
     mask: BoolArray = (hu >= settings.lowest_hu) & (hu <= settings.highest_hu) & cubes.lungs.mask
-    reach = (settings.opening_voxels - 1.0) / 2.0
-    return dilated(eroded(mask, reach, np.ones(3)), reach, np.ones(3))
+    return opening(mask, (settings.opening_voxels - 1.0) / 2.0)
 
 
 def _large_regions(mask: BoolArray, settings: Settings) -> BoolArray:

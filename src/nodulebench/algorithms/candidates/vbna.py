@@ -7,7 +7,6 @@ air, so that lines drawn from the air's surface into the tissue cross inside it.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
@@ -19,9 +18,7 @@ from nodulebench.algorithms.filters.scale_space import (
     peaks_of_chest,
     smoothed,
 )
-from nodulebench.model.arrays import BoolArray, FloatArray
-
-FloatVolume = npt.NDArray[np.float32]
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,8 @@ def find_on_pleura(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 
 def count_normals(
-    surface: npt.NDArray[np.int64], normal: FloatArray, lungs: BoolArray, settings: Settings
-) -> tuple[FloatVolume, FloatVolume]:
+    surface: IntArray, normal: FloatArray, lungs: BoolArray, settings: Settings
+) -> tuple[Float32Array, Float32Array]:
     """How many normals pass through each voxel, smoothed over neighbours, and their mean depth.
 
     Args:
@@ -101,7 +98,7 @@ def count_normals(
     return spread, (deep / np.maximum(spread, np.float32(1e-3))).astype(np.float32)
 
 
-def _surface(smooth: FloatVolume, lungs: BoolArray, settings: Settings) -> npt.NDArray[np.int64]:
+def _surface(smooth: Float32Array, lungs: BoolArray, settings: Settings) -> IntArray:
     """Air voxels of the lung near its border that have tissue beside them."""
     factors = np.array([2, 2, 2])
     coarse = block_mean(lungs.astype(np.float32), factors) > 0
@@ -116,7 +113,7 @@ def _surface(smooth: FloatVolume, lungs: BoolArray, settings: Settings) -> npt.N
     return np.argwhere(air & beside & rim & lungs)
 
 
-def _slopes(smooth: FloatVolume, place: npt.NDArray[np.int64]) -> FloatArray:
+def _slopes(smooth: Float32Array, place: IntArray) -> FloatArray:
     """Unit vectors towards the denser side."""
     slope = np.empty(place.shape)
     for axis in range(3):
@@ -129,7 +126,7 @@ def _slopes(smooth: FloatVolume, place: npt.NDArray[np.int64]) -> FloatArray:
     return unit
 
 
-def _maxima(count: FloatVolume, least: float) -> npt.NDArray[np.int64]:
+def _maxima(count: Float32Array, least: float) -> IntArray:
     """Voxels with at least so many normals and no neighbour with more."""
     from scipy import ndimage
 

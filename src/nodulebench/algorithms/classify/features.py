@@ -1,7 +1,6 @@
 """An outlined thing -> its measures: form, density and surroundings, in a fixed order."""
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.outline import Outlined, outline
@@ -83,14 +82,14 @@ def _surroundings(thing: Outlined) -> tuple[float, ...]:
     )
 
 
-def skewness(values: npt.NDArray[np.float64]) -> float:
+def skewness(values: FloatArray) -> float:
     """Third standardised moment; 0 where all values are equal."""
     away = values - values.mean()
     spread = float(np.sqrt(np.mean(away**2)))
     return float(np.mean(away**3)) / spread**3 if spread > 1e-9 else 0.0
 
 
-def entropy_bits(hu: npt.NDArray[np.float64]) -> float:
+def entropy_bits(hu: FloatArray) -> float:
     """Entropy of the densities in bins of ``ENTROPY_BIN_HU``."""
     _, count = np.unique(np.floor(hu / ENTROPY_BIN_HU), return_counts=True)
     share = count / count.sum()

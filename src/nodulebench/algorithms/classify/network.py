@@ -44,7 +44,7 @@ class Network:
         return probability
 
 
-def train_network(features: FloatArray, is_nodule: BoolArray, *, hidden: int, seed: int) -> Network:
+def train_network(features: FloatArray, is_nodule: BoolArray, seed: int, *, hidden: int) -> Network:
     """Train a network by gradient descent (Adam); both classes weigh the same.
 
     Raises:

@@ -8,9 +8,8 @@ that parts it from vessels.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
 
 REACH_MM = (7.0, 20.0)
 """Half the side of the cube that is looked at: the candidate's diameter and a half, within these
@@ -27,16 +26,14 @@ HIGHEST_HU = 200.0
 class Outlined:
     """A cube of voxels of 1 mm around a place, and what lies there."""
 
-    hu: npt.NDArray[np.float32]
+    hu: Float32Array
     lungs: BoolArray
     inside: BoolArray
     """The thing; never empty: at least the place itself."""
     threshold_hu: float
 
 
-def outline(
-    hu: npt.NDArray[np.float32], lungs: BoolArray, index: FloatArray, diameter: float
-) -> Outlined:
+def outline(hu: Float32Array, lungs: BoolArray, index: FloatArray, diameter: float) -> Outlined:
     """Cut out what lies at a voxel.
 
     Args:
@@ -57,7 +54,7 @@ def outline(
     return Outlined(part, within, _thing((part >= threshold) & within, seed), threshold)
 
 
-def _brightest_near(part: npt.NDArray[np.float32], place: IntArray) -> tuple[int, int, int]:
+def _brightest_near(part: Float32Array, place: IntArray) -> tuple[int, int, int]:
     """The densest voxel at most one away."""
     low = np.maximum(place - 1, 0)
     near = part[tuple(slice(a, b) for a, b in zip(low, place + 2, strict=True))]

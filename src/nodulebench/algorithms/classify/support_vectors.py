@@ -51,9 +51,7 @@ class SupportVectors:
         return value
 
 
-def train_support_vectors(
-    features: FloatArray, is_nodule: BoolArray, *, seed: int
-) -> SupportVectors:
+def train_support_vectors(features: FloatArray, is_nodule: BoolArray, seed: int) -> SupportVectors:
     """Train a machine; both classes weigh the same. Probabilities come from held-out decisions.
 
     Raises:

@@ -26,8 +26,7 @@ TRAINED: Registry[Trained] = Registry(
     "trained detector",
     "trained_detectors",
     {
-        "etrocad": "nodulebench.algorithms.candidates.etrocad:TRAINED",
-        "m5l": "nodulebench.algorithms.candidates.m5l:TRAINED",
-        "mot_m5lv1": "nodulebench.algorithms.candidates.mot_m5lv1:TRAINED",
+        name: f"nodulebench.algorithms.candidates.{name}:TRAINED"
+        for name in ("etrocad", "m5l", "mot_m5lv1")
     },
 )

@@ -1,4 +1,4 @@
-"""What training needs: standardised features, balanced classes, areas under ROC."""
+"""What training needs: standardised features and balanced classes."""
 
 import numpy as np
 
@@ -33,17 +33,3 @@ def balanced(is_nodule: BoolArray, seed: int) -> IntArray:
     count = max(len(nodules), len(others))
     rows = np.concatenate([np.resize(nodules, count), np.resize(others, count)])
     return np.random.default_rng(seed).permutation(rows)
-
-
-def roc_area(score: FloatArray, is_nodule: BoolArray) -> float:
-    """Share of pairs (nodule, other) that the scores put in order; ties count half.
-
-    Raises:
-        InputError: if there are no nodules or nothing else.
-    """
-    balanced(is_nodule, 0)
-    others = np.sort(score[~is_nodule])
-    nodules = score[is_nodule]
-    below = np.searchsorted(others, nodules, side="left")
-    not_above = np.searchsorted(others, nodules, side="right")
-    return float((below + not_above).sum() / (2.0 * len(nodules) * len(others)))

@@ -8,12 +8,10 @@ a tube +0.5, a plane or saddle 0, a dark ball -1.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
-Values = npt.NDArray[np.float32]
-Axes = tuple[Values, Values, Values]
+Axes = tuple[Float32Array, Float32Array, Float32Array]
 
 REACH_SIGMAS = 4.0
 """Where Gaussians are cut off."""
@@ -23,13 +21,13 @@ REACH_SIGMAS = 4.0
 class Curvature:
     """One value per voxel that was asked for."""
 
-    shape_index: Values
+    shape_index: Float32Array
     """-1 to 1."""
-    curvedness: Values
+    curvedness: Float32Array
     """sqrt(k1^2 + k2^2), per voxel."""
 
 
-def curvature(image: Values, sigma: float, where: BoolArray) -> Curvature:
+def curvature(image: Float32Array, sigma: float, where: BoolArray) -> Curvature:
     """Curvatures at the voxels of ``where``, derivatives taken at the scale ``sigma`` (voxels).
 
     Where the image is flat nothing curves: both values are 0.
@@ -48,7 +46,7 @@ def curvature(image: Values, sigma: float, where: BoolArray) -> Curvature:
     return Curvature(shape_index.astype(np.float32), curvedness.astype(np.float32))
 
 
-def _mean_curvature(first: Axes, second: Axes, mixed: Axes, squared: Values) -> Values:
+def _mean_curvature(first: Axes, second: Axes, mixed: Axes, squared: Float32Array) -> Float32Array:
     """Half the sum of the principal curvatures of the surface of equal density."""
     z, y, x = first
     zz, yy, xx = second
@@ -58,7 +56,7 @@ def _mean_curvature(first: Axes, second: Axes, mixed: Axes, squared: Values) -> 
     return _divided(-bent, 2.0 * squared * np.sqrt(squared))
 
 
-def _gauss_curvature(first: Axes, second: Axes, mixed: Axes, squared: Values) -> Values:
+def _gauss_curvature(first: Axes, second: Axes, mixed: Axes, squared: Float32Array) -> Float32Array:
     """The product of the principal curvatures: gradient x adjoint of the Hessian x gradient."""
     z, y, x = first
     zz, yy, xx = second
@@ -72,19 +70,19 @@ def _gauss_curvature(first: Axes, second: Axes, mixed: Axes, squared: Values) ->
     return _divided(bent, squared * squared)
 
 
-def _divided(over: Values, under: Values) -> Values:
+def _divided(over: Float32Array, under: Float32Array) -> Float32Array:
     """A quotient that is 0 where nothing is divided."""
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 
-def _derivatives(image: Values, sigma: float) -> tuple[Values, ...]:
+def _derivatives(image: Float32Array, sigma: float) -> tuple[Float32Array, ...]:
     """Gaussian derivatives z, y, x, zz, yy, xx, zy, zx, yx; axes that need the same share it."""
     from scipy import ndimage
 
     kernels = _kernels(sigma)
 
-    def filtered(values: Values, axis: int, order: int) -> Values:
-        result: Values = ndimage.correlate1d(values, kernels[order], axis=axis)
+    def filtered(values: Float32Array, axis: int, order: int) -> Float32Array:
+        result: Float32Array = ndimage.correlate1d(values, kernels[order], axis=axis)
         return result
 
     along_z = [filtered(image, 0, order) for order in (0, 1, 2)]

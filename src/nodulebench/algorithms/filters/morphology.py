@@ -3,13 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.arrays import BoolArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
 
-Spacing = npt.NDArray[np.float64]
-Factors = npt.NDArray[np.int64]
+Spacing = FloatArray
+Factors = IntArray
 
 
-def block_mean(values: npt.NDArray[np.generic], factors: Factors) -> npt.NDArray[np.float32]:
+def block_mean(values: npt.NDArray[np.generic], factors: Factors) -> Float32Array:
     """Means over blocks of voxels; blocks at the end are filled up with the last voxel."""
     result = values
     for axis, factor in enumerate(factors.tolist()):
@@ -40,7 +40,7 @@ def dilated(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray
     if not mask.any():
         return result
     reach = np.floor(radius_mm / spacing_mm).astype(np.int64)
-    part, box = _boxed(mask, reach)
+    part, box = boxed(mask, reach)
     widest = _widened(part, int(reach[2]))
     grown = np.zeros_like(part)
     for up in range(-reach[0], reach[0] + 1):
@@ -56,10 +56,15 @@ def dilated(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray
 
 def eroded(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
     """What is further than ``radius_mm`` from every voxel outside the mask."""
-    part, box = _boxed(mask, np.ones(3, dtype=np.int64))
+    part, box = boxed(mask, np.ones(3, dtype=np.int64))
     result = np.zeros_like(mask)
     result[box] = ~dilated(~part, radius_mm, spacing_mm)
     return result
+
+
+def opening(mask: BoolArray, radius: float) -> BoolArray:
+    """What a ball of ``radius`` voxels covers when it moves within the mask; voxels are cubes."""
+    return dilated(eroded(mask, radius, np.ones(3)), radius, np.ones(3))
 
 
 def closing(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray:
@@ -67,7 +72,7 @@ def closing(mask: BoolArray, radius_mm: float, spacing_mm: Spacing) -> BoolArray
     from scipy import ndimage
 
     margin = np.ceil(radius_mm / spacing_mm).astype(np.int64) + 1
-    part, box = _boxed(mask, np.zeros(3, dtype=np.int64))
+    part, box = boxed(mask, np.zeros(3, dtype=np.int64))
     padded = np.pad(part, [(width, width) for width in margin])
     wide = dilated(padded, radius_mm, spacing_mm)
     filled = ndimage.binary_fill_holes(eroded(wide, radius_mm, spacing_mm) | padded)
@@ -122,9 +127,7 @@ def _join_shifted(target: BoolArray, mask: BoolArray, shift: int, axis: int) -> 
     target[(*lead, to)] |= mask[(*lead, source)]
 
 
-def _boxed(
-    mask: BoolArray, margin: npt.NDArray[np.int64]
-) -> tuple[BoolArray, tuple[slice, slice, slice]]:
+def boxed(mask: BoolArray, margin: IntArray) -> tuple[BoolArray, tuple[slice, slice, slice]]:
     """The part of an array around its mask, and where it lies."""
     box = []
     for axis, extra in enumerate(margin.tolist()):

@@ -7,7 +7,7 @@ taken again and again, moves to the middle of the thing.
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
 LUNG_HU = -850.0
 SETTLED_VOXELS = 0.1
@@ -15,7 +15,7 @@ SETTLED_VOXELS = 0.1
 
 
 def recentred(
-    hu: npt.NDArray[np.float32],
+    hu: Float32Array,
     lungs: BoolArray,
     place: FloatArray,
     radius: FloatArray,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,8 @@ from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 FACES, CORNERS = 1, 3
 """Voxels are connected if they share a face; a face, an edge or a corner."""
+NEIGHBOURS: IntArray = np.array([step for step in product((-1, 0, 1), repeat=3) if any(step)])
+"""The way to each of the 26 voxels around one."""
 
 
 @dataclass(frozen=True, eq=False)

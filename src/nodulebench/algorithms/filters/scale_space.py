@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.morphology import block_mean
-from nodulebench.model.arrays import BoolArray, Columns, FloatArray, IntArray
-
-FloatVolume = npt.NDArray[np.float32]
+from nodulebench.algorithms.filters.regions import NEIGHBOURS
+from nodulebench.model.arrays import BoolArray, Columns, Float32Array, FloatArray, IntArray
 
 STEP_MM = 1.0
 """Voxel size on which the filters work (ETROCAD: 1 mm)."""
@@ -70,14 +69,16 @@ def peaks_of_chest(chest: Chest) -> Peaks:
         return _PEAKS[chest]
 
 
-def lung_image(cubes: Chest) -> FloatVolume:
+def lung_image(cubes: Chest) -> Float32Array:
     """Densities within the lungs; bones and chest wall are flattened to lung."""
-    hu: FloatVolume = np.clip(cubes.hu.astype(np.float32, copy=False), *DENSITIES_HU)
+    hu: Float32Array = np.clip(cubes.hu.astype(np.float32, copy=False), *DENSITIES_HU)
     hu[~cubes.lungs.mask] = OUTSIDE_HU
     return hu
 
 
-def find_peaks(image: FloatVolume, mask: BoolArray, scales: tuple[float, ...] = SCALES_MM) -> Peaks:
+def find_peaks(
+    image: Float32Array, mask: BoolArray, scales: tuple[float, ...] = SCALES_MM
+) -> Peaks:
     """Dots and centres of an image at every scale.
 
     Args:
@@ -100,22 +101,22 @@ def find_peaks(image: FloatVolume, mask: BoolArray, scales: tuple[float, ...] = 
     return Peaks.joined(*found)
 
 
-def halved(image: npt.NDArray[np.generic]) -> FloatVolume:
+def halved(image: npt.NDArray[np.generic]) -> Float32Array:
     """Means over 2 x 2 x 2 voxels."""
     return block_mean(image, np.full(3, 2))
 
 
-def smoothed(image: FloatVolume, sigma: float) -> FloatVolume:
+def smoothed(image: Float32Array, sigma: float) -> Float32Array:
     """The image convolved with a Gaussian of ``sigma`` voxels."""
     from scipy import ndimage
 
     if sigma < 1e-3:
         return image
-    blurred: FloatVolume = ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=3.0)
+    blurred: Float32Array = ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=3.0)
     return blurred
 
 
-def eigenvalues(hessian: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def eigenvalues(hessian: Float32Array) -> Float32Array:
     """Eigenvalues of symmetric 3 x 3 matrices in closed form, smallest first.
 
     Args:
@@ -123,10 +124,8 @@ def eigenvalues(hessian: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """
     a, b, c, d, e, f = hessian.astype(np.float64)
     mean = (a + b + c) / 3.0
-    spread = ((a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2) / 6.0 + (
-        d * d + e * e + f * f
-    ) / 3.0
-    spread = np.sqrt(spread)
+    straight = (a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2
+    spread = np.sqrt(straight / 6.0 + (d * d + e * e + f * f) / 3.0)
     safe = np.where(spread > 0, spread, 1.0)
     u, v, w = (a - mean) / safe, (b - mean) / safe, (c - mean) / safe
     p, q, r = d / safe, e / safe, f / safe
@@ -134,11 +133,11 @@ def eigenvalues(hessian: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     angle = np.arccos(np.clip(half_determinant, -1.0, 1.0)) / 3.0
     largest = mean + 2.0 * spread * np.cos(angle)
     smallest = mean + 2.0 * spread * np.cos(angle + 2.0 * np.pi / 3.0)
-    values: npt.NDArray[np.float32] = np.stack([smallest, 3.0 * mean - largest - smallest, largest])
+    values: Float32Array = np.stack([smallest, 3.0 * mean - largest - smallest, largest])
     return values.astype(np.float32)
 
 
-def dot_strength(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def dot_strength(values: Float32Array) -> Float32Array:
     """|l3|^2 / |l1| where all three are negative; ``values`` are 3 x n, smallest first."""
     steepest, _, flattest = values
     strength = np.zeros(values.shape[1], np.float32)
@@ -147,7 +146,7 @@ def dot_strength(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return strength
 
 
-def line_strength(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def line_strength(values: Float32Array) -> Float32Array:
     """|l2| (|l2| - |l3|) / |l1| where two are negative; ``values`` are 3 x n, smallest first."""
     steepest, middle, flattest = values
     strength = np.zeros(values.shape[1], np.float32)
@@ -157,7 +156,7 @@ def line_strength(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return strength
 
 
-def _peaks_at(smooth: FloatVolume, mask: BoolArray, scale: float, width: int) -> Peaks:
+def _peaks_at(smooth: Float32Array, mask: BoolArray, scale: float, width: int) -> Peaks:
     """The peaks of one scale, on voxels of one or two times the width."""
     reach = max(1, round(scale / width))
     grid = Grid(np.pad(smooth, reach + 1, mode="edge"))
@@ -183,7 +182,7 @@ def _peaks_at(smooth: FloatVolume, mask: BoolArray, scale: float, width: int) ->
     )
 
 
-def _laplacian(smooth: FloatVolume) -> FloatVolume:
+def _laplacian(smooth: Float32Array) -> Float32Array:
     """The sum of second differences; at the border the last voxel is repeated."""
     total = np.float32(-6.0) * smooth
     for axis in range(3):
@@ -198,7 +197,7 @@ def _laplacian(smooth: FloatVolume) -> FloatVolume:
 class Grid:
     """A padded image whose voxels are looked up by their flat index."""
 
-    def __init__(self, padded: FloatVolume) -> None:
+    def __init__(self, padded: Float32Array) -> None:
         self.shape = padded.shape
         self._values = padded.ravel()
         self._strides = (padded.shape[1] * padded.shape[2], padded.shape[2], 1)
@@ -208,7 +207,7 @@ class Grid:
         index: IntArray = (place * np.array(self._strides)).sum(axis=1)
         return index
 
-    def hessian(self, at: IntArray) -> npt.NDArray[np.float32]:
+    def hessian(self, at: IntArray) -> Float32Array:
         """Second differences: 6 x n, in the order zz, yy, xx, zy, zx, yx."""
         value, (z, y, x) = self._values, self._strides
         middle = 2.0 * value[at]
@@ -219,7 +218,7 @@ class Grid:
         ]
         return np.stack([*straight, *mixed]).astype(np.float32)
 
-    def convergence(self, at: IntArray, reach: int) -> npt.NDArray[np.float32]:
+    def convergence(self, at: IntArray, reach: int) -> Float32Array:
         """Minus the divergence of the normalised gradient, from differences over ``reach``.
 
         Computed as the mean over opposite faces, in units that make a unit step of the gradient's
@@ -239,16 +238,12 @@ class Grid:
                 total -= sign * slope[axis] / np.maximum(length, np.float32(1e-6)) / 2.0
         return total
 
-    def is_peak(self, at: IntArray, value: npt.NDArray[np.float32]) -> BoolArray:
+    def is_peak(self, at: IntArray, value: Float32Array) -> BoolArray:
         """Which voxels no neighbour exceeds; voxels that are not listed count as 0."""
         dense = np.zeros(int(np.prod(self.shape)), np.float32)
         dense[at] = value
         highest = np.zeros(len(at), np.float32)
-        z, y, x = self._strides
-        for step in (
-            a * z + b * y + c * x for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1)
-        ):
-            if step:
-                np.maximum(highest, dense[at + step], out=highest)
+        for step in NEIGHBOURS @ np.array(self._strides):
+            np.maximum(highest, dense[at + step], out=highest)
         peak: BoolArray = (value >= highest) & (value > 0)
         return peak

@@ -5,9 +5,8 @@ through a thin wall into the lung; its size then jumps, and the last region befo
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from nodulebench.model.arrays import BoolArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
 LUMEN_THRESHOLDS_HU = tuple(range(-980, -760, 20))
 LARGEST_AIRWAYS_ML = 110.0
@@ -29,7 +28,7 @@ REACH_UP_MM = np.array([120.0, 90.0, 90.0])
 """How far from a place in the trachea its ends and the main bronchi can be: z, y, x."""
 
 
-def find_airways(hu: npt.NDArray[np.float32], spacing_mm: npt.NDArray[np.float64]) -> BoolArray:
+def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
     """The lumen of trachea and main bronchi; empty where no trachea is seen.
 
     Args:
@@ -50,7 +49,7 @@ def find_airways(hu: npt.NDArray[np.float32], spacing_mm: npt.NDArray[np.float64
 
 
 def _box_below(
-    hu: npt.NDArray[np.float32], seed: tuple[int, int, int], spacing_mm: npt.NDArray[np.float64]
+    hu: Float32Array, seed: tuple[int, int, int], spacing_mm: FloatArray
 ) -> tuple[slice, slice, slice]:
     """Where trachea and main bronchi can be, seen from a place in the trachea."""
     low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
@@ -59,9 +58,7 @@ def _box_below(
     return first, second, third
 
 
-def _grown(
-    hu: npt.NDArray[np.float32], seed: tuple[int, int, int], spacing_mm: npt.NDArray[np.float64]
-) -> BoolArray:
+def _grown(hu: Float32Array, seed: tuple[int, int, int], spacing_mm: FloatArray) -> BoolArray:
     """The largest region around the seed before it leaks into the lung."""
     from scipy import ndimage
 
@@ -81,9 +78,7 @@ def _grown(
     return kept
 
 
-def _trachea_seed(
-    hu: npt.NDArray[np.float32], spacing_mm: npt.NDArray[np.float64]
-) -> tuple[int, int, int] | None:
+def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, int, int] | None:
     """The darkest voxel of a round section that goes on over slices in the upper half."""
     slices = hu.shape[0]
     needed = max(2, int(np.ceil(SEED_SLICES_MM / spacing_mm[0])))
@@ -104,14 +99,14 @@ def _trachea_seed(
     return None
 
 
-def _body_center(hu: npt.NDArray[np.float32]) -> float:
+def _body_center(hu: Float32Array) -> float:
     """The middle column of everything denser than fat."""
     columns = np.flatnonzero((hu > -200).any(axis=(0, 1)))
     return float(columns.mean()) if len(columns) else hu.shape[2] / 2
 
 
 def _round_sections(
-    lumen: BoolArray, spacing_mm: npt.NDArray[np.float64], center: float
+    lumen: BoolArray, spacing_mm: FloatArray, center: float
 ) -> list[tuple[float, float]]:
     """Centres (row, column) of round air sections of a trachea's size near the midline."""
     from scipy import ndimage
@@ -137,17 +132,13 @@ def _round_sections(
 
 
 def _is_near(
-    last: tuple[int, float, float],
-    here: tuple[int, float, float],
-    spacing_mm: npt.NDArray[np.float64],
+    last: tuple[int, float, float], here: tuple[int, float, float], spacing_mm: FloatArray
 ) -> bool:
     """Whether a section continues a track on the slice above."""
     shift = np.hypot((last[1] - here[1]) * spacing_mm[1], (last[2] - here[2]) * spacing_mm[2])
     return last[0] == here[0] and bool(shift <= 4.0 + 0.5 * spacing_mm[0])
 
 
-def _darkest(
-    hu: npt.NDArray[np.float32], track: list[tuple[int, float, float]]
-) -> tuple[int, int, int]:
+def _darkest(hu: Float32Array, track: list[tuple[int, float, float]]) -> tuple[int, int, int]:
     places = [(number, round(row), round(column)) for number, row, column in track]
     return min(places, key=lambda place: float(hu[place]))

@@ -22,7 +22,7 @@ from nodulebench.algorithms.lungs.airways import find_airways
 from nodulebench.errors import InputError, Problem
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
-from nodulebench.model.arrays import BoolArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 RIGHT, LEFT = 1, 2
 COARSE_MM = 1.5
@@ -92,7 +92,7 @@ def segment_lungs(
     return Lungs(_refined(upright.hu, closed, factors, step), upright.geometry)
 
 
-def _coarse_factors(spacing_mm: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _coarse_factors(spacing_mm: FloatArray) -> IntArray:
     return np.maximum(1, np.rint(COARSE_MM / spacing_mm)).astype(np.int64)
 
 
@@ -107,7 +107,7 @@ def _air_in_body(air: BoolArray) -> BoolArray:
     return inside
 
 
-def _lung_components(inside: BoolArray, step: npt.NDArray[np.float64], where: str) -> BoolArray:
+def _lung_components(inside: BoolArray, step: FloatArray, where: str) -> BoolArray:
     """The one or two largest regions of air in the body."""
     voxel_ml = float(np.prod(step)) / 1000.0
     regions = largest_components(inside, 2)
@@ -119,7 +119,7 @@ def _lung_components(inside: BoolArray, step: npt.NDArray[np.float64], where: st
                 where,
                 f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
                 f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
-                "Is it a chest CT in Hounsfield units that holds the whole thorax?",
+                "Is it a chest CT in Float32Array units that holds the whole thorax?",
             )
         )
     kept = [
@@ -131,7 +131,7 @@ def _lung_components(inside: BoolArray, step: npt.NDArray[np.float64], where: st
     return whole
 
 
-def _sides(lungs: BoolArray, step: npt.NDArray[np.float64]) -> tuple[BoolArray, BoolArray]:
+def _sides(lungs: BoolArray, step: FloatArray) -> tuple[BoolArray, BoolArray]:
     """Right and left lung; where they touch they are thinned until they part."""
     for thinning_mm in np.arange(0.0, LARGEST_SEPARATION_MM, float(step.max())):
         core = eroded(lungs, float(thinning_mm), step) if thinning_mm else lungs
@@ -155,12 +155,7 @@ def _grown_back(lungs: BoolArray, cores: list[BoolArray]) -> tuple[BoolArray, Bo
     return right, left
 
 
-def _refined(
-    hu: VoxelArray,
-    closed: LabelArray,
-    factors: npt.NDArray[np.int64],
-    step: npt.NDArray[np.float64],
-) -> LabelArray:
+def _refined(hu: VoxelArray, closed: LabelArray, factors: IntArray, step: FloatArray) -> LabelArray:
     """Decide the border voxel by voxel: of the rim only what is air belongs to the lung."""
     reach = float(step.max()) + 1e-6
     fine = np.zeros(hu.shape, dtype=np.uint8)

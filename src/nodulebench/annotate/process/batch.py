@@ -244,9 +244,7 @@ def after(batch: Batch, actor_id: str, action: Action) -> Batch:
             key = (case_id, candidate_id)
             types = {actor_id: finding.type} if finding.type else {}
             return replace(
-                batch,
-                added={**batch.added, key: action},
-                typings={**batch.typings, key: types},
+                batch, added={**batch.added, key: action}, typings={**batch.typings, key: types}
             )
         case FinishCase(case_id=case_id):
             return replace(batch, finished=batch.finished | {case_id})

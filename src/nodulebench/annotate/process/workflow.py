@@ -152,11 +152,7 @@ def _own_boxes(batch: Batch, case_id: str, one: Candidate, reader_id: str) -> tu
     own = {name for reader, name in one.findings if reader == reader_id}
     return tuple(
         Box(
-            drawn.slice_index,
-            drawn.center_x_mm,
-            drawn.center_y_mm,
-            drawn.length_mm,
-            drawn.width_mm,
+            drawn.slice_index, drawn.center_x_mm, drawn.center_y_mm, drawn.length_mm, drawn.width_mm
         )
         for finding in batch.readings[case_id, reader_id].findings
         if finding.finding_id in own

@@ -8,12 +8,7 @@ from pydantic import Field
 from nodulebench.match.one_to_one import Assignment, Duplicates, one_to_one_labels
 from nodulebench.match.pairs import pairs_within
 from nodulebench.match.scene import NEGLIGIBLE_MM, Scene
-from nodulebench.match.slices import (
-    best_slices,
-    boxless_notices,
-    largest_radius_mm,
-    shared_slices,
-)
+from nodulebench.match.slices import best_slices, boxless_notices, largest_radius_mm, shared_slices
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.labels import Labels
 from nodulebench.model.notice import Notice
@@ -87,6 +82,8 @@ def _in_volume(
         scene.mark_case, scene.mark_xyz, scene.nodule_case, scene.nodule_xyz, reach
     )
     apart = scene.mark_xyz[mark] - scene.nodule_xyz[nodule]
+    # no mark can be near enough to a nodule of which nobody knows how large it is
+    unmeasured = int(np.count_nonzero(np.isnan(threshold) & scene.is_target))
     return one_to_one_labels(
         scene,
         mark,
@@ -94,13 +91,5 @@ def _in_volume(
         np.linalg.norm(apart, axis=1),
         assignment=assignment,
         duplicates=duplicates,
-        notices=_unmeasured_notices(scene, threshold),
+        notices=(Notice("nodules_without_size", {"count": unmeasured}),) if unmeasured else (),
     )
-
-
-def _unmeasured_notices(scene: Scene, threshold: FloatArray) -> tuple[Notice, ...]:
-    """Word of nodules that no mark can be near enough to: nobody knows how large they are."""
-    unmeasured = int(np.count_nonzero(np.isnan(threshold) & scene.is_target))
-    if not unmeasured:
-        return ()
-    return (Notice("nodules_without_size", {"count": unmeasured}),)

@@ -5,13 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.imaging.outlines import (
-    Outlines,
-    areas_mm2,
-    is_inside,
-    no_outlines,
-    read_outlines,
-)
+from nodulebench.imaging.outlines import Outlines, areas_mm2, is_inside, no_outlines, read_outlines
 from nodulebench.match.one_to_one import Assignment, Duplicates, one_to_one_labels
 from nodulebench.match.pairs import first_of_each
 from nodulebench.match.scene import NEGLIGIBLE_MM, Boxes, Scene
@@ -55,9 +49,10 @@ def center_hit(
     inside = np.flatnonzero(_is_center_inside(shared, outlines))
     inside = inside[best_slices(shared.mark[inside], shared.nodule[inside], np.zeros(len(inside)))]
     mark, nodule = shared.mark[inside], shared.nodule[inside]
-    cost, without_spacing = _distance_to_slice(
+    cost, without = _distance_to_slice(
         scene, shared, mark, largest[nodule], is_along_z=tie_break == "z"
     )
+    guessed = (Notice("spacing_unknown", {"pairs": without}),) if without else ()
     labels = one_to_one_labels(
         scene,
         mark,
@@ -65,7 +60,7 @@ def center_hit(
         cost,
         assignment=assignment,
         duplicates=duplicates,
-        notices=(*_spacing_notices(without_spacing), *boxless_notices(scene, shared)),
+        notices=(*guessed, *boxless_notices(scene, shared)),
     )
     return replace(labels, remarks=_region_remarks(outlines))
 
@@ -92,9 +87,7 @@ def _largest_slices(nodules: Boxes, outlines: Outlines, count: int) -> IntArray:
     is_outlined = np.ones(count, dtype=np.bool_)
     is_outlined[nodules.owner[~outlines.is_drawn]] = False
     area = np.where(
-        is_outlined[nodules.owner],
-        areas_mm2(outlines),
-        nodules.length_mm * nodules.width_mm,
+        is_outlined[nodules.owner], areas_mm2(outlines), nodules.length_mm * nodules.width_mm
     )
     order = np.lexsort((nodules.slice_index, -area, nodules.owner))
     best = order[first_of_each(nodules.owner[order])]
@@ -132,9 +125,3 @@ def _region_remarks(outlines: Outlines) -> tuple[Notice, ...]:
     drawn = int(np.count_nonzero(outlines.is_drawn))
     boxes = len(outlines.corners) - drawn
     return (Notice("nodule_regions", {"contours": drawn, "boxes": boxes}),)
-
-
-def _spacing_notices(pairs: int) -> tuple[Notice, ...]:
-    if not pairs:
-        return ()
-    return (Notice("spacing_unknown", {"pairs": pairs}),)

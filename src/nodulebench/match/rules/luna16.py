@@ -4,17 +4,9 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.match.pairs import pairs_within
+from nodulebench.match.pairs import first_of_each, pairs_within
 from nodulebench.match.scene import Scene
-from nodulebench.model.arrays import IntArray
-from nodulebench.model.labels import (
-    DUPLICATE,
-    FALSE_POSITIVE,
-    HIT,
-    IGNORED,
-    NO_NODULE,
-    Labels,
-)
+from nodulebench.model.labels import DUPLICATE, FALSE_POSITIVE, HIT, IGNORED, NO_NODULE, Labels
 from nodulebench.model.notice import Notice
 
 
@@ -51,8 +43,7 @@ def luna16(
     rank[scene.best_first] = np.arange(scene.mark_count)
     by_rank = np.lexsort((rank[hit_mark], hit_nodule))
     hit_mark, hit_nodule = hit_mark[by_rank], hit_nodule[by_rank]
-    is_best = np.ones(len(hit_nodule), dtype=np.bool_)
-    is_best[1:] = hit_nodule[1:] != hit_nodule[:-1]
+    is_best = first_of_each(hit_nodule)
 
     is_free = np.ones(scene.mark_count, dtype=np.bool_)
     is_free[hit_mark] = False
@@ -67,24 +58,16 @@ def luna16(
     is_again = np.ones(len(hit_mark), dtype=np.bool_)
     is_again[np.unique(hit_mark, return_index=True)[1]] = False
     second = np.where(is_false & ~is_again, FALSE_POSITIVE, DUPLICATE)
+    in_two = int(np.count_nonzero(np.bincount(hit_mark) > 1))
     return Labels(
         mark=np.concatenate([hit_mark, ignored_mark, false_mark]),
-        nodule=np.concatenate(
-            [hit_nodule, ignored_nodule, np.full(len(false_mark), NO_NODULE, dtype=np.int64)]
-        ),
+        nodule=np.concatenate([hit_nodule, ignored_nodule, np.full_like(false_mark, NO_NODULE)]),
         label=np.concatenate(
             [
                 np.where(is_best, HIT, second),
-                np.full(len(ignored_mark), IGNORED, dtype=np.int64),
-                np.full(len(false_mark), FALSE_POSITIVE, dtype=np.int64),
+                np.full_like(ignored_mark, IGNORED),
+                np.full_like(false_mark, FALSE_POSITIVE),
             ]
         ),
-        notices=_two_nodule_notices(hit_mark),
+        notices=(Notice("marks_in_two_nodules", {"count": in_two}),) if in_two else (),
     )
-
-
-def _two_nodule_notices(hit_mark: IntArray) -> tuple[Notice, ...]:
-    shared = int(np.count_nonzero(np.bincount(hit_mark) > 1)) if len(hit_mark) else 0
-    if not shared:
-        return ()
-    return (Notice("marks_in_two_nodules", {"count": shared}),)

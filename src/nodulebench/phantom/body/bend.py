@@ -7,8 +7,8 @@ their surface and so the truth of nodules stay where they are.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.model.arrays import FloatArray
 from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface
 from nodulebench.phantom.drawing.grid import Field
 from nodulebench.phantom.drawing.texture import Texture, random_texture
@@ -51,9 +51,7 @@ class Bend:
             pieces.end_radius,
         )
 
-    def _shifted(
-        self, chest: Chest, point: npt.NDArray[np.float64], radius: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
+    def _shifted(self, chest: Chest, point: FloatArray, radius: FloatArray) -> FloatArray:
         x, y, z = point.T
         pleura = np.minimum(*(lung_surface(chest, x, y, z, side) for side in SIDES))
         loose = looseness(pleura - radius) * BEND_MM

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from nodulebench.phantom.body.chest import SIDES, Chest, costal_point, oval
 from nodulebench.phantom.body.plane import Plane
@@ -150,7 +149,7 @@ def paint_sternum(chest: Chest, plane: Plane) -> None:
 
 def paint_scapulae(chest: Chest, plane: Plane) -> None:
     """Draw the shoulder blades of one slice: a bent plate behind the ribs with its spine."""
-    z, x, y = plane.z_mm, plane.x, plane.y
+    z = plane.z_mm
     top, bottom = chest.apex_z + 6.0, -25.0
     if not bottom < z < top:
         return
@@ -159,11 +158,11 @@ def paint_scapulae(chest: Chest, plane: Plane) -> None:
     level = np.full(7, min(z, chest.apex_z - 45.0))
     for side in SIDES:
         line = costal_point(chest, angle, level, side, 19.0 + 4.0 * share)[:, :2]
-        near = _near(x, y, line, 24.0)
+        low, high = line.min(axis=0) - 24.0, line.max(axis=0) + 24.0
+        near = plane.box((low[0], high[0]), (low[1], high[1]))
         if near is None:
             continue
-        rows, columns = near
-        across, down = x[:, columns], y[rows]
+        across, down = near.x, near.y
         plate = np.minimum.reduce(
             [_segment(across, down, tuple(a), tuple(b), 2.2) for a, b in pairwise(line)]
         )
@@ -172,33 +171,12 @@ def paint_scapulae(chest: Chest, plane: Plane) -> None:
             ridge = _segment(across, down, tuple(line[4]), tuple(tip), 2.4)
             joint = _segment(across, down, tuple(line[-1]), tuple(line[-1]), 7.5)
             plate = np.minimum(plate, np.minimum(ridge, joint))
-        marrow = MARROW_HU + 60 + TRABECULAE_HU * plane.fine[rows, columns]
-        _shell(plane.hu[rows, columns], plate, plane.pixel_mm, CORTEX_HU, marrow, 1.1)
-
-
-def _near(
-    x: Field,
-    y: Field,
-    line: npt.NDArray[np.float64],
-    margin_mm: float,
-) -> tuple[slice, slice] | None:
-    """Rows and columns of a slice around a line; None where it lies outside."""
-    ranges = []
-    for axis, values in ((y[:, 0], line[:, 1]), (x[0], line[:, 0])):
-        is_near = (axis > values.min() - margin_mm) & (axis < values.max() + margin_mm)
-        places = np.flatnonzero(is_near)
-        if not len(places):
-            return None
-        ranges.append(slice(int(places[0]), int(places[-1]) + 1))
-    return ranges[0], ranges[1]
+        marrow = MARROW_HU + 60 + TRABECULAE_HU * near.fine
+        _shell(near.hu, plate, plane.pixel_mm, CORTEX_HU, marrow, 1.1)
 
 
 def _segment(
-    x: Field,
-    y: Field,
-    start: tuple[float, ...],
-    end: tuple[float, ...],
-    radius: float,
+    x: Field, y: Field, start: tuple[float, ...], end: tuple[float, ...], radius: float
 ) -> Field:
     """Distance to a rounded line in the plane."""
     ax, ay = np.float32(end[0] - start[0]), np.float32(end[1] - start[1])

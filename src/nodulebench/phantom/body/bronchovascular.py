@@ -3,16 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from nodulebench.phantom.body.chest import (
-    RIGHT,
-    SIDES,
-    Chest,
-    heart_surface,
-    lobe_of,
-    lung_surface,
-)
+from nodulebench.model.arrays import FloatArray
+from nodulebench.phantom.body.chest import RIGHT, SIDES, Chest, heart_surface, lobe_of, lung_surface
 from nodulebench.phantom.drawing.tree import Tree, grow_tree
 from nodulebench.phantom.drawing.tubes import Tubes, path
 
@@ -48,7 +41,7 @@ class LungTubes:
     """The lumen of trachea and main bronchi."""
 
 
-def hilum(chest: Chest, side: int) -> npt.NDArray[np.float64]:
+def hilum(chest: Chest, side: int) -> FloatArray:
     """Where the artery enters the lung."""
     scale = chest.half_width / 134.0
     z = -12.0 if side == RIGHT else -4.0
@@ -82,9 +75,7 @@ def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
     )
 
 
-def _ends_by_lobe(
-    chest: Chest, side: int, random: np.random.Generator
-) -> list[npt.NDArray[np.float64]]:
+def _ends_by_lobe(chest: Chest, side: int, random: np.random.Generator) -> list[FloatArray]:
     """Evenly scattered ends in each lobe of a lung."""
     points = _random_points(chest, side, ENDS_PER_LITRE, random)
     lobe = lobe_of(chest, points, side)
@@ -93,7 +84,7 @@ def _ends_by_lobe(
 
 def _random_points(
     chest: Chest, side: int, per_litre: float, random: np.random.Generator
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Points in a lung, not too near the pleura."""
     low = np.array([0.0, chest.center_y - chest.half_depth, chest.lowest_z])
     high = np.array([chest.half_width, chest.center_y + chest.half_depth + 14, chest.apex_z])

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.model.arrays import IntArray
 from nodulebench.phantom.drawing.grid import Field
 
 RIGHT, LEFT = -1, 1
@@ -262,12 +262,7 @@ def mediastinum_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
 
 
 def lung_surface(
-    chest: Chest,
-    x: Field,
-    y: Field,
-    z: Field,
-    side: int,
-    mediastinum: Field | None = None,
+    chest: Chest, x: Field, y: Field, z: Field, side: int, mediastinum: Field | None = None
 ) -> Field:
     """Distance to the pleura of one lung; ``mediastinum`` may be given where it is known."""
     between = mediastinum_surface(chest, x, y, z) if mediastinum is None else mediastinum
@@ -277,7 +272,7 @@ def lung_surface(
     return -join([-outside, -below, -np.maximum(-between, beyond)], 6.0)
 
 
-def lobe_of(chest: Chest, point: Field, side: int) -> npt.NDArray[np.int64]:
+def lobe_of(chest: Chest, point: Field, side: int) -> IntArray:
     """0: lower lobe, 1: upper lobe, 2: middle lobe (right side only), for points n x 3."""
     oblique, horizontal = fissure_surfaces(chest, point[:, 0], point[:, 1], point[:, 2])
     lobe = np.where(oblique < 0, 0, 1)

@@ -8,7 +8,7 @@ import numpy as np
 from nodulebench.phantom.body.chest import HEART_AXIS, HEART_CENTER, Chest, join, oval
 from nodulebench.phantom.body.enhancement import Enhancement
 from nodulebench.phantom.body.plane import Plane
-from nodulebench.phantom.drawing.grid import Field, fill
+from nodulebench.phantom.drawing.grid import Field, bump, fill
 
 TOWARDS_RIGHT_VENTRICLE = (-0.504, -0.863, 0.049)
 """At right angles to the heart's axis: the right ventricle lies in front of the left one."""
@@ -58,9 +58,7 @@ def draw_heart(chest: Chest, plane: Plane, enhancement: Enhancement) -> None:
         return
     hu, heart = near.hu, near.surfaces.heart
     place = heart_place(chest, near.surfaces.x, near.surfaces.y, near.z_mm)
-    groove = 8.0 * _bump(place.along - VALVES_MM, 5.0) + 7.0 * _bump(
-        place.rightward - SEPTUM_MM, 5.0
-    )
+    groove = 8.0 * bump(place.along, VALVES_MM, 5.0) + 7.0 * bump(place.rightward, SEPTUM_MM, 5.0)
     fat_mm = 1.5 + 2.2 * np.clip(near.patches + 0.4 + near.waves, 0, 3) + groove
     fill(hu, np.abs(heart + 1.2) - 0.6, near.pixel_mm, PERICARDIUM_HU)
     surface = heart + fat_mm
@@ -110,8 +108,3 @@ def _left_ventricle(place: HeartPlace) -> Field:
     )
     distance: Field = (reach - 1) * 27.0
     return distance
-
-
-def _bump(at: Field, half_width: float) -> Field:
-    bump: Field = np.exp(-((at / np.float32(half_width)) ** 2))
-    return bump

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.phantom.body.surfaces import Surfaces
 from nodulebench.phantom.drawing.grid import Field
 from nodulebench.phantom.drawing.texture import Texture, random_texture
@@ -40,8 +40,8 @@ def random_textures(random: np.random.Generator) -> Textures:
 class SliceGrid:
     """Where the pixels of a slice are: x as a row, y as a column."""
 
-    x_mm: npt.NDArray[np.float64]
-    y_mm: npt.NDArray[np.float64]
+    x_mm: FloatArray
+    y_mm: FloatArray
 
     @property
     def x(self) -> Field:
@@ -90,9 +90,7 @@ class Plane:
             (down > y_mm[0]) & (down < y_mm[1]), (across > x_mm[0]) & (across < x_mm[1])
         )
 
-    def _cut(
-        self, is_row: npt.NDArray[np.bool_], is_column: npt.NDArray[np.bool_]
-    ) -> "Plane | None":
+    def _cut(self, is_row: BoolArray, is_column: BoolArray) -> "Plane | None":
         rows, columns = np.flatnonzero(is_row), np.flatnonzero(is_column)
         if not len(rows) or not len(columns):
             return None

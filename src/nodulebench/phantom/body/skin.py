@@ -3,7 +3,7 @@
 import numpy as np
 
 from nodulebench.phantom.body.chest import SIDES, Chest, join, oval
-from nodulebench.phantom.drawing.grid import Field
+from nodulebench.phantom.drawing.grid import Field, bump
 
 RIB_CAGE_MM = 13.0
 """Ribs and the muscles between them."""
@@ -16,11 +16,11 @@ def muscle_thickness(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     depth = (y - chest.center_y) / chest.half_depth  # -1 in front, 1 at the back
     above = np.clip((z + 40.0) / 40.0, 0, 1)
     shoulder = np.maximum(0.0, (z - 35.0) / 60.0)
-    pectoral = 15.0 * above * _bump(beside, 74.0, 36.0) * np.clip(-1.8 * depth - 0.3, 0, 1)
-    lateral = 12.0 * _bump(depth, 0.2, 0.45) * np.clip(beside / 60.0, 0, 1)
-    blade = 20.0 * above * _bump(depth, 0.72, 0.32) * np.clip(beside / 50.0 - 0.4, 0, 1)
-    erector = 24.0 * _bump(beside, 25.0, 20.0) * np.clip(2 * depth - 0.8, 0, 1)
-    neck = 52.0 * np.clip((z - chest.apex_z + 30.0) / 40.0, 0, 1) * _bump(beside, 0.0, 55.0)
+    pectoral = 15.0 * above * bump(beside, 74.0, 36.0) * np.clip(-1.8 * depth - 0.3, 0, 1)
+    lateral = 12.0 * bump(depth, 0.2, 0.45) * np.clip(beside / 60.0, 0, 1)
+    blade = 20.0 * above * bump(depth, 0.72, 0.32) * np.clip(beside / 50.0 - 0.4, 0, 1)
+    erector = 24.0 * bump(beside, 25.0, 20.0) * np.clip(2 * depth - 0.8, 0, 1)
+    neck = 52.0 * np.clip((z - chest.apex_z + 30.0) / 40.0, 0, 1) * bump(beside, 0.0, 55.0)
     bulk = chest.wall_mm / USUAL_WALL_MM
     thickness: Field = (
         RIB_CAGE_MM
@@ -30,11 +30,6 @@ def muscle_thickness(chest: Chest, x: Field, y: Field, z: Field) -> Field:
         + shoulder * (8.0 + 56.0 * np.clip((beside - 50.0) / 60.0, 0, 1))
     )
     return thickness
-
-
-def _bump(at: Field, middle: float, half_width: float) -> Field:
-    bump: Field = np.exp(-(((at - middle) / np.float32(half_width)) ** 2))
-    return bump
 
 
 def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.model.arrays import FloatArray
 from nodulebench.phantom.body.bend import Bend
 from nodulebench.phantom.body.chest import (
     LEFT,
@@ -64,7 +64,7 @@ def surfaces_at(chest: Chest, bend: Bend, x: Field, y: Field, z_mm: float) -> Su
 
 
 def surfaces_along(
-    chest: Chest, bend: Bend, x: Field, y: Field, z_mm: npt.NDArray[np.float64]
+    chest: Chest, bend: Bend, x: Field, y: Field, z_mm: FloatArray
 ) -> Iterator[Surfaces]:
     """The distances on slices at rising heights."""
     exact: dict[int, Surfaces] = {}

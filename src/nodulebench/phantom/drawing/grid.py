@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.model.arrays import FloatArray
+
 Field: TypeAlias = npt.NDArray[Any]
 """Numbers that are drawn with: HU, coordinates or distances in mm; float32 on slices."""
 
@@ -32,7 +34,7 @@ class Canvas:
         """Voxel size along z, y, x."""
         return _step(self.z_mm), _step(self.y_mm), _step(self.x_mm)
 
-    def box(self, low_mm: npt.NDArray[np.float64], high_mm: npt.NDArray[np.float64]) -> Part | None:
+    def box(self, low_mm: FloatArray, high_mm: FloatArray) -> Part | None:
         """The part of the canvas between two corners (x, y, z); None where it is empty."""
         ranges = []
         for axis, low, high in zip((self.x_mm, self.y_mm, self.z_mm), low_mm, high_mm, strict=True):
@@ -51,16 +53,17 @@ class Canvas:
         )
 
 
-def _step(axis: npt.NDArray[np.float64]) -> float:
+def _step(axis: FloatArray) -> float:
     return float(axis[1] - axis[0]) if len(axis) > 1 else 1.0
 
 
-def fill(
-    hu: Field,
-    distance: Field,
-    pixel_mm: float,
-    value: float | Field,
-) -> None:
+def bump(at: Field, middle: float, half_width: float) -> Field:
+    """1 in the middle, falling off to either side as a Gaussian does."""
+    height: Field = np.exp(-(((at - middle) / np.float32(half_width)) ** 2))
+    return height
+
+
+def fill(hu: Field, distance: Field, pixel_mm: float, value: float | Field) -> None:
     """Draw what lies within a surface; a pixel on its edge becomes a mixture."""
     cover = distance * (-1 / pixel_mm)
     cover += np.float32(0.5)

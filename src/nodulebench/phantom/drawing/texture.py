@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.phantom.drawing.grid import Field
 
 BLOCK = 128
@@ -19,19 +19,14 @@ class Texture:
     values: Field
     step_mm: float
 
-    def on_slice(
-        self,
-        x_mm: npt.NDArray[np.float64],
-        y_mm: npt.NDArray[np.float64],
-        z_mm: float,
-    ) -> Field:
+    def on_slice(self, x_mm: FloatArray, y_mm: FloatArray, z_mm: float) -> Field:
         """The field on a slice (rows y, columns x), by linear interpolation."""
         low, share = self._place(np.array([z_mm]))
         plane = _blend(self.values, low, share)[0]
         rows = _blend(plane.T, *self._place(x_mm)).T
         return _blend(np.ascontiguousarray(rows), *self._place(y_mm))
 
-    def at(self, point_mm: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def at(self, point_mm: FloatArray) -> FloatArray:
         """The field at points (n x 3; x, y, z), by linear interpolation."""
         place = point_mm[:, ::-1] / self.step_mm
         low = np.floor(place).astype(np.int64)
@@ -42,14 +37,14 @@ class Texture:
             total += weight * self.values[tuple(((low + corner) % BLOCK).T)]
         return total
 
-    def _place(self, at_mm: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Field]:
+    def _place(self, at_mm: FloatArray) -> tuple[IntArray, Field]:
         """The voxel of the block below each place, and how far towards the next it lies."""
         place = at_mm / self.step_mm
         low = np.floor(place)
         return low.astype(np.int64), (place - low).astype(np.float32)
 
 
-def _blend(values: Field, low: npt.NDArray[np.int64], share: Field) -> Field:
+def _blend(values: Field, low: IntArray, share: Field) -> Field:
     """Linear interpolation along the first axis of a periodic array."""
     weight = share.reshape(-1, *(1,) * (values.ndim - 1))
     here, there = values.take(low % BLOCK, axis=0), values.take((low + 1) % BLOCK, axis=0)

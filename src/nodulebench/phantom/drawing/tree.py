@@ -8,8 +8,8 @@ al. (J Appl Physiol 87:2207-2217, 1999) do. Radii follow from the number of ends
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.phantom.drawing.tubes import Tubes
 
 STRETCH = 0.42
@@ -25,18 +25,15 @@ class Tree:
     """Branches with the number of ends that each serves."""
 
     tubes: Tubes
-    ends: npt.NDArray[np.int64]
+    ends: IntArray
 
 
 def grow_tree(
-    root: npt.NDArray[np.float64],
-    points: npt.NDArray[np.float64],
-    end_radius_mm: float,
-    random: np.random.Generator,
+    root: FloatArray, points: FloatArray, end_radius_mm: float, random: np.random.Generator
 ) -> Tree:
     """Branches from a root to every point."""
-    starts: list[npt.NDArray[np.float64]] = []
-    stops: list[npt.NDArray[np.float64]] = []
+    starts: list[FloatArray] = []
+    stops: list[FloatArray] = []
     counts: list[int] = []
     parents: list[int] = []
     waiting = [(root, points, -1)]
@@ -67,8 +64,8 @@ def grow_tree(
 
 
 def _halves(
-    points: npt.NDArray[np.float64], heading: npt.NDArray[np.float64], random: np.random.Generator
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    points: FloatArray, heading: FloatArray, random: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     """Divide points across the widest extent that is not along the heading."""
     offsets = points - points.mean(axis=0)
     along = heading / max(float(np.linalg.norm(heading)), 1e-9)

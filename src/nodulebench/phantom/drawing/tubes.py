@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.arrays import Columns
+from nodulebench.model.arrays import Columns, FloatArray
 from nodulebench.phantom.drawing.grid import Canvas, Field
 
 LONGEST_MM = 12.0
@@ -22,10 +22,10 @@ IN_LUNG, OUTSIDE_LUNG = (-np.inf, LUNG_BELOW_HU), (LUNG_BELOW_HU, np.inf)
 class Tubes(Columns):
     """Segments from ``start`` to ``end`` (n x 3, mm), with a radius at either end."""
 
-    start: npt.NDArray[np.float64]
-    end: npt.NDArray[np.float64]
-    start_radius: npt.NDArray[np.float64]
-    end_radius: npt.NDArray[np.float64]
+    start: FloatArray
+    end: FloatArray
+    start_radius: FloatArray
+    end_radius: FloatArray
 
     def thinner(self, by_mm: float) -> "Tubes":
         """The same segments with smaller radii; those that vanish are left out."""
@@ -58,7 +58,7 @@ def path(points: npt.ArrayLike, radius: npt.ArrayLike, *, smoothness: int = 1) -
     return Tubes(line[:-1], line[1:], wide[:-1], wide[1:])
 
 
-def _corners_cut(line: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _corners_cut(line: FloatArray) -> FloatArray:
     """Chaikin's curve: each inner corner becomes two points nearer to each other."""
     quarter, three_quarters = 0.75 * line[:-1] + 0.25 * line[1:], 0.25 * line[:-1] + 0.75 * line[1:]
     inner = np.stack([quarter, three_quarters], axis=1).reshape(-1, *line.shape[1:])
@@ -69,30 +69,23 @@ def paint_tubes(
     canvas: Canvas,
     tubes: Tubes,
     hu: float,
+    within_hu: tuple[float, float] | None = None,
     *,
     flattening: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> None:
     """Draw tubes over what is there.
 
-    ``flattening`` multiplies distances along x, y, z before they are compared with the radius, so
-    that a tube's section becomes an ellipse.
+    Args:
+        canvas: what is drawn on.
+        tubes: what is drawn.
+        hu: their density.
+        within_hu: only what has a density in this range is drawn over, such as one organ.
+        flattening: multiplies distances along x, y, z before they are compared with the radius, so
+            that a tube's section becomes an ellipse.
     """
     for part, cover in _covers(canvas, tubes, np.array(flattening)):
-        part += cover * (hu - part)
-
-
-def paint_over(
-    canvas: Canvas,
-    tubes: Tubes,
-    hu: float,
-    within_hu: tuple[float, float],
-    *,
-    flattening: tuple[float, float, float] = (1.0, 1.0, 1.0),
-) -> None:
-    """Draw tubes over what has a density in a range, such as one organ, and leave all else."""
-    low, high = within_hu
-    for part, cover in _covers(canvas, tubes, np.array(flattening)):
-        cover *= (part > low) & (part < high)
+        if within_hu is not None:
+            cover *= (part > within_hu[0]) & (part < within_hu[1])
         part += cover * (hu - part)
 
 
@@ -109,9 +102,7 @@ def paint_in_lung(canvas: Canvas, tubes: Tubes, hu: float, lung_hu: float) -> No
     _add_thin(canvas, tubes.chosen(is_thin), hu - lung_hu)
 
 
-def _covers(
-    canvas: Canvas, tubes: Tubes, metric: npt.NDArray[np.float64]
-) -> Iterator[tuple[Field, Field]]:
+def _covers(canvas: Canvas, tubes: Tubes, metric: FloatArray) -> Iterator[tuple[Field, Field]]:
     """For each segment a view of the canvas around it, and the share of each voxel it takes."""
     pieces = tubes.cut()
     edge = canvas.voxel_mm
@@ -121,16 +112,12 @@ def _covers(
         reach = (max(radii) + edge) / metric
         box = canvas.box(np.minimum(start, end) - reach, np.maximum(start, end) + reach)
         if box is not None:
-            part, x, y, z = box
-            cover = _cover(
-                (x - start[0]) * metric[0],
-                (y - start[1]) * metric[1],
-                (z - start[2]) * metric[2],
-                (end - start) * metric,
-                (radii[0], radii[1]),
-                edge,
+            part, *places = box
+            x, y, z = (
+                (place - first) * scale
+                for place, first, scale in zip(places, start, metric, strict=True)
             )
-            yield part, cover
+            yield part, _cover(x, y, z, (end - start) * metric, (radii[0], radii[1]), edge)
 
 
 def _add_thin(canvas: Canvas, tubes: Tubes, contrast_hu: float) -> None:
@@ -139,9 +126,8 @@ def _add_thin(canvas: Canvas, tubes: Tubes, contrast_hu: float) -> None:
     length = np.linalg.norm(tubes.end - tubes.start, axis=1)
     beads = np.maximum(1, np.ceil(length / (0.6 * steps.min()))).astype(np.int64)
     which = np.repeat(np.arange(len(beads)), beads)
-    place = (np.arange(len(which)) - np.repeat(np.cumsum(beads) - beads, beads) + 0.5) / beads[
-        which
-    ]
+    number = np.arange(len(which)) - np.repeat(np.cumsum(beads) - beads, beads)
+    place = (number + 0.5) / beads[which]
     point = tubes.start[which] + place[:, None] * (tubes.end - tubes.start)[which]
     radius = tubes.start_radius[which] + place * (tubes.end_radius - tubes.start_radius)[which]
     share = np.pi * radius**2 * (length / beads)[which] / np.prod(steps)
@@ -159,12 +145,7 @@ def _add_thin(canvas: Canvas, tubes: Tubes, contrast_hu: float) -> None:
 
 
 def _cover(
-    x: Field,
-    y: Field,
-    z: Field,
-    along: npt.NDArray[np.float64],
-    radii: tuple[float, float],
-    edge: float,
+    x: Field, y: Field, z: Field, along: FloatArray, radii: tuple[float, float], edge: float
 ) -> Field:
     """Which share of each voxel lies in a segment that begins at the origin."""
     ax, ay, az = (np.float32(value) for value in along)
@@ -173,9 +154,8 @@ def _cover(
     distance = (x - place * ax) ** 2 + (y - place * ay) ** 2
     distance += (z - place * az) ** 2
     np.sqrt(distance, out=distance)
-    np.subtract(
-        np.float32(radii[0]) + place * np.float32(radii[1] - radii[0]), distance, out=distance
-    )
+    radius = np.float32(radii[0]) + place * np.float32(radii[1] - radii[0])
+    np.subtract(radius, distance, out=distance)
     distance *= np.float32(1 / edge)
     distance += np.float32(0.5)
     return np.clip(distance, 0, 1, out=distance)

@@ -1,6 +1,6 @@
 """Nodule type, surface and attachment -> a nodule with plausible form and density."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -84,14 +84,8 @@ def make_nodule(
     place, flatness = _place(around, attachment, is_pleural, radius, random)
     shape = _random_shape(place, surface, radius, flatness, random)
     if is_pleural or attachment == "juxtapleural":
-        shape = NoduleShape(
-            shape.center_mm,
-            shape.semi_axes_mm,
-            shape.rotation,
-            shape.lobes,
-            plane_normal=place.outward,
-            plane_mm=_pleura_height(is_pleural, radius),
-        )
+        height = _pleura_height(is_pleural, radius)
+        shape = replace(shape, plane_normal=place.outward, plane_mm=height)
     shape = _within_limit(shape)
     core = None if kind.core_hu is None else _random_core(shape, random)
     return Nodule(
@@ -159,7 +153,7 @@ def _random_shape(
     count = {"smooth": 0, "lobulated": 7, "spiculated": 4}[surface]
     lobes = tuple(
         Lobe(
-            (float(point[0]), float(point[1]), float(point[2])),
+            tuple(point.tolist()),
             float(random.uniform(0.2, 0.42)) * (1.0 if surface == "lobulated" else 0.6),
             float(random.uniform(7.0, 13.0)),
         )
@@ -176,13 +170,11 @@ def _random_core(shape: NoduleShape, random: np.random.Generator) -> NoduleShape
     offset = _random_directions(1, random)[0] * (1 - share) * 0.5 * float(shape.semi_axes_mm.min())
     normal = shape.plane_normal
     left = shape.plane_mm if normal is None else shape.plane_mm - float(offset @ normal)
-    return NoduleShape(
-        shape.center_mm + offset,
-        shape.semi_axes_mm * share,
-        shape.rotation,
-        shape.lobes,
-        normal,
-        max(left, 0.05),
+    return replace(
+        shape,
+        center_mm=shape.center_mm + offset,
+        semi_axes_mm=shape.semi_axes_mm * share,
+        plane_mm=max(left, 0.05),
     )
 
 

@@ -1,5 +1,6 @@
 """Nodule: an analytic shape with what CT shows of it -> voxels drawn on a canvas."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,36 +51,28 @@ class Nodule:
 
     def grown(self, volume_ratio: float) -> "Nodule":
         """The nodule with its volume multiplied."""
-        factor = volume_ratio ** (1 / 3)
-        anchor = self.anchor_mm
-        spicules = self.spicules
-        if spicules is not None:
-            spicules = Tubes(
-                anchor + factor * (spicules.start - anchor),
-                anchor + factor * (spicules.end - anchor),
-                spicules.start_radius,
-                spicules.end_radius,
-            )
-        return replace(
-            self,
-            shape=self.shape.scaled(factor, anchor),
-            core=None if self.core is None else self.core.scaled(factor, anchor),
-            spicules=spicules,
+        factor, anchor = volume_ratio ** (1 / 3), self.anchor_mm
+        return self._changed(
+            lambda shape: shape.scaled(factor, anchor),
+            lambda point: anchor + factor * (point - anchor),
         )
 
     def moved(self, shift_mm: FloatArray) -> "Nodule":
         """The nodule at another place."""
-        spicules = self.spicules
+        return self._changed(lambda shape: shape.moved(shift_mm), lambda point: point + shift_mm)
+
+    def _changed(
+        self,
+        shaped: Callable[[NoduleShape], NoduleShape],
+        placed: Callable[[FloatArray], FloatArray],
+    ) -> "Nodule":
+        """The nodule with its shapes changed, and its spicules between other places."""
+        core, spicules = self.core, self.spicules
         if spicules is not None:
-            spicules = replace(
-                spicules, start=spicules.start + shift_mm, end=spicules.end + shift_mm
-            )
-        return replace(
-            self,
-            shape=self.shape.moved(shift_mm),
-            core=None if self.core is None else self.core.moved(shift_mm),
-            spicules=spicules,
-        )
+            ends = placed(spicules.start), placed(spicules.end)
+            spicules = replace(spicules, start=ends[0], end=ends[1])
+        core = None if core is None else shaped(core)
+        return replace(self, shape=shaped(self.shape), core=core, spicules=spicules)
 
 
 def paint_nodule(canvas: Canvas, nodule: Nodule) -> None:
@@ -110,12 +103,7 @@ def _paint_shape(
 
 
 def _cover(
-    shape: NoduleShape,
-    edge_mm: float,
-    x: Field,
-    y: Field,
-    z: Field,
-    canvas: Canvas,
+    shape: NoduleShape, edge_mm: float, x: Field, y: Field, z: Field, canvas: Canvas
 ) -> Field:
     """Which share of each voxel lies in the nodule, from its parts' distances to the surface."""
     voxels = len(x) * len(y) * len(z)

@@ -26,7 +26,7 @@ _GRID, _ZOOM = 13, 5.0
 class Lobe:
     """A bulge of the surface: where it points, how high it is and how narrow."""
 
-    direction: tuple[float, float, float]
+    direction: tuple[float, ...]
     height: float
     """As a share of the distance from the centre."""
     narrowness: float

@@ -16,9 +16,5 @@ def union(panel: Panel, *, grouping: str = "overlap", same_reader: bool = False)
         same_reader: whether two findings of one reader can be one nodule by themselves.
     """
     return majority(
-        panel,
-        minimum_agreement=1,
-        grouping=grouping,
-        same_reader=same_reader,
-        outline_share=0.0,
+        panel, minimum_agreement=1, grouping=grouping, same_reader=same_reader, outline_share=0.0
     )

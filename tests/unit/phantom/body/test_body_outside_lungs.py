@@ -16,7 +16,7 @@ from nodulebench.phantom.body.surfaces import surfaces_at
 from nodulebench.phantom.body.tissue import draw_slice
 from nodulebench.phantom.body.wall import empty_slice
 from nodulebench.phantom.drawing.grid import Canvas
-from nodulebench.phantom.drawing.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_over
+from nodulebench.phantom.drawing.tubes import IN_LUNG, OUTSIDE_LUNG, Tubes, paint_tubes
 
 CHEST = Chest()
 ENHANCED = replace(CHEST, blood_hu=220.0)
@@ -125,8 +125,8 @@ def test_tubes_painted_over_one_tissue_leave_the_other():
 
     tube = Tubes(np.array([[0.0, 4, 4]]), np.array([[8.0, 4, 4]]), np.array([2.0]), np.array([2.0]))
     outside, inside = canvas(), canvas()
-    paint_over(outside, tube, 200.0, OUTSIDE_LUNG)
-    paint_over(inside, tube, 200.0, IN_LUNG)
+    paint_tubes(outside, tube, 200.0, OUTSIDE_LUNG)
+    paint_tubes(inside, tube, 200.0, IN_LUNG)
     assert np.array_equal(outside.hu[:, :, :5], canvas().hu[:, :, :5])
     assert outside.hu[4, 4, 7] == 200.0
     assert np.array_equal(inside.hu[:, :, 5:], canvas().hu[:, :, 5:])
