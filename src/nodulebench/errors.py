@@ -24,6 +24,14 @@ class Problem:
         return f"{sentence} {self.remedy}" if self.remedy else sentence
 
 
+class Problems(list[Problem]):
+    """Problems that were found so far, to be told all at once."""
+
+    def add(self, where: str | Path, what: str, remedy: str = "") -> None:
+        """One more."""
+        self.append(Problem(str(where), what, remedy))
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     """The known names that a name is like, as a question after a space; nothing where none is."""
     from difflib import get_close_matches
@@ -82,7 +90,7 @@ def made_of_each(items: Iterable[Item], make: Callable[[Item], Made]) -> list[Ma
         InputError: with the problems of all items.
     """
     made: list[Made] = []
-    problems: list[Problem] = []
+    problems = Problems()
     for item in items:
         with adding_to(problems):
             made.append(make(item))

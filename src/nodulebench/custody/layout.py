@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, SIZE
+
 AUDIT, RESULTS = "audit", "results"
 """Folders of a sealed set that grow after it was signed; the log answers for them."""
 HEAD = f"{AUDIT}/head.json"
@@ -12,19 +14,7 @@ IMAGE_LIST = "images.csv"
 """Which image files belong to which case, where a set only lists them."""
 RUN_CASES = "data/cases.csv"
 """The cases without anything that could tell of nodules: what an algorithm may be given."""
-RUN_COLUMNS = (
-    "case_id",
-    "size_x",
-    "size_y",
-    "size_z",
-    "spacing_x_mm",
-    "spacing_y_mm",
-    "spacing_z_mm",
-    "origin_x_mm",
-    "origin_y_mm",
-    "origin_z_mm",
-    "direction",
-)
+RUN_COLUMNS = ("case_id", *SIZE, *GEOMETRY_COLUMNS, "direction")
 SUFFIX = ".sealed"
 
 

@@ -24,7 +24,7 @@ from nodulebench.deidentify.keep import (
     is_clean_description,
 )
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
-from nodulebench.deidentify.plain import is_plain_number, plain_uids
+from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
 OWN_TEXTS = frozenset({METHOD, *(meaning for _, meaning in METHOD_CODES)})
@@ -138,13 +138,6 @@ def _look(dataset: Any, tag: int, path: str, identity: Identity | None) -> Itera
 
 def _place(tag: int) -> str:
     return f"({tag >> 16:04X},{tag & 0xFFFF:04X})"
-
-
-def is_known_tag(tag: Any) -> bool:
-    """Whether an element is one of the standard."""
-    from pydicom.datadict import dictionary_has_tag
-
-    return bool(dictionary_has_tag(tag))
 
 
 def _wrong_with(element: Any, dataset: Any) -> str:

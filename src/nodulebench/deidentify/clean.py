@@ -21,7 +21,7 @@ from nodulebench.deidentify.keep import (
     clean_description,
 )
 from nodulebench.deidentify.memory import Memory, reading_of
-from nodulebench.deidentify.plain import is_plain_number, plain_uids, with_uids
+from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids, with_uids
 from nodulebench.deidentify.pseudonyms import (
     Pseudonyms,
     plain_time,
@@ -113,10 +113,10 @@ class _Cleaner:
         """
         if _is_removed_group(tag):
             return None
-        if tag not in ACTIONS and is_plain_number(read) and _is_known(tag):
+        if tag not in ACTIONS and is_plain_number(read) and is_known_tag(tag):
             return read
         uids = plain_uids(read)
-        if uids and _is_known(tag):
+        if uids and is_known_tag(tag):
             new = [self.pseudonyms.uid(uid) for uid in uids]
             return None if ACTIONS.get(tag) == "X" else with_uids(read, new)
         element = dataset[tag]
@@ -222,12 +222,6 @@ class _Cleaner:
         if element.VR in TEXT or element.VR == "CS":
             return not word_in(" ".join(texts_of(element)), self.identity.words)
         return True
-
-
-def _is_known(tag: Any) -> bool:
-    from pydicom.datadict import dictionary_has_tag
-
-    return bool(dictionary_has_tag(tag))
 
 
 def _is_removed_group(tag: int) -> bool:

@@ -14,15 +14,9 @@ from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
 from nodulebench.errors import first_line
+from nodulebench.formats.dicom.slices import CT_CLASSES
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
-
-CT_CLASSES = {
-    "1.2.840.10008.5.1.4.1.1.2": "CT Image Storage",
-    "1.2.840.10008.5.1.4.1.1.2.1": "Enhanced CT Image Storage",
-    "1.2.840.10008.5.1.4.1.1.2.2": "Legacy Converted Enhanced CT Image Storage",
-}
-"""Only pictures: reports and documents hold text that no rule can clean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +78,7 @@ def deidentify_file(
         return FileOutcome(source, refused=f"cannot be read ({first_line(error)})")
     if problems:
         return FileOutcome(source, refused="; ".join(problems), bytes_read=size)
-    name = pseudonyms.patient(identity.patient)
-    new_series = pseudonyms.uid(series)
+    name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
     written = f"{name}/{new_series}/{instance}.dcm"
     with staged_file(out / written) as stage, stage.open("wb") as file:
         file.writelines([header, *picture])
@@ -115,7 +108,7 @@ def check_file(path: Path, memory: Memory | None = None) -> list[str]:
 
 def _refusal(dataset: Any) -> str:
     kind = str(dataset.get("SOPClassUID", ""))
-    if kind not in CT_CLASSES:
+    if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
         return f"is no CT picture (class {kind or 'unknown'})"
     if not dataset.get("SOPInstanceUID") or not dataset.get("SeriesInstanceUID"):
         return "has no UIDs of its own"

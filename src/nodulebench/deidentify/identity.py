@@ -8,27 +8,13 @@ from typing import Any
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
 from nodulebench.deidentify.plain import is_plain_number, plain_uids
 
-NAMING = frozenset(
-    {
-        "AccessionNumber",
-        "AdmissionID",
-        "ClinicalTrialSiteName",
-        "ClinicalTrialSubjectID",
-        "DeviceSerialNumber",
-        "FillerOrderNumberImagingServiceRequest",
-        "InstitutionAddress",
-        "InstitutionName",
-        "InstitutionalDepartmentName",
-        "OtherPatientIDs",
-        "PatientAddress",
-        "PatientBirthDate",
-        "PatientID",
-        "PatientTelephoneNumbers",
-        "PlacerOrderNumberImagingServiceRequest",
-        "StationName",
-        "StudyID",
-    }
-)
+_NAMING_WORDS = """
+    AccessionNumber AdmissionID ClinicalTrialSiteName ClinicalTrialSubjectID DeviceSerialNumber
+    FillerOrderNumberImagingServiceRequest InstitutionAddress InstitutionName
+    InstitutionalDepartmentName OtherPatientIDs PatientAddress PatientBirthDate PatientID
+    PatientTelephoneNumbers PlacerOrderNumberImagingServiceRequest StationName StudyID
+"""
+NAMING = frozenset(_NAMING_WORDS.split())
 """Attributes whose words identify; of names (VR PN) all do."""
 FEWEST_LETTERS = 4
 """Shorter words are found by chance, in kernels and codes; of other scripts two signs do."""

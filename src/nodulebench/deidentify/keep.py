@@ -5,21 +5,12 @@ Attributes are named by their DICOM keywords. Text stays only where it is listed
 
 import re
 
-TECHNICAL_TEXT = frozenset(
-    {
-        "ConvolutionKernel",
-        "FilterType",
-        "Manufacturer",
-        "ManufacturerModelName",
-        "PositionReferenceIndicator",
-        "ReconstructionAlgorithm",
-        "SoftwareVersions",
-        "WindowCenterWidthExplanation",
-        "LossyImageCompressionMethod",
-        "RescaleType",
-        "SpecificCharacterSet",
-    }
-)
+_TECHNICAL_TEXT_WORDS = """
+    ConvolutionKernel FilterType Manufacturer ManufacturerModelName PositionReferenceIndicator
+    ReconstructionAlgorithm SoftwareVersions WindowCenterWidthExplanation
+    LossyImageCompressionMethod RescaleType SpecificCharacterSet
+"""
+TECHNICAL_TEXT = frozenset(_TECHNICAL_TEXT_WORDS.split())
 """Text about the scanner and the picture. It stays if it names nobody."""
 
 CODES = frozenset({"CodeValue", "CodingSchemeDesignator", "CodingSchemeVersion", "CodeMeaning"})
@@ -34,25 +25,12 @@ DESCRIPTORS = frozenset(
 CHARACTERISTICS = frozenset({"PatientSex", "PatientAge", "PatientSize", "PatientWeight"})
 """Retain Patient Characteristics Option."""
 
-KEPT_DATES = frozenset(
-    {
-        "AcquisitionDate",
-        "AcquisitionDateTime",
-        "AcquisitionTime",
-        "ContentDate",
-        "ContentTime",
-        "ContrastBolusStartTime",
-        "ContrastBolusStopTime",
-        "FrameAcquisitionDateTime",
-        "FrameReferenceDateTime",
-        "InstanceCreationDate",
-        "InstanceCreationTime",
-        "SeriesDate",
-        "SeriesTime",
-        "StudyDate",
-        "StudyTime",
-    }
-)
+_KEPT_DATES_WORDS = """
+    AcquisitionDate AcquisitionDateTime AcquisitionTime ContentDate ContentTime
+    ContrastBolusStartTime ContrastBolusStopTime FrameAcquisitionDateTime FrameReferenceDateTime
+    InstanceCreationDate InstanceCreationTime SeriesDate SeriesTime StudyDate StudyTime
+"""
+KEPT_DATES = frozenset(_KEPT_DATES_WORDS.split())
 """Retain Longitudinal Temporal Information with Modified Dates Option: dates of these are shifted,
 times of day stay."""
 

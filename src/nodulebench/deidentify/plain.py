@@ -41,3 +41,10 @@ def with_uids(element: Any, uids: list[str]) -> Any:
     value = "\\".join(uids).encode("ascii")
     value += bytes(len(value) % 2)
     return element._replace(value=value, length=len(value))
+
+
+def is_known_tag(tag: Any) -> bool:
+    """Whether an element is one of the standard."""
+    from pydicom.datadict import dictionary_has_tag
+
+    return bool(dictionary_has_tag(tag))

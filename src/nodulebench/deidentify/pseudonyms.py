@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
+from nodulebench.formats.dicom.header import uid_of_digest
+
 MOST_DAYS = 3650
 """Dates go back by 1 to this many days, the same for everything of one patient."""
 STANDARD_UID = re.compile(r"1\.2\.840\.10008(?:\.\d+)+")
@@ -30,11 +32,7 @@ class Pseudonyms:
         """The UID that stands for another; those of the standard itself stay."""
         if STANDARD_UID.fullmatch(original) or not original:
             return original
-        number = bytearray(self._digest("uid", original)[:16])
-        # DICOM PS3.5 B.2: 2.25. and a UUID as one decimal number; bits set as for a random UUID
-        number[6] = number[6] & 0x0F | 0x40
-        number[8] = number[8] & 0x3F | 0x80
-        return f"2.25.{int.from_bytes(number, 'big')}"
+        return uid_of_digest(self._digest("uid", original))
 
     def patient(self, identity: str) -> str:
         """The name and number that stand for a patient."""

@@ -14,7 +14,6 @@ from nodulebench.deidentify.actions import ACTIONS
 from nodulebench.deidentify.check import (
     ALLOWED_META,
     is_allowed_uid,
-    is_known_tag,
     is_standard_uid,
     uids_within,
 )
@@ -22,7 +21,7 @@ from nodulebench.deidentify.encode import LONG_KINDS
 from nodulebench.deidentify.identity import Identity
 from nodulebench.deidentify.keep import KEPT_DATES
 from nodulebench.deidentify.memory import LARGEST_BYTES, READ_BY, Memory
-from nodulebench.deidentify.plain import is_plain_number, plain_uids
+from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids
 
 _KINDS = LONG_KINDS | frozenset(
     "AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split()  # noqa: SIM905

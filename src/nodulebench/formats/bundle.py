@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.formats.case_tables import joined_cases
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import refuse_unlisted
@@ -104,20 +104,18 @@ def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:
 
 def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -> None:
     """Refuse a bundle whose tables are missing, unlisted or not as they were written."""
-    problems = []
+    problems = Problems()
     for name in (_CASES, _NODULES, _SLICES):
         file = folder / name
         if name not in digests and (name != _SLICES or name in files):
-            problems.append(Problem(str(file), "is not listed in the manifest."))
+            problems.add(file, "is not listed in the manifest.")
         elif name in digests and name not in files:
-            problems.append(Problem(str(file), "is listed in the manifest, but is not there."))
+            problems.add(file, "is listed in the manifest, but is not there.")
         elif name in digests and bytes_digest(files[name]) != digests[name]:
-            problems.append(
-                Problem(
-                    str(file),
-                    "is not as the manifest says: it was changed after the bundle was written.",
-                    "Get the bundle anew from whoever keeps it.",
-                )
+            problems.add(
+                file,
+                "is not as the manifest says: it was changed after the bundle was written.",
+                "Get the bundle anew from whoever keeps it.",
             )
     refuse_any(problems)
 

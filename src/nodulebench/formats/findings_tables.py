@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.errors import InputError, Problems, adding_to, refuse_any
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES
@@ -32,7 +32,7 @@ def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
             not read the case, a finding or outline of nothing that is listed.
     """
     tables: dict[str, pl.DataFrame] = {}
-    problems: list[Problem] = []
+    problems = Problems()
     for name, schema in _TABLES.items():
         if name == "cases" and cases is not None:
             tables[name] = cases
@@ -74,16 +74,14 @@ def _refuse_strays(readings: Readings, folder: Path) -> None:
         ("a finding", readings.findings, readings.sessions, ("case_id", "reader_id")),
         ("an outline", readings.slices, readings.findings, ("case_id", "finding_id")),
     )
-    problems = []
+    problems = Problems()
     for what, table, owners, keys in links:
         strays = table.join(owners, on=list(keys), how="anti").select(keys)
         for row in strays.unique(maintain_order=True).rows():
             named = " ".join(f"{key} '{value}'" for key, value in zip(keys, row, strict=True))
-            problems.append(
-                Problem(
-                    str(folder),
-                    f"{what} names {named}, which is not listed.",
-                    f"List it, or remove the {what.split()[1]}.",
-                )
+            problems.add(
+                folder,
+                f"{what} names {named}, which is not listed.",
+                f"List it, or remove the {what.split()[1]}.",
             )
     refuse_any(problems)

@@ -7,17 +7,13 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.errors import InputError, Problems, adding_to, refuse_any
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
-GEOMETRY_COLUMNS = (
-    "spacing_x_mm",
-    "spacing_y_mm",
-    "spacing_z_mm",
-    "origin_x_mm",
-    "origin_y_mm",
-    "origin_z_mm",
-)
+SIZE = ("size_x", "size_y", "size_z")
+SPACING_MM = ("spacing_x_mm", "spacing_y_mm", "spacing_z_mm")
+ORIGIN_MM = ("origin_x_mm", "origin_y_mm", "origin_z_mm")
+GEOMETRY_COLUMNS = (*SPACING_MM, *ORIGIN_MM)
 FARTHEST_MM = 1e6
 """Nothing in a patient is a kilometre away or as large; such a number is a slip."""
 ORTHONORMAL_TOLERANCE = 1e-3
@@ -201,12 +197,9 @@ def geometry_columns(geometry: Geometry) -> dict[str, int | float | str]:
     spacing = [*geometry.spacing_mm[:2].tolist(), round(float(geometry.spacing_mm[2]), 6)]
     cosines = " ".join(f"{round(one, 6) + 0.0:g}" for one in geometry.direction.ravel().tolist())
     return {
-        **dict(zip(("size_x", "size_y", "size_z"), geometry.size.tolist(), strict=True)),
-        **dict(zip(GEOMETRY_COLUMNS[:3], spacing, strict=True)),
-        **{
-            f"origin_{axis}_mm": float(at)
-            for axis, at in zip("xyz", geometry.origin_mm, strict=True)
-        },
+        **dict(zip(SIZE, geometry.size.tolist(), strict=True)),
+        **dict(zip(SPACING_MM, spacing, strict=True)),
+        **dict(zip(ORIGIN_MM, geometry.origin_mm.tolist(), strict=True)),
         "direction": cosines,
     }
 
@@ -224,18 +217,16 @@ def checked_geometry(
         InputError: if the spacing is not positive, the direction not orthonormal, or a number is
             beyond all reason.
     """
-    problems = []
+    problems = Problems()
     if not np.all((spacing_mm > 0) & (spacing_mm < FARTHEST_MM)):
-        problems.append(Problem(where, f"has a voxel size that cannot be: {_shown(spacing_mm)}."))
+        problems.add(where, f"has a voxel size that cannot be: {_shown(spacing_mm)}.")
     if not np.all(np.abs(origin_mm) < FARTHEST_MM):
-        problems.append(Problem(where, f"has an origin that cannot be: {_shown(origin_mm)}."))
+        problems.add(where, f"has an origin that cannot be: {_shown(origin_mm)}.")
     if not is_orthonormal(direction):
-        problems.append(
-            Problem(
-                where,
-                f"direction '{_shown(direction.reshape(-1))}' is not nine orthonormal cosines.",
-                "Give them row by row, separated by spaces; leave it empty for an axial image.",
-            )
+        problems.add(
+            where,
+            f"direction '{_shown(direction.reshape(-1))}' is not nine orthonormal cosines.",
+            "Give them row by row, separated by spaces; leave it empty for an axial image.",
         )
     refuse_any(problems)
     return Geometry(spacing_mm, origin_mm, direction, size)
@@ -250,11 +241,11 @@ def geometries(cases: pl.DataFrame | None, source: str = "cases") -> dict[str, G
     if cases is None or not set(GEOMETRY_COLUMNS) <= set(cases.columns):
         return {}
     found: dict[str, Geometry] = {}
-    problems: list[Problem] = []
+    problems = Problems()
     for row in cases.drop_nulls(GEOMETRY_COLUMNS).iter_rows(named=True):
         where = f"{source} case '{row['case_id']}'"
         values = np.array([row[name] for name in GEOMETRY_COLUMNS], dtype=np.float64)
-        sizes = [row.get(name) for name in ("size_x", "size_y", "size_z")]
+        sizes = [row.get(name) for name in SIZE]
         size = None if None in sizes else np.array(sizes, dtype=np.int64)
         with adding_to(problems):
             direction = _direction(row.get("direction"), where)

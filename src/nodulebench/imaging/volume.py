@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.imaging.geometry import Geometry, is_orthonormal
 from nodulebench.model.arrays import FloatArray
 
@@ -113,11 +113,11 @@ def _voxel_problems(hu: VoxelArray, where: str) -> list[Problem]:
 
 
 def _geometry_problems(spacing: FloatArray, cosines: FloatArray, where: str) -> list[Problem]:
-    problems = []
+    problems = Problems()
     if spacing.shape != (3,) or not np.all(np.isfinite(spacing) & (spacing > 0)):
-        problems.append(Problem(where, f"voxel size {spacing.tolist()} mm is not three lengths."))
+        problems.add(where, f"voxel size {spacing.tolist()} mm is not three lengths.")
     if cosines.size != 9 or not is_orthonormal(cosines.reshape(3, 3)):
-        problems.append(Problem(where, "its direction is not nine orthonormal cosines."))
+        problems.add(where, "its direction is not nine orthonormal cosines.")
     return problems
 
 

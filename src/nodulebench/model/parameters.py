@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, get_type_hints
 
-from nodulebench.errors import Problem, did_you_mean, refuse_any
+from nodulebench.errors import Problem, Problems, did_you_mean, refuse_any
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -29,11 +29,11 @@ def checked_parameters(
         InputError: for each parameter that the function does not have, cannot take, or misses.
     """
     known = parameters_of(function)
-    problems = [
+    problems = Problems(
         Problem(where, f"needs the parameter '{name}'.")
         for name, parameter in known.items()
         if parameter.default is inspect.Parameter.empty and name not in given
-    ]
+    )
     chosen: dict[str, Any] = {}
     for name, value in given.items():
         if name in known:
@@ -42,7 +42,7 @@ def checked_parameters(
             what = f"has no parameter '{name}'."
             remedy = f"{did_you_mean(name, known)} Its parameters: {', '.join(sorted(known))}."
         if what:
-            problems.append(Problem(where, what, remedy.strip()))
+            problems.add(where, what, remedy.strip())
     refuse_any(problems)
     return chosen
 

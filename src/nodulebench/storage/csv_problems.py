@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from nodulebench.errors import Problem
+from nodulebench.errors import Problem, Problems
 
 _LONGEST_LINE_BYTES = 1 << 20
 _MOST_NAMED = 10
@@ -50,7 +50,7 @@ def row_problems(
     place = {column: header.index(column) for column in (case_column, *numbers)}
     case, width = place[case_column], len(header)
     number_places = [place[column] for column in numbers]
-    problems: list[Problem] = []
+    problems = Problems()
     counts: Counter[str] = Counter()
     try:
         for line, row in _rows(file):
@@ -65,13 +65,13 @@ def row_problems(
             for group, what, remedy in _complaints(row, width, case_column, required, place):
                 counts[group] += 1
                 if counts[group] <= _MOST_NAMED:
-                    problems.append(Problem(f"{name} line {line}", what, remedy))
+                    problems.add(f"{name} line {line}", what, remedy)
     except _UnusableLineError as error:
-        problems.append(Problem(f"{name} line {error.line}", str(error)))
+        problems.add(f"{name} line {error.line}", str(error))
     for group, number in counts.items():
         if number > _MOST_NAMED:
             where = f" in {group}" if group else ""
-            problems.append(Problem(name, f"{number - _MOST_NAMED} more rows like this{where}."))
+            problems.add(name, f"{number - _MOST_NAMED} more rows like this{where}.")
     return problems
 
 

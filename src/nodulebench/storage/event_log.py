@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from nodulebench.errors import Problem
+from nodulebench.errors import Problem, Problems
 from nodulebench.storage.durable import create_once
 
 RESTORE = "Restore the log from a copy."
@@ -79,18 +79,18 @@ def chain_problems(links: Iterable[Link], start: str, before: str) -> list[Probl
         start: what the first event holds as the digest of the one before.
         before: what that is, in words.
     """
-    problems = []
+    problems = Problems()
     previous, expected = start, 1
     for link in links:
         if link.place != expected:
             missing = f"{expected}" if link.place == expected + 1 else f"{expected} and more"
-            problems.append(Problem(link.where, f"follows a gap: event {missing} is not there."))
+            problems.add(link.where, f"follows a gap: event {missing} is not there.")
         what = link.wrong
         if not what and link.number != link.place:
             what = f"was changed: it says that it is event {link.number}."
         if not what and link.place == expected and link.previous != previous:
             what = f"does not follow from {before}: one of the two was changed."
         if what:
-            problems.append(Problem(link.where, what, RESTORE))
+            problems.add(link.where, what, RESTORE)
         previous, expected, before = link.digest, link.place + 1, link.where
     return problems

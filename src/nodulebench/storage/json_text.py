@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problems
 from nodulebench.imaging.geometry import FARTHEST_MM
 from nodulebench.storage.csv_text import open_bytes
 from nodulebench.storage.staging import staged_file
@@ -58,26 +58,24 @@ def write_json(value: Any, path: Path) -> None:
         stage.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def entries(
-    value: Any, where: str, problems: list[Problem]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def entries(value: Any, where: str, problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a JSON list with their places; what is none becomes a problem."""
     if not isinstance(value, list):
-        problems.append(Problem(where, f"is {kind_of(value)}, not a list."))
+        problems.add(where, f"is {kind_of(value)}, not a list.")
         return
     for number, item in enumerate(value):
         place = f"{where}[{number}]"
         if isinstance(item, dict):
             yield place, item
         else:
-            problems.append(Problem(place, f"is {kind_of(item)}, not an object."))
+            problems.add(place, f"is {kind_of(item)}, not an object.")
 
 
-def numbers(value: Any, count: int, where: str, problems: list[Problem]) -> list[float] | None:
+def numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
     """A JSON list of so many finite numbers; anything else becomes a problem."""
     if not isinstance(value, list) or len(value) != count:
         found = f"has {len(value)} values" if isinstance(value, list) else f"is {kind_of(value)}"
-        problems.append(Problem(where, f"{found}; expected a list of {count} numbers."))
+        problems.add(where, f"{found}; expected a list of {count} numbers.")
         return None
     found_numbers = [
         number(item, f"{where}[{place}]", problems) for place, item in enumerate(value)
@@ -86,29 +84,27 @@ def numbers(value: Any, count: int, where: str, problems: list[Problem]) -> list
     return kept if len(kept) == count else None
 
 
-def place_numbers(
-    value: Any, count: int, where: str, problems: list[Problem]
-) -> list[float] | None:
+def place_numbers(value: Any, count: int, where: str, problems: Problems) -> list[float] | None:
     """A JSON list of so many numbers that can be places or sizes in a patient."""
     found = numbers(value, count, where, problems)
     if found is not None and max(map(abs, found)) > FARTHEST_MM:
         farthest = max(found, key=abs)
-        problems.append(Problem(where, f"{farthest:g} is too large for a place in a patient."))
+        problems.add(where, f"{farthest:g} is too large for a place in a patient.")
         return None
     return found
 
 
-def number(value: Any, where: str, problems: list[Problem]) -> float | None:
+def number(value: Any, where: str, problems: Problems) -> float | None:
     """A finite JSON number; anything else becomes a problem."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        problems.append(Problem(where, f"is {kind_of(value)}, not a number."))
+        problems.add(where, f"is {kind_of(value)}, not a number.")
         return None
     try:
         found = float(value)
     except OverflowError:
         found = math.inf
     if not math.isfinite(found):
-        problems.append(Problem(where, "is not a finite number."))
+        problems.add(where, "is not a finite number.")
         return None
     return found
 

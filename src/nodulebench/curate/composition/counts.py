@@ -10,28 +10,15 @@ import polars as pl
 
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES, Reference
 
-SHARES = (
-    ("vendor", "cases"),
-    ("model", "cases"),
-    ("scan_kind", "cases"),
-    ("kernel_class", "cases"),
-    ("slice_thickness_mm", "cases"),
-    ("sex", "cases"),
-    ("country", "cases"),
-    ("hospital", "cases"),
-    ("is_public", "cases"),
-    ("ethics_approval", "cases"),
-    ("type", "nodules"),
-    ("density", "nodules"),
-    ("size", "nodules"),
-    ("malignancy", "nodules"),
-    ("truth", "nodules"),
-    ("pathology_type", "nodules"),
-    ("pathology_stage", "nodules"),
-    ("pathology_method", "nodules"),
-    ("agreement", "nodules"),
-)
-"""Columns whose values are counted, and the table they are in; what is absent is left out."""
+_OF_CASES = """
+    vendor model scan_kind kernel_class slice_thickness_mm sex country hospital is_public
+    ethics_approval
+"""
+_OF_NODULES = """
+    type density size malignancy truth pathology_type pathology_stage pathology_method agreement
+"""
+SHARES = {"cases": _OF_CASES.split(), "nodules": _OF_NODULES.split()}
+"""Table -> columns whose values are counted; what is absent is left out."""
 RANGES = (
     ("tube_voltage_kv", "kV"),
     ("tube_current_ma", "mA"),
@@ -111,9 +98,12 @@ def compose(reference: Reference) -> Composition:
         "ignored findings": reference.nodules.height - nodules.height,
     }
     tables = {"cases": cases, "nodules": nodules}
+    shares = (
+        count_values(tables[name], column, name) for name in SHARES for column in SHARES[name]
+    )
     return Composition(
         totals,
-        tuple(_present(count_values(tables[table], column, table) for column, table in SHARES)),
+        tuple(_present(shares)),
         tuple(_present(_range(cases, column, unit) for column, unit in RANGES)),
     )
 

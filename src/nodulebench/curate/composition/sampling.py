@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.curate.composition.design import SamplingPlan
-from nodulebench.errors import Problem, refuse_any
+from nodulebench.errors import Problem, Problems, refuse_any
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +108,18 @@ def _assigned(choices: list[dict[str, str]], planned: list[int]) -> list[list[st
 
 
 def _check(cases: pl.DataFrame, plan: SamplingPlan, count: int) -> None:
-    problems = [
+    problems = Problems(
         Problem("sampling plan", f"the cases have no column '{column}'.", "Add it to the table.")
         for column in plan.shares
         if column not in cases.columns
-    ]
+    )
     problems += [
         Problem("sampling plan", f"the shares of '{column}' add up to {sum(shares.values()):.4g}.")
         for column, shares in plan.shares.items()
         if abs(sum(shares.values()) - 1) > 1e-6
     ]
     if count < 1:
-        problems.append(Problem("sampling plan", f"{count} cases cannot be drawn."))
+        problems.add("sampling plan", f"{count} cases cannot be drawn.")
     refuse_any(problems)
 
 

@@ -1,6 +1,7 @@
 """A DICOMweb server -> its CT series (QIDO-RS), and a series as files in a folder (WADO-RS)."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,26 +92,19 @@ def fetch_series(client: Any, series: RemoteSeries, folder: Path) -> Iterator[Pa
         )
 
 
-class _told:  # noqa: N801 - reads as a word in a with statement
+@contextmanager
+def _told(client: Any) -> Iterator[None]:
     """Turn what a server refuses into a problem with its address."""
-
-    def __init__(self, client: Any) -> None:
-        self._url = str(client.base_url)
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or isinstance(error, InputError):
-            return
-        with needs("pacs", PURPOSE):
-            import requests
-        if isinstance(error, requests.RequestException | OSError):
-            response = getattr(error, "response", None)
-            what = f"answered {response.status_code}" if response is not None else "is not reached"
-            raise InputError.at(
-                self._url, f"{what}: {error}.", "Check the address and the credentials."
-            ) from error
+    with needs("pacs", PURPOSE):
+        import requests
+    try:
+        yield
+    except (requests.RequestException, OSError) as error:
+        response = getattr(error, "response", None)
+        what = f"answered {response.status_code}" if response is not None else "is not reached"
+        raise InputError.at(
+            str(client.base_url), f"{what}: {error}.", "Check the address and the credentials."
+        ) from error
 
 
 def _value(dataset: dict[str, Any], tag: str) -> str | None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.storage.csv_text import read_columns, read_header, write_csv
 
 UID_COLUMNS = ("series_uid", "seriesuid", "SeriesInstanceUID")
@@ -29,13 +29,13 @@ def read_known_set(path: Path) -> KnownSet:
     if not columns:
         return _plain_list(path, header)
     table = read_columns(path, text=(columns[0],), numbers=(), optional_text=tuple(columns[1:]))
-    known, problems = KnownSet(path.stem), []
+    known, problems = KnownSet(path.stem), Problems()
     for row in table.iter_rows(named=True):
         text = row.get(HASH_COLUMN)
         try:
             hashed = PerceptualHash.from_text(text) if text else None
         except ValueError as error:
-            problems.append(Problem(f"{path.name} line {row['line']}", f"holds {error}."))
+            problems.add(f"{path.name} line {row['line']}", f"holds {error}.")
             continue
         known.add(Fingerprint(_first(row, UID_COLUMNS), _first(row, PIXEL_COLUMNS), hashed))
     refuse_any(problems)

@@ -12,7 +12,11 @@ IMPLEMENTATION_UID = "2.25.172310954301287562350923810246893158077"
 
 def uid_from(*words: object) -> str:
     """A DICOM UID that depends on the words alone, so that a series can be made again."""
-    digest = hashlib.sha256("\n".join(map(str, words)).encode()).digest()
+    return uid_of_digest(hashlib.sha256("\n".join(map(str, words)).encode()).digest())
+
+
+def uid_of_digest(digest: bytes) -> str:
+    """A DICOM UID made of the first sixteen bytes of a digest."""
     # DICOM PS3.5 B.2: 2.25. and a UUID as one decimal number; bits set as for a random UUID
     number = bytearray(digest[:16])
     number[6] = number[6] & 0x0F | 0x40

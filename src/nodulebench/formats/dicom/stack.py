@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, Problems
 from nodulebench.formats.dicom.series import Series, upward_normal
 from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.imaging.geometry import LARGEST_SHEAR, ORTHONORMAL_TOLERANCE, checked_geometry
@@ -96,36 +96,36 @@ def half_pixel_mm(series: Series) -> float:
 
 def stack_problems(series: Series, where: str) -> list[Problem]:
     """Everything that keeps the slices of a series from being one volume."""
-    problems = [
+    problems = Problems(
         Problem(path, f"has no usable {name}.", "It cannot be placed in the patient.")
         for name, value in PLACED_BY.items()
         for path in dict.fromkeys(one.path for one in series.slices if value(one) is None)
-    ]
+    )
     described = Counter(one.path for one in series.slices)
     for one in series.slices:
         if described.pop(one.path, one.pixels.frames) < one.pixels.frames:
             what = f"has {one.pixels.frames} frames and does not say where each lies."
-            problems.append(Problem(one.path, what, "Export it as one file per slice."))
+            problems.add(one.path, what, "Export it as one file per slice.")
         if not one.pixels.rows or not one.pixels.columns:
-            problems.append(Problem(one.path, "has no usable rows and columns."))
+            problems.add(one.path, "has no usable rows and columns.")
     if problems:
         return problems
-    problems = [
+    problems = Problems(
         Problem(where, f"its slices differ in {name}: {' and '.join(shown)}.")
         for name, shown, _ in differences(series)
-    ]
+    )
     frames = Counter(one.frame_of_reference for one in series.slices)
     if len(frames) > 1:
         shown = " and ".join(f"{uid or 'none'} ({count})" for uid, count in frames.items())
-        problems.append(Problem(where, f"its slices differ in frame of reference: {shown}."))
+        problems.add(where, f"its slices differ in frame of reference: {shown}.")
     turned = turned_otherwise(series)
     if turned:
         what = f"{len(turned)} of {len(series.slices)} slices are turned differently."
-        problems.append(Problem(where, what))
+        problems.add(where, what)
     skew = [one for one in series.slices if is_skew(one)]
     if skew:
         what = f"rows and columns of {len(skew)} slices are not at right angles."
-        problems.append(Problem(where, what))
+        problems.add(where, what)
     return problems or _place_problems(series, where) or _grid_problems(series, where)
 
 
@@ -146,28 +146,24 @@ def _place_problems(series: Series, where: str) -> list[Problem]:
         return []
     usual = series.spacing_mm or 0.0
     tolerance = max(SPACING_TOLERANCE_MM, SPACING_TOLERANCE * usual)
-    problems = []
+    problems = Problems()
     for at, gap in enumerate(np.diff(places).tolist()):
         if gap < SPACING_TOLERANCE_MM:
-            problems.append(
-                Problem(
-                    where,
-                    f"{_names(series, at)} lie at the same place ({places[at]:.2f} mm).",
-                    "Remove the repeated slice.",
-                )
+            problems.add(
+                where,
+                f"{_names(series, at)} lie at the same place ({places[at]:.2f} mm).",
+                "Remove the repeated slice.",
             )
         elif abs(gap - usual) > tolerance:
             missing = round(gap / usual) - 1
             what = f"{missing} slices are missing" if missing > 1 else "a slice is missing"
             if missing < 1 or abs(gap - (missing + 1) * usual) > tolerance:
                 what = "the spacing is uneven"
-            problems.append(
-                Problem(
-                    where,
-                    f"{what} between {_names(series, at)}: {gap:.2f} mm apart, "
-                    f"elsewhere {usual:.2f} mm.",
-                    "Export the whole series.",
-                )
+            problems.add(
+                where,
+                f"{what} between {_names(series, at)}: {gap:.2f} mm apart, "
+                f"elsewhere {usual:.2f} mm.",
+                "Export the whole series.",
             )
     return problems or _shift_problems(series, where)
 

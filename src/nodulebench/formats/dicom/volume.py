@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.formats.dicom.header import (
     CT_IMAGE_STORAGE,
     IMPLEMENTATION_UID,
@@ -128,18 +128,16 @@ def _decimal(value: float) -> str:
 
 
 def _value_problems(series: Series, where: str) -> list[Problem]:
-    problems = []
+    problems = Problems()
     bits = series.slices[0].pixels.bits_allocated
     if bits != 16:
-        problems.append(
-            Problem(
-                where,
-                f"its voxels have {bits} bits, which cannot hold Hounsfield units.",
-                "Export the CT with 16 bits per voxel, without a display window.",
-            )
+        problems.add(
+            where,
+            f"its voxels have {bits} bits, which cannot hold Hounsfield units.",
+            "Export the CT with 16 bits per voxel, without a display window.",
         )
     if any(not one.slope or one.intercept is None for one in series.slices):
-        problems.append(Problem(where, "has no RescaleSlope and RescaleIntercept: HU are unknown."))
+        problems.add(where, "has no RescaleSlope and RescaleIntercept: HU are unknown.")
     return problems
 
 

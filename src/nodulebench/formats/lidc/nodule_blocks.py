@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import InputError
+from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, ORIGIN_MM, SIZE, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.model.tables import NODULES, Reference
+from nodulebench.model.tables import NODULES, PLACE, Reference
 from nodulebench.storage.csv_text import read_columns
 
 HU_PER_STEP = 16
@@ -24,9 +25,6 @@ LOWEST_HU = -1024
 FOLDS = tuple(range(10))
 
 _TABLE = "blocks.csv"
-_ORIGIN = ("origin_x_mm", "origin_y_mm", "origin_z_mm")
-_SPACING = ("spacing_x_mm", "spacing_y_mm", "spacing_z_mm")
-_PLACE = ("x_mm", "y_mm", "z_mm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +47,7 @@ def read_blocks(folder: Path, folds: Iterable[int] = FOLDS) -> Iterator[Block]:
     rows = read_columns(
         folder / _TABLE,
         text=("block_id", "seriesuid"),
-        numbers=("fold", *_ORIGIN, *_SPACING, "size_x", "size_y", "size_z"),
+        numbers=("fold", *GEOMETRY_COLUMNS, *SIZE),
     )
     for fold in folds:
         path = folder / f"fold{fold}.npz.xz"
@@ -64,7 +62,7 @@ def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
     The block's id is their case; everything else is as in the reference.
     """
     of_scan = reference.nodules.filter(pl.col("case_id") == block.series)
-    is_inside = block.volume.geometry.contains(of_scan.select(_PLACE).to_numpy())
+    is_inside = block.volume.geometry.contains(of_scan.select(PLACE).to_numpy())
     inside = of_scan.filter(pl.Series(is_inside, dtype=pl.Boolean))
     return NODULES.arrange(inside.with_columns(case_id=pl.lit(block.block_id)))
 
@@ -87,7 +85,7 @@ def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Bl
     if name not in voxels:
         raise InputError.at(path, f"lacks the block '{name}' of {_TABLE}.")
     values = voxels[name]
-    expected = tuple(int(row[axis]) for axis in ("size_z", "size_y", "size_x"))
+    expected = tuple(int(row[axis]) for axis in reversed(SIZE))
     if values.shape != expected or values.dtype != np.uint8:
         raise InputError.at(
             f"{path.name}, block '{name}'",
@@ -95,8 +93,8 @@ def _block(row: dict[str, Any], voxels: dict[str, np.ndarray], path: Path) -> Bl
         )
     volume = make_volume(
         values.astype(np.int16) * HU_PER_STEP + LOWEST_HU,
-        spacing_mm=[row[axis] for axis in _SPACING],
-        origin_mm=[row[axis] for axis in _ORIGIN],
+        spacing_mm=[row[axis] for axis in SPACING_MM],
+        origin_mm=[row[axis] for axis in ORIGIN_MM],
         where=f"{path.name}, block '{name}'",
     )
     return Block(name, str(row["seriesuid"]), int(row["fold"]), volume)

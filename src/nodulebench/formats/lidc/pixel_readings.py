@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import Problem, refuse_any
+from nodulebench.errors import Problem, Problems, refuse_any
 from nodulebench.formats.lidc.xml import PixelMark, PixelReading
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outlines import outline_texts
@@ -71,20 +71,18 @@ def _places(series: list[str], cases: pl.DataFrame) -> tuple[list[Geometry], int
     found = geometries(known.with_columns(pl.col(origin).fill_null(0.0)))
     missing = [one for one in series if one not in found]
     tilted = [one for one in series if one in found and not found[one].is_axial]
-    problems = [
-        Problem(
+    problems = Problems()
+    for one in missing[:MOST_CASES_NAMED]:
+        problems.add(
             f"series '{one}'",
             "has no voxel size, which its pixels need to become millimetres.",
             "Give a table of cases that lists it with spacing and origin.",
         )
-        for one in missing[:MOST_CASES_NAMED]
-    ] + [
-        Problem(f"series '{one}'", "has slices that are tilted against the z axis.")
-        for one in tilted[:MOST_CASES_NAMED]
-    ]
+    for one in tilted[:MOST_CASES_NAMED]:
+        problems.add(f"series '{one}'", "has slices that are tilted against the z axis.")
     more = len(missing) + len(tilted) - len(problems)
     if more:
-        problems.append(Problem("cases", f"{more} more series have no usable geometry."))
+        problems.add("cases", f"{more} more series have no usable geometry.")
     refuse_any(problems)
     return [found[one] for one in series], without
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, Problems
 from nodulebench.model.notice import Notice
 
 MOST_BYTES = 1 << 26
@@ -99,7 +99,7 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
     """
     found: dict[str, PixelReading] = {}
     corrections: list[PixelReading] = []
-    problems: list[Problem] = []
+    problems = Problems()
     repeats = files = xrays = 0
     for name, content in sorted(_contents(source), key=lambda item: item[0]):
         files += 1
@@ -217,7 +217,7 @@ class _Reader:
     def __init__(self, name: str, space: str) -> None:
         self.name = name
         self.space = space
-        self.problems: list[Problem] = []
+        self.problems = Problems()
 
     def read(self, root: ElementTree.Element) -> PixelReading:
         header = root.find(f"{self.space}ResponseHeader")
@@ -310,4 +310,4 @@ class _Reader:
         return text
 
     def _wrong(self, where: str, what: str) -> None:
-        self.problems.append(Problem(f"{self.name} {where}".strip(), what))
+        self.problems.add(f"{self.name} {where}".strip(), what)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name, case_of_image
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import (
@@ -61,18 +61,16 @@ def write_reference(reference: Reference, path: Path) -> None:
 def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The boxes in millimetres, and the cases that the file lists."""
     document = read_json(path)
-    problems: list[Problem] = []
+    problems = Problems()
     if not isinstance(document, dict):
         raise InputError.at(path.name, "is not an object with images and annotations.")
     info = document.get("info")
     coordinates = info.get("coordinates") if isinstance(info, dict) else None
     if coordinates not in COORDINATES:
-        problems.append(
-            Problem(
-                f"{path.name} info.coordinates",
-                "does not say what boxes are measured in.",
-                f"Known: {', '.join(COORDINATES)}.",
-            )
+        problems.add(
+            f"{path.name} info.coordinates",
+            "does not say what boxes are measured in.",
+            f"Known: {', '.join(COORDINATES)}.",
         )
     case_of = _cases_of_images(document, path.name, problems)
     type_of = _types_of_categories(document, path.name, problems)
@@ -93,25 +91,23 @@ def _read(path: Path, cases: pl.DataFrame | None) -> tuple[pl.DataFrame, pl.Data
     return BOXES.conform(in_mm, path.name), listed
 
 
-def _cases_of_images(
-    document: dict[str, Any], name: str, problems: list[Problem]
-) -> dict[Any, str]:
+def _cases_of_images(document: dict[str, Any], name: str, problems: Problems) -> dict[Any, str]:
     case_of: dict[Any, str] = {}
     for place, image in entries(document.get("images"), f"{name} images", problems):
         case_id = image.get("case_id", image.get("file_name"))
         key = image.get("id")
         if not isinstance(key, int | str) or not isinstance(case_id, str) or not case_id:
-            problems.append(Problem(place, "has no id, or neither case_id nor file_name."))
+            problems.add(place, "has no id, or neither case_id nor file_name.")
             continue
         named = case_id if "case_id" in image else case_of_image(case_id)
         if key in case_of or named in case_of.values():
-            problems.append(Problem(place, f"image '{key}' of case '{named}' was given before."))
+            problems.add(place, f"image '{key}' of case '{named}' was given before.")
         case_of[key] = named
     return case_of
 
 
 def _types_of_categories(
-    document: dict[str, Any], name: str, problems: list[Problem]
+    document: dict[str, Any], name: str, problems: Problems
 ) -> dict[Any, str | None]:
     categories = document.get("categories", [])
     return {
@@ -126,11 +122,11 @@ def _row(
     place: str,
     case_of: dict[Any, str],
     type_of: dict[Any, str | None],
-    problems: list[Problem],
+    problems: Problems,
 ) -> dict[str, Any]:
     image, category = item.get("image_id"), item.get("category_id")
     if not isinstance(image, int | str) or image not in case_of:
-        problems.append(Problem(f"{place}.image_id", f"'{image}' is not the id of an image."))
+        problems.add(f"{place}.image_id", f"'{image}' is not the id of an image.")
         return {}
     box = place_numbers(item.get("bbox"), 6, f"{place}.bbox", problems) or []
     score = item.get("score")

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name, file_of_case
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.slice_boxes import gather
@@ -45,7 +45,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     case has its own; in a list of documents, it is their ``case_id``. Boxes need the geometry of
     the cases, and are linked across slices unless their names say ``mark ID``.
     """
-    problems: list[Problem] = []
+    problems = Problems()
     rows: list[dict[str, Any]] = []
     for case_id, place, document in _documents(path, problems):
         rows.extend(_rows(case_id, place, document, problems))
@@ -98,7 +98,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
             write_json(document, stage / file_of_case(case_id, ".json"))
 
 
-def _documents(path: Path, problems: list[Problem]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _documents(path: Path, problems: Problems) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The documents of a file or folder with their cases and places."""
     for case_id, file in _files(path):
         content = read_json(file)
@@ -108,7 +108,7 @@ def _documents(path: Path, problems: list[Problem]) -> Iterator[tuple[str, str, 
             if isinstance(named, str) and named:
                 yield named, place if is_list else file.name, document
             else:
-                problems.append(Problem(place, "has no case_id.", "Name the case it is about."))
+                problems.add(place, "has no case_id.", "Name the case it is about.")
 
 
 def _files(path: Path) -> list[tuple[str, Path]]:
@@ -124,19 +124,19 @@ def _files(path: Path) -> list[tuple[str, Path]]:
 
 
 def _rows(
-    case_id: str, place: str, document: dict[str, Any], problems: list[Problem]
+    case_id: str, place: str, document: dict[str, Any], problems: Problems
 ) -> Iterator[dict[str, Any]]:
     """One row per point or box of a document."""
     kind = document.get("type")
     if not isinstance(kind, str) or kind not in _LIST_OF:
         what = f"has the type '{kind}'." if kind else "has no type."
-        problems.append(Problem(place, what, f"Known: {POINTS}, {BOXES}."))
+        problems.add(place, what, f"Known: {POINTS}, {BOXES}.")
         return
     items = document.get(_LIST_OF[kind])
     for where, item in entries(items, f"{place} {_LIST_OF[kind]}", problems):
         name = item.get("name")
         if name is not None and not isinstance(name, str):
-            problems.append(Problem(f"{where}.name", f"is {kind_of(name)}, not a text."))
+            problems.add(f"{where}.name", f"is {kind_of(name)}, not a text.")
         probability = item.get("probability")
         row = {"case_id": case_id, "name": name, "place": where}
         if probability is not None:
@@ -145,15 +145,15 @@ def _rows(
         yield row | read(item, where, problems)
 
 
-def _point(item: dict[str, Any], where: str, problems: list[Problem]) -> dict[str, float]:
+def _point(item: dict[str, Any], where: str, problems: Problems) -> dict[str, float]:
     point = place_numbers(item.get("point"), 3, f"{where}.point", problems)
     return {} if point is None else dict(zip(("x_mm", "y_mm", "z_mm"), point, strict=True))
 
 
-def _box(item: dict[str, Any], where: str, problems: list[Problem]) -> dict[str, float]:
+def _box(item: dict[str, Any], where: str, problems: Problems) -> dict[str, float]:
     corners = item.get("corners")
     if not isinstance(corners, list) or len(corners) != 4:
-        problems.append(Problem(f"{where}.corners", "is not a list of four points."))
+        problems.add(f"{where}.corners", "is not a list of four points.")
         return {}
     found = [
         place_numbers(corner, 3, f"{where}.corners[{place}]", problems)
@@ -165,9 +165,7 @@ def _box(item: dict[str, Any], where: str, problems: list[Problem]) -> dict[str,
     axes = list(zip(*kept, strict=True))
     low, high = [min(axis) for axis in axes], [max(axis) for axis in axes]
     if high[2] - low[2] > _LARGEST_TILT_MM:
-        problems.append(
-            Problem(f"{where}.corners", "do not lie on one axial slice: their z differs.")
-        )
+        problems.add(f"{where}.corners", "do not lie on one axial slice: their z differs.")
     middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
     return {
         "x_mm": middle[0],

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.formats.format import Format
 from nodulebench.model.arrays import IntArray
 from nodulebench.model.cohort import WEIGHT, LabelledCohort, nodule_shares
@@ -66,7 +66,7 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
     if not cells:
         raise InputError.at("jafroc_xlsx", "was given no algorithm.")
     first = next(iter(cells.values()))
-    problems = [
+    problems = Problems(
         Problem(
             f"submission '{cohort.submission.name}'",
             "has marks without a score.",
@@ -74,7 +74,7 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
         )
         for cohort in cells.values()
         if not cohort.has_scores
-    ]
+    )
     problems.extend(
         Problem(
             f"submission '{cohort.submission.name}'",
@@ -96,7 +96,7 @@ def _same_nodules(cells: Cells) -> LabelledCohort:
         if (treatment, reader) not in cells
     )
     if max(first.case_count, first.nodule_count) < 2:
-        problems.append(Problem("jafroc_xlsx", "needs at least two cases or nodules."))
+        problems.add("jafroc_xlsx", "needs at least two cases or nodules.")
     refuse_any(problems)
     return first
 

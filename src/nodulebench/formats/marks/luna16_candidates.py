@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import Problem
+from nodulebench.errors import Problem, Problems
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.tables import Submission
 from nodulebench.storage.csv_text import read_columns
@@ -146,15 +146,13 @@ def _problems(
     submission: Submission, listed: pl.DataFrame, found: IntArray, wanted: IntArray, given: IntArray
 ) -> list[Problem]:
     where = f"submission '{submission.name}'"
-    problems = []
+    problems = Problems()
     unlisted = submission.marks.filter(pl.Series(found < 0, dtype=pl.Boolean))
     for row in unlisted.head(_MOST_NAMED).iter_rows(named=True):
-        problems.append(
-            Problem(
-                f"{where} mark '{row['mark_id']}' of case '{row['case_id']}'",
-                "is none of the candidates.",
-                "In this track the candidates are scored as they are; keep their coordinates.",
-            )
+        problems.add(
+            f"{where} mark '{row['mark_id']}' of case '{row['case_id']}'",
+            "is none of the candidates.",
+            "In this track the candidates are scored as they are; keep their coordinates.",
         )
     for is_wrong, what in (
         (given > wanted, "has more than one mark."),
@@ -162,17 +160,15 @@ def _problems(
     ):
         rows = listed.filter(pl.Series(is_wrong, dtype=pl.Boolean))
         for case_id, x, y, z in rows.head(_MOST_NAMED).iter_rows():
-            problems.append(
-                Problem(
-                    where,
-                    f"candidate ({x:g}, {y:g}, {z:g}) of case '{case_id}' {what}",
-                    "Give every candidate one score.",
-                )
+            problems.add(
+                where,
+                f"candidate ({x:g}, {y:g}, {z:g}) of case '{case_id}' {what}",
+                "Give every candidate one score.",
             )
         if rows.height > _MOST_NAMED:
             rest = rows.height - _MOST_NAMED
-            problems.append(Problem(where, f"{rest} more candidates like this."))
+            problems.add(where, f"{rest} more candidates like this.")
     if unlisted.height > _MOST_NAMED:
         rest = unlisted.height - _MOST_NAMED
-        problems.append(Problem(where, f"{rest} more marks that are none of the candidates."))
+        problems.add(where, f"{rest} more marks that are none of the candidates.")
     return problems

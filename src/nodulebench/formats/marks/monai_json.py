@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name, case_of_image, file_of_case
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import (
@@ -95,20 +95,20 @@ def write_reference(reference: Reference, path: Path) -> None:
 
 def _read(path: Path) -> _Content:
     document = read_json(path)
-    problems: list[Problem] = []
+    problems = Problems()
     coordinates, mode, notices = _conventions(document, path.name, problems)
     rows: list[tuple[str, str, list[float], float | None]] = []
     listed: list[str] = []
     for place, item in _items(document, path.name, problems):
         image = item.get("image")
         if not isinstance(image, str) or not case_of_image(image):
-            problems.append(Problem(place, "has no image.", "Name the image file of the case."))
+            problems.add(place, "has no image.", "Name the image file of the case.")
             continue
         listed.append(case_of_image(image))
         found, scores = _boxes(item, place, problems), _scores(item, place, problems)
         if scores and len(scores) != len(found):
             what = f"has {len(found)} boxes and {len(scores)} scores."
-            problems.append(Problem(place, what))
+            problems.add(place, what)
             continue
         for number, box in enumerate(found, 1):
             score = scores[number - 1] if scores else None
@@ -125,7 +125,7 @@ def _read(path: Path) -> _Content:
 
 
 def _conventions(
-    document: Any, name: str, problems: list[Problem]
+    document: Any, name: str, problems: Problems
 ) -> tuple[str, str, tuple[Notice, ...]]:
     """The coordinate system and box mode that the file states, or those of MONAI's examples."""
     chosen, notices = [], []
@@ -135,12 +135,12 @@ def _conventions(
             values = {"file": name, "key": key, "taken": allowed[0]}
             notices.append(Notice("convention_assumed", values))
         elif value not in allowed:
-            problems.append(Problem(f"{name} {key}", f"is not one of: {', '.join(allowed)}."))
+            problems.add(f"{name} {key}", f"is not one of: {', '.join(allowed)}.")
         chosen.append(allowed[0] if value is None else value)
     return chosen[0], chosen[1], tuple(notices)
 
 
-def _items(document: Any, name: str, problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
+def _items(document: Any, name: str, problems: Problems) -> list[tuple[str, dict[str, Any]]]:
     """The objects that hold an image and its boxes, with their places."""
     if isinstance(document, list):
         return list(entries(document, name, problems))
@@ -150,14 +150,14 @@ def _items(document: Any, name: str, problems: list[Problem]) -> list[tuple[str,
     if isinstance(document, dict) and "box" in document:
         return [(name, document)]
     remedy = f"Put the cases in a list, or in one under {', '.join(_LISTS)}."
-    problems.append(Problem(name, "has no list of cases.", remedy))
+    problems.add(name, "has no list of cases.", remedy)
     return []
 
 
-def _boxes(item: dict[str, Any], place: str, problems: list[Problem]) -> list[list[float]]:
+def _boxes(item: dict[str, Any], place: str, problems: Problems) -> list[list[float]]:
     boxes = item.get("box")
     if not isinstance(boxes, list):
-        problems.append(Problem(f"{place}.box", "is not a list of boxes."))
+        problems.add(f"{place}.box", "is not a list of boxes.")
         return []
     found = [
         place_numbers(box, 6, f"{place}.box[{number}]", problems)
@@ -166,7 +166,7 @@ def _boxes(item: dict[str, Any], place: str, problems: list[Problem]) -> list[li
     return [box for box in found if box is not None]
 
 
-def _scores(item: dict[str, Any], place: str, problems: list[Problem]) -> list[float]:
+def _scores(item: dict[str, Any], place: str, problems: Problems) -> list[float]:
     key = next((key for key in SCORE_KEYS if key in item), None)
     if key is None:
         return []
@@ -226,7 +226,7 @@ def _write(boxes: pl.DataFrame, listed: pl.Series, path: Path) -> None:
 def _refuse(glimpse: Glimpse) -> str:
     if glimpse.kind != "json":
         return glimpse.is_not("json")
-    items = _items(glimpse.document, "", [])
+    items = _items(glimpse.document, "", Problems())
     if isinstance(glimpse.document, dict) and set(_LISTS) & glimpse.names and not items:
         return ""
     keys = items[0][1] if items else {}

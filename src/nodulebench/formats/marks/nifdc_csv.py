@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.case_tables import joined_cases
 from nodulebench.formats.format import Format
@@ -214,19 +214,17 @@ def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[Notice
 
 def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:
     """Refuse a nodule of which different slices say different things."""
-    problems = []
+    problems = Problems()
     for column in (*_SAID, "is_ignored"):
         said = rows.group_by("case_id", "nodule_id", maintain_order=True).agg(
             pl.col(column).drop_nulls().unique(maintain_order=True)
         )
         for case_id, nodule_id, values in said.filter(pl.col(column).list.len() > 1).iter_rows():
             shown = ", ".join(str(value) for value in values)
-            problems.append(
-                Problem(
-                    f"{name} case '{case_id}' nodule '{nodule_id}'",
-                    f"{column} differs between its slices: {shown}.",
-                    "Say the same on every slice.",
-                )
+            problems.add(
+                f"{name} case '{case_id}' nodule '{nodule_id}'",
+                f"{column} differs between its slices: {shown}.",
+                "Say the same on every slice.",
             )
     refuse_any(problems)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, adding_to, refuse_any
 from nodulebench.formats.case_names import algorithm_name, file_of_case
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import BOXES, boxes_of_marks, submission_of
@@ -36,7 +36,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     known = geometries(cases)
     listed = {} if cases is None else {case.replace(".", "_"): case for case in cases["case_id"]}
     parts = [BOXES.empty()]
-    problems: list[Problem] = []
+    problems = Problems()
     for file in sorted(path.glob(f"*{SUFFIX}")):
         stem = file.name.removesuffix(SUFFIX)
         case_id = stem if stem in known else listed.get(stem, stem)
@@ -55,13 +55,13 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
         InputError: if a case's geometry is not known, or a mark has no score.
     """
     boxes, known = boxes_of_marks(submission), geometries(cases)
-    problems = [
+    problems = Problems(
         Problem(f"case '{case_id}'", "has no geometry; nnDetection's boxes are in voxels.")
         for case_id in boxes["case_id"].unique(maintain_order=True)
         if case_id not in known
-    ]
+    )
     if boxes["score"].null_count():
-        problems.append(Problem(f"submission '{submission.name}'", "has marks without a score."))
+        problems.add(f"submission '{submission.name}'", "has marks without a score.")
     refuse_any(problems)
     parts = boxes.partition_by("case_id", as_dict=True, maintain_order=True)
     with staged_folder(path, is_new=True) as stage:

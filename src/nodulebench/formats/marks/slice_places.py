@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import Problem, refuse_any
+from nodulebench.errors import Problem, Problems, refuse_any
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray
 
@@ -78,7 +78,7 @@ def _told(
     boxes: pl.DataFrame, is_bad: BoolArray, name: str, what: str, remedy: str
 ) -> list[Problem]:
     bad = boxes.filter(pl.Series(is_bad, dtype=pl.Boolean))
-    problems = [Problem(place, what, remedy) for place in bad["place"].head(_MOST_NAMED)]
+    problems = Problems(Problem(place, what, remedy) for place in bad["place"].head(_MOST_NAMED))
     if bad.height > _MOST_NAMED:
-        problems.append(Problem(name, f"{bad.height - _MOST_NAMED} more boxes like this."))
+        problems.add(name, f"{bad.height - _MOST_NAMED} more boxes like this.")
     return problems

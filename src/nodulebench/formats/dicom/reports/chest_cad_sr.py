@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, made_of_each, refuse_any
+from nodulebench.errors import InputError, Problems, adding_to, made_of_each, refuse_any
 from nodulebench.formats.dicom import codes
 from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
@@ -100,7 +100,7 @@ def _cad_report(
     others: Counter[str] = Counter()
     findings: list[ReportedFinding] = []
     points: list[float | None] = []
-    problems: list[Problem] = []
+    problems = Problems()
     intents: Counter[str] = Counter()
     for item in _top_findings(summaries):
         if not _is_nodule(item):

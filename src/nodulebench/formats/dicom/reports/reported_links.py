@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from nodulebench.errors import Problems
 from nodulebench.formats.dicom.codes import BOX
 from nodulebench.formats.dicom.reports.reported import CasesAtHand, Report, ReportedFinding
 from nodulebench.formats.dicom.reports.reported_tables import slices_of_mark
@@ -31,7 +32,7 @@ def linked(reports: Sequence[Report], at_hand: CasesAtHand) -> tuple[list[Report
         if len(boxes) < 2 or grid is None:
             made.append(report)
             continue
-        rows = [next(iter(slices_of_mark(one, grid, [])), None) for one in boxes]
+        rows = [next(iter(slices_of_mark(one, grid, Problems())), None) for one in boxes]
         if None in rows:
             made.append(report)  # what is wrong with them is told when they are placed
             continue

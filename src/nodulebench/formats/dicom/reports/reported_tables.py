@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.dicom.codes import BOX, OUTLINES
 from nodulebench.formats.dicom.reports.reported import (
@@ -55,7 +55,7 @@ def submission_of_reports(
     grids = at_hand.grids()
     marks: list[dict[str, Any]] = []
     slices: list[dict[str, Any]] = []
-    problems: list[Problem] = []
+    problems = Problems()
     unplaced: set[str] = set()
     for case_id, mark_id, finding in _named(reports, at_hand):
         key = {"case_id": case_id, "mark_id": mark_id}
@@ -106,7 +106,7 @@ def readings_of_reports(
     grids = at_hand.grids()
     findings: list[dict[str, Any]] = []
     slices: list[dict[str, Any]] = []
-    problems: list[Problem] = []
+    problems = Problems()
     readers = {id(one): report for report in reports for one in report.findings}
     for case_id, finding_id, finding in _named(reports, at_hand):
         key = {"case_id": case_id, "finding_id": finding_id}
@@ -114,12 +114,10 @@ def readings_of_reports(
         if not finding.outlines:
             continue
         if case_id not in grids:
-            problems.append(
-                Problem(
-                    finding.where,
-                    f"has outlines, and the slices of case '{case_id}' are not known.",
-                    "Put the images beside the report, or give their folder as cases.",
-                )
+            problems.add(
+                finding.where,
+                f"has outlines, and the slices of case '{case_id}' are not known.",
+                "Put the images beside the report, or give their folder as cases.",
             )
             continue
         slices.extend(key | row for row in _finding_slices(finding, grids[case_id], problems))
@@ -213,7 +211,7 @@ def _reading(finding: ReportedFinding) -> dict[str, Any]:
 
 
 def slices_of_mark(
-    finding: ReportedFinding, grid: Geometry, problems: list[Problem]
+    finding: ReportedFinding, grid: Geometry, problems: Problems
 ) -> Iterable[dict[str, Any]]:
     """One row per slice: the box around its outlines, and the outlines as one."""
     by_slice: dict[int, list[Region]] = {}
@@ -238,7 +236,7 @@ def slices_of_mark(
 
 
 def _finding_slices(
-    finding: ReportedFinding, grid: Geometry, problems: list[Problem]
+    finding: ReportedFinding, grid: Geometry, problems: Problems
 ) -> Iterable[dict[str, Any]]:
     count: Counter[int] = Counter()
     for outline in finding.outlines:
@@ -257,26 +255,22 @@ def _finding_slices(
         count[number] += 1
 
 
-def _slice_number(outline: Region, grid: Geometry, problems: list[Problem]) -> int | None:
+def _slice_number(outline: Region, grid: Geometry, problems: Problems) -> int | None:
     """The slice that an outline lies on, counted from the feet."""
     at = grid.slice_of(outline.points_mm)
     if np.ptp(at) > LARGEST_SPREAD:
-        problems.append(
-            Problem(
-                outline.where,
-                f"its corners lie on slices {at.min():.1f} to {at.max():.1f}, not on one.",
-                "Outlines must be drawn on the slices of the series.",
-            )
+        problems.add(
+            outline.where,
+            f"its corners lie on slices {at.min():.1f} to {at.max():.1f}, not on one.",
+            "Outlines must be drawn on the slices of the series.",
         )
         return None
     number = round(float(at.mean()))
     if number < 0 or (grid.size is not None and number >= grid.size[2]):
-        problems.append(
-            Problem(
-                outline.where,
-                f"lies on slice {number}, which the series does not have.",
-                "Is it a report of another series?",
-            )
+        problems.add(
+            outline.where,
+            f"lies on slice {number}, which the series does not have.",
+            "Is it a report of another series?",
         )
         return None
     return number

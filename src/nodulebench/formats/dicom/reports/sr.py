@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, adding_to, made_of_each, refuse_any
+from nodulebench.errors import InputError, Problems, adding_to, made_of_each, refuse_any
 from nodulebench.formats.dicom import codes
 from nodulebench.formats.dicom.file import lacks_dicom, objects_of
 from nodulebench.formats.dicom.reports.reported import (
@@ -133,7 +133,7 @@ def _report(held: tuple[Path, Any], at_hand: CasesAtHand, segmentations: dict[st
             continue
         key = group.text_of(codes.TRACKING_UID) or group.text_of(codes.TRACKING_ID) or group.where
         gathered.setdefault(key, []).append(group)
-    problems: list[Problem] = []
+    problems = Problems()
     findings = [_finding(same, around, problems) for same in gathered.values()]
     refuse_any(problems)
     found = tuple(filter(None, findings))
@@ -145,7 +145,7 @@ def _is_known(code: str) -> bool:
 
 
 def _finding(
-    groups: list[Item], around: Surroundings, problems: list[Problem]
+    groups: list[Item], around: Surroundings, problems: Problems
 ) -> ReportedFinding | None:
     """The groups about one finding as one."""
     regions: list[Region] = []
@@ -162,12 +162,10 @@ def _finding(
     first = groups[0]
     if not regions:
         if not problems:
-            problems.append(
-                Problem(
-                    first.where,
-                    "has no place: neither a point nor an outline.",
-                    "Export measurements with their coordinates.",
-                )
+            problems.add(
+                first.where,
+                "has no place: neither a point nor an outline.",
+                "Export measurements with their coordinates.",
             )
         return None
     return ReportedFinding(

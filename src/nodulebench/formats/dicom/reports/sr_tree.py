@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.formats.dicom.codes import Concept
 from nodulebench.formats.dicom.values import item_of, items_of, numbers_of, text_of
 from nodulebench.optional_package import needs
@@ -81,13 +81,13 @@ def content_tree(report: Any, name: str) -> Item:
     by_path: dict[tuple[int, ...], Item] = {}
     references: list[tuple[Item, tuple[int, ...]]] = []
     root = _item(report, name, (1,), by_path, references)
-    problems = []
+    problems = Problems()
     for owner, path in references:
         if path in by_path:
             owner.children.append(by_path[path])
         else:
             number = ".".join(map(str, path))
-            problems.append(Problem(owner.where, f"refers to item {number}, which is not there."))
+            problems.add(owner.where, f"refers to item {number}, which is not there.")
     refuse_any(problems)
     return root
 

@@ -70,14 +70,10 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     rows = submission.marks.partition_by("case_id", as_dict=True, maintain_order=True)
     objects = []
     for case_id in case_ids:
-        marks = rows.get((case_id,), submission.marks.clear()).iter_rows(named=True)
-        findings = [
-            _Finding(row["mark_id"], row, drawn.get((case_id, row["mark_id"]), ())) for row in marks
-        ]
         observer = _device(submission.name)
-        objects.append(
-            (case_id, _report(series[case_id], submission.name, observer, findings, written))
-        )
+        findings = _findings(rows.get((case_id,)), "mark_id", drawn)
+        report = _report(series[case_id], submission.name, observer, findings, written)
+        objects.append((case_id, report))
     save_objects(path, objects)
 
 
@@ -95,14 +91,19 @@ def write_readings(readings: Readings, path: Path, cases: pl.DataFrame | None = 
     written = moment()
     objects = []
     for case_id, reader_id in keys:
-        held = rows.get((case_id, reader_id), readings.findings.clear()).iter_rows(named=True)
-        findings = [
-            _Finding(row["finding_id"], row, drawn.get((case_id, row["finding_id"]), ()))
-            for row in held
-        ]
+        findings = _findings(rows.get((case_id, reader_id)), "finding_id", drawn)
         report = _report(series[case_id], reader_id, _person(reader_id), findings, written)
         objects.append((f"{case_id}-{reader_id}", report))
     save_objects(path, objects)
+
+
+def _findings(
+    rows: pl.DataFrame | None, key: str, drawn: Mapping[tuple[str, str], list[DrawnOutline]]
+) -> list[_Finding]:
+    return [
+        _Finding(row[key], row, drawn.get((row["case_id"], row[key]), ()))
+        for row in ([] if rows is None else rows.iter_rows(named=True))
+    ]
 
 
 def _device(name: str) -> Any:
@@ -129,8 +130,8 @@ def _report(
     written: datetime,
 ) -> Any:
     """A report as a DICOM object."""
-    with needs("dicom", "writing DICOM reports"):
-        from highdicom import sr
+    from highdicom import sr
+
     refuse_upright(series.geometry, f"series {series.uid}")
     words = (series.uid, observer_name, written.isoformat())
     used: set[int] = set()
@@ -156,9 +157,9 @@ def _report(
 
 def _content(observer: Any, groups: list[Any]) -> Any:
     """The tree of a report (TID 1500); one without findings says that nodules are absent."""
-    with needs("dicom", "writing DICOM reports"):
-        from highdicom import sr
-        from pydicom.sequence import Sequence as Items
+    from highdicom import sr
+    from pydicom.sequence import Sequence as Items
+
     title = coded(Concept("126000", "DCM", "Imaging Measurement Report"))
     if groups:
         return sr.MeasurementReport(observer, coded(_CHEST_CT), groups, title)[0]
@@ -182,8 +183,8 @@ def _content(observer: Any, groups: list[Any]) -> Any:
 
 def _groups(finding: _Finding, series: Series, words: tuple[str, ...], used: set[int]) -> list[Any]:
     """The measurement groups of a finding; the numbers of the images it lies on are noted."""
-    with needs("dicom", "writing DICOM reports"):
-        from highdicom import sr
+    from highdicom import sr
+
     tracking = {"uid": uid_from("finding", *words), "identifier": finding.finding_id}
     places = [] if finding.center_mm is None else [(codes.CENTER, [finding.center_mm])]
     by_purpose: dict[Concept, list[FloatArray]] = {}
@@ -218,8 +219,8 @@ def _group(
     series: Series,
     shared: dict[str, Any],
 ) -> Any:
-    with needs("dicom", "writing DICOM reports"):
-        from highdicom import sr
+    from highdicom import sr
+
     frame = series.frame_of_reference
     if purpose == codes.CENTER:
         place = sr.ImageRegion3D("POINT", outlines[0], frame)
@@ -250,8 +251,8 @@ def _image_number(points: FloatArray, series: Series) -> int:
 
 
 def _measurements(finding: _Finding, series: Series) -> list[Any]:
-    with needs("dicom", "writing DICOM reports"):
-        from highdicom import sr
+    from highdicom import sr
+
     values = [
         (concept, finding.row.get(name), unit)
         for table, unit in ((codes.LENGTHS, codes.MILLIMETRE), (codes.RATES, codes.NO_UNITS))
@@ -270,8 +271,8 @@ def _measurements(finding: _Finding, series: Series) -> list[Any]:
 
 
 def _evaluations(row: Mapping[str, Any]) -> list[Any]:
-    with needs("dicom", "writing DICOM reports"):
-        from highdicom import sr
+    from highdicom import sr
+
     said: list[tuple[Concept, Concept]] = []
     if row.get("type") is not None:
         said.append((codes.TYPE, codes.TYPES[row["type"]]))
