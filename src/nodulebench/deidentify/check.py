@@ -8,26 +8,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from nodulebench.deidentify import keep
 from nodulebench.deidentify.actions import ACTIONS
 from nodulebench.deidentify.identity import LONG_WORD, Identity, elements_within, texts_of, word_in
-from nodulebench.deidentify.keep import (
-    CHARACTERISTICS,
-    CODES,
-    DESCRIPTORS,
-    DUMMY,
-    KEPT_DATES,
-    METHOD,
-    METHOD_CODES,
-    OLDEST_YEARS,
-    STANDARD_SCHEMES,
-    TECHNICAL_TEXT,
-    is_clean_description,
-)
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
 from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids
 
 PSEUDONYM = re.compile(r"[A-Z0-9]{1,16}-[0-9A-F]{10}")
-OWN_TEXTS = frozenset({METHOD, *(meaning for _, meaning in METHOD_CODES)})
+OWN_TEXTS = frozenset({keep.METHOD, *(meaning for _, meaning in keep.METHOD_CODES)})
 """What was written here says nothing of anybody, whatever the patient is called."""
 _STANDARD_UID = re.compile(r"1\.2\.840\.10008(?:\.\d+)+")
 _NEW_UID = re.compile(r"2\.25\.\d{1,39}")
@@ -150,22 +138,22 @@ def _wrong_with(element: Any, dataset: Any) -> str:
         return "" if all(is_allowed_uid(text) for text in texts) else "is a UID of its maker"
     if keyword in _NAMES:
         return "" if all(PSEUDONYM.fullmatch(text) for text in texts) else "is no pseudonym"
-    if keyword in DESCRIPTORS:
-        clean = all(is_clean_description(text) for text in texts)
+    if keyword in keep.DESCRIPTORS:
+        clean = all(keep.is_clean_description(text) for text in texts)
         return "" if clean else "holds words that are not known to be harmless"
     if keyword == "PatientAge" and any(
-        int(text[:3]) > OLDEST_YEARS for text in texts if text[3:] == "Y"
+        int(text[:3]) > keep.OLDEST_YEARS for text in texts if text[3:] == "Y"
     ):
-        return f"is above {OLDEST_YEARS} years"
-    if keyword in KEPT_DATES | CHARACTERISTICS | _METHOD:
+        return f"is above {keep.OLDEST_YEARS} years"
+    if keyword in keep.KEPT_DATES | keep.CHARACTERISTICS | _METHOD:
         return ""
     if int(element.tag) in ACTIONS:
-        is_dummy = texts == [DUMMY] or (
+        is_dummy = texts == [keep.DUMMY] or (
             ACTIONS[int(element.tag)] == "D" and kind in ("DA", "DT", "TM")
         )
         return "" if is_dummy or not texts else "is removed or emptied by the profile"
-    if kind in _TEXT and keyword not in TECHNICAL_TEXT:
-        is_code = keyword in CODES and dataset.get("CodingSchemeDesignator") in STANDARD_SCHEMES
+    if kind in _TEXT and keyword not in keep.TECHNICAL_TEXT:
+        is_code = keyword in keep.CODES and keep.is_standard(dataset)
         return "" if is_code or not texts else "is text that nobody has looked at"
     return ""
 

@@ -3,23 +3,10 @@
 from functools import lru_cache
 from typing import Any
 
+from nodulebench.deidentify import keep
 from nodulebench.deidentify.actions import ACTIONS
 from nodulebench.deidentify.encode import encoded, encoding_of
 from nodulebench.deidentify.identity import Identity, texts_of, word_in
-from nodulebench.deidentify.keep import (
-    CHARACTERISTICS,
-    CODES,
-    DESCRIPTORS,
-    DUMMY,
-    KEPT_DATES,
-    METHOD,
-    METHOD_CODES,
-    REQUIRED_TEXT,
-    STANDARD_SCHEMES,
-    TECHNICAL_TEXT,
-    capped_age,
-    clean_description,
-)
 from nodulebench.deidentify.memory import Memory, reading_of
 from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids, with_uids
 from nodulebench.deidentify.pseudonyms import (
@@ -83,10 +70,10 @@ def _added(name: str, encoding: tuple[bool, bool]) -> dict[int, bytes]:
     added = Dataset()
     added.PatientID = added.PatientName = name
     added.PatientIdentityRemoved = "YES"
-    added.DeidentificationMethod = METHOD
+    added.DeidentificationMethod = keep.METHOD
     added.LongitudinalTemporalInformationModified = "MODIFIED"
     items = []
-    for value, meaning in METHOD_CODES:
+    for value, meaning in keep.METHOD_CODES:
         item = Dataset()
         item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "DCM", meaning
         items.append(item)
@@ -130,12 +117,13 @@ class _Cleaner:
         if kind == "UI":
             element.value = self._new_uids(element)
             return ACTIONS.get(int(element.tag), "U") != "X"
-        if keyword in KEPT_DATES or (kind in ("DA", "DT", "TM") and element.tag not in ACTIONS):
+        is_time = kind in ("DA", "DT", "TM")
+        if keyword in keep.KEPT_DATES or (is_time and element.tag not in ACTIONS):
             return self._keep_dates(element)
-        if keyword in DESCRIPTORS:
+        if keyword in keep.DESCRIPTORS:
             element.value = self._clean_description(" ".join(texts_of(element)))
             return bool(element.value) or keyword == "ContrastBolusAgent"
-        if keyword in CHARACTERISTICS:
+        if keyword in keep.CHARACTERISTICS:
             return self._keep_characteristic(element)
         action = ACTIONS.get(int(element.tag))
         if action is not None:
@@ -146,12 +134,12 @@ class _Cleaner:
 
     def _clean_description(self, text: str) -> str:
         """Known words of a description, but for those that are the name of somebody here."""
-        words = clean_description(text).split()
+        words = keep.clean_description(text).split()
         return " ".join(word for word in words if not word_in(word, self.identity.words))
 
     def _act(self, element: Any, action: str) -> bool:
-        if element.keyword in REQUIRED_TEXT and REQUIRED_TEXT[element.keyword] == self.sop_class:
-            element.value = DUMMY
+        if keep.REQUIRED_TEXT.get(element.keyword) == self.sop_class:
+            element.value = keep.DUMMY
             return True
         if action == "X/Z/U*":
             return self._keep_items(element)
@@ -169,7 +157,7 @@ class _Cleaner:
         if element.VR == "TM":
             element.value = "000000"
         elif element.VR in TEXT or element.VR == "CS":
-            element.value = DUMMY
+            element.value = keep.DUMMY
         else:
             return False
         return True
@@ -192,7 +180,7 @@ class _Cleaner:
 
     def _keep_characteristic(self, element: Any) -> bool:
         if element.keyword == "PatientAge":
-            element.value = capped_age("".join(texts_of(element)))
+            element.value = keep.capped_age("".join(texts_of(element)))
         elif element.keyword == "PatientSex" and element.value not in ("M", "F", "O", "", None):
             element.value = ""
         return True
@@ -211,13 +199,8 @@ class _Cleaner:
 
     def _keep_unlisted(self, dataset: Any, element: Any) -> bool:
         """Numbers, codes and technical text stay, if they hold no word that names somebody."""
-        if element.VR in TEXT and not (
-            element.keyword in TECHNICAL_TEXT
-            or (
-                element.keyword in CODES
-                and dataset.get("CodingSchemeDesignator") in STANDARD_SCHEMES
-            )
-        ):
+        is_code = element.keyword in keep.CODES and keep.is_standard(dataset)
+        if element.VR in TEXT and element.keyword not in keep.TECHNICAL_TEXT and not is_code:
             return False
         if element.VR in TEXT or element.VR == "CS":
             return not word_in(" ".join(texts_of(element)), self.identity.words)

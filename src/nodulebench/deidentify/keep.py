@@ -4,6 +4,7 @@ Attributes are named by their DICOM keywords. Text stays only where it is listed
 """
 
 import re
+from typing import Any
 
 _TECHNICAL_TEXT_WORDS = """
     ConvolutionKernel FilterType Manufacturer ManufacturerModelName PositionReferenceIndicator
@@ -79,6 +80,11 @@ def clean_description(text: str) -> str:
         if part in _WORDS or _KERNEL.fullmatch(part) or _MEASURE.fullmatch(part):
             kept.append(part.upper())
     return " ".join(kept)
+
+
+def is_standard(code: Any) -> bool:
+    """Whether a coded term is one of a public scheme."""
+    return code.get("CodingSchemeDesignator") in STANDARD_SCHEMES
 
 
 def is_clean_description(text: str) -> bool:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.format import Format
 from nodulebench.formats.plausibility import place_notices
-from nodulebench.formats.sniff import Glimpse, glimpse
+from nodulebench.formats.sniff import glimpse
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
 from nodulebench.storage.table_file import read_cases as read_cases_table
@@ -37,6 +37,7 @@ FORMATS: Registry[Format] = Registry(
     },
 )
 """The formats in the order in which a file is tried; the module of each has a FORMAT."""
+_WORDS = {"marks": "marks", "reference": "a reference"}
 
 
 def read_cases(path: Path) -> pl.DataFrame:
@@ -70,7 +71,7 @@ def read_submission(
     """
     form = FORMATS[format_name] if format_name else fitting(path, "marks")
     if form.read_marks is None:
-        raise InputError(_unable(form, "cannot be read as marks.", "marks"))
+        raise _unable(form, "marks")
     submission = form.read_marks(path, cases)
     return replace(
         submission, notices=(*submission.notices, *place_notices(submission.marks, cases))
@@ -94,7 +95,7 @@ def read_reference(
     known = read_cases(cases) if isinstance(cases, Path) else cases
     form = FORMATS[format_name] if format_name else fitting(path, "reference")
     if form.read_reference is None:
-        raise InputError(_unable(form, "cannot be read as a reference.", "reference"))
+        raise _unable(form, "reference")
     reference = form.read_reference(path, known)
     return replace(
         reference, notices=(*reference.notices, *place_notices(reference.nodules, reference.cases))
@@ -118,22 +119,17 @@ def fitting(path: Path, what: str) -> Format:
         if not reason:
             return form
         refusals.append(f"{form.name}: {reason}")
-    raise seen.error or InputError(_no_format(seen, what, refusals))
-
-
-def _no_format(seen: Glimpse, what: str, refusals: list[str]) -> Problem:
-    return Problem(
-        str(seen.path),
-        f"is no format of {'marks' if what == 'marks' else 'a reference'} that is known"
-        f" ({'; '.join(refusals)}).",
+    raise seen.error or InputError.at(
+        seen.path,
+        f"is no format of {_WORDS[what]} that is known ({'; '.join(refusals)}).",
         "See the formats page, or name the format.",
     )
 
 
-def _unable(form: Format, complaint: str, what: str) -> Problem:
-    readers = [
-        other.name
-        for other in FORMATS.values()
-        if (other.read_marks if what == "marks" else other.read_reference) is not None
-    ]
-    return Problem(f"format '{form.name}'", complaint, f"These can: {', '.join(readers)}.")
+def _unable(form: Format, what: str) -> InputError:
+    able = [one.name for one in FORMATS.values() if getattr(one, f"read_{what}") is not None]
+    return InputError.at(
+        f"format '{form.name}'",
+        f"cannot be read as {_WORDS[what]}.",
+        f"These can: {', '.join(able)}.",
+    )

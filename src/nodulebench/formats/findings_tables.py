@@ -1,12 +1,12 @@
 """A folder of our own tables (cases, sessions, findings, finding_slices) <-> Readings."""
 
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problems, adding_to, refuse_any
+from nodulebench.errors import InputError, Problems, made_of_each, refuse_any
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
-from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
@@ -17,6 +17,7 @@ _TABLES = {
     "findings": FINDINGS,
     "finding_slices": FINDING_SLICES,
 }
+"""In the order in which Readings have them."""
 
 
 def holds_findings(folder: Path) -> bool:
@@ -31,22 +32,10 @@ def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
         InputError: with every problem of a table: a missing file, a wrong value, a reader who has
             not read the case, a finding or outline of nothing that is listed.
     """
-    tables: dict[str, pl.DataFrame] = {}
-    problems = Problems()
-    for name, schema in _TABLES.items():
-        if name == "cases" and cases is not None:
-            tables[name] = cases
-            continue
-        with adding_to(problems):
-            tables[name] = _read(folder, name, schema)
-    refuse_any(problems)
-    readings = Readings(
-        name=folder.resolve().name,
-        cases=tables["cases"],
-        sessions=tables["sessions"],
-        findings=tables["findings"],
-        slices=tables["finding_slices"],
-    )
+    needed = [name for name in _TABLES if name != "cases" or cases is None]
+    *own, sessions, findings, slices = made_of_each(needed, partial(_read, folder))
+    listed = own[0] if cases is None else cases
+    readings = Readings(folder.resolve().name, listed, sessions, findings, slices)
     _refuse_strays(readings, folder)
     return readings
 
@@ -54,16 +43,15 @@ def read_findings(folder: Path, cases: pl.DataFrame | None = None) -> Readings:
 def write_findings(readings: Readings, folder: Path) -> None:
     """Write readings as four Parquet tables, all or none."""
     with staged_folder(folder, last="findings.parquet") as stage:
-        readings.cases.write_parquet(stage / "cases.parquet")
-        readings.sessions.write_parquet(stage / "sessions.parquet")
-        readings.findings.write_parquet(stage / "findings.parquet")
-        readings.slices.write_parquet(stage / "finding_slices.parquet")
+        tables = (readings.cases, readings.sessions, readings.findings, readings.slices)
+        for name, table in zip(_TABLES, tables, strict=True):
+            table.write_parquet(stage / f"{name}.parquet")
 
 
-def _read(folder: Path, name: str, schema: TableSchema) -> pl.DataFrame:
+def _read(folder: Path, name: str) -> pl.DataFrame:
     for ending in TABLE_SUFFIXES:
         if (folder / f"{name}{ending}").is_file():
-            return read_table(folder / f"{name}{ending}", schema)
+            return read_table(folder / f"{name}{ending}", _TABLES[name])
     raise InputError.at(folder, f"holds no {name} table.", f"Write {name}.parquet or {name}.csv.")
 
 

@@ -96,6 +96,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "boxes_linked": ("boxes", "marks", "what"),
     "convention_assumed": ("key", "taken"),
     "geometry_unknown": (),
+    "outlines_unplaced": ("count",),
     "others_passed_over": (),
     "segmentation_fractional": (),
     "cad_partly_failed": (),

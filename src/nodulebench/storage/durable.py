@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 
@@ -14,16 +15,10 @@ LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|naming\.lock)")
 
 def create_once(path: Path, content: bytes) -> bool:
     """Write a file that is not there yet; whether it was written, or the name was taken."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stage = path.parent / f".{token_hex(8)}.part"
     try:
-        write_through(stage, content)
-        _name_once(stage, path)
+        _write_then(_name_once, path, content)
     except FileExistsError:
         return False
-    finally:
-        stage.unlink(missing_ok=True)
-    settle(path.parent)
     return True
 
 
@@ -46,11 +41,16 @@ def _name_once(stage: Path, path: Path) -> None:
 
 def replace_whole(path: Path, content: bytes) -> None:
     """Write a file in the place of an older one, at once."""
+    _write_then(Path.replace, path, content)
+
+
+def _write_then(name: Callable[[Path, Path], object], path: Path, content: bytes) -> None:
+    """Write a file under another name beside its place, then give it its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     stage = path.parent / f".{token_hex(8)}.part"
     try:
         write_through(stage, content)
-        stage.replace(path)
+        name(stage, path)
     finally:
         stage.unlink(missing_ok=True)
     settle(path.parent)

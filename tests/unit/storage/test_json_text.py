@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problems
 from nodulebench.storage import json_text
 from nodulebench.storage.json_text import number, numbers, place_numbers, read_json, write_json
 
@@ -59,13 +59,13 @@ def test_a_file_too_large_for_memory_is_refused(
     ],
 )
 def test_what_is_no_number_is_told(value: object, message: str) -> None:
-    problems: list = []
+    problems = Problems()
     assert number(value, "p", problems) is None
     assert [str(problem) for problem in problems] == [message]
 
 
 def test_a_list_of_numbers_has_the_right_length() -> None:
-    problems: list = []
+    problems = Problems()
     assert numbers([1, 2.5], 2, "p", problems) == [1.0, 2.5]
     assert numbers([1], 2, "p", problems) is None
     assert numbers("12", 2, "p", problems) is None
@@ -84,7 +84,7 @@ def test_nan_is_never_written(tmp_path: Path) -> None:
 
 
 def test_a_place_beyond_a_kilometre_is_refused() -> None:
-    problems: list = []
+    problems = Problems()
     assert place_numbers([1, -1e6, 3], 3, "p", problems) == [1.0, -1e6, 3.0]
     assert place_numbers([1, -2e6, 3], 3, "p", problems) is None
     assert [str(problem) for problem in problems] == [

@@ -1,7 +1,7 @@
 """Series -> what is known of it after all checks: reasons, digest, hash, pictures, facts."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -101,6 +101,7 @@ def examine(series: Series, limits: Limits) -> Examined:
     reasons = tuple(one for one in found if one.code not in limits.waived)
     is_whole = image is not None and bool(image.pixel_sha256)
     hashed = perceptual_hash(image.hu, image.step_mm) if image is not None and is_whole else None
+    pictures = [] if image is None else thumbnails(image)
     files = {path: number for number, path in enumerate(series.files)}
     return Examined(
         uid=series.uid,
@@ -113,7 +114,7 @@ def examine(series: Series, limits: Limits) -> Examined:
         waived=tuple(one for one in found if one.code in limits.waived),
         pixel_sha256=image.pixel_sha256 if image is not None else "",
         perceptual_hash=hashed.to_text() if hashed is not None else "",
-        pictures=tuple(base64.b64encode(png(one)).decode() for one in _pictures(image)),
+        pictures=tuple(base64.b64encode(png(one)).decode() for one in pictures),
         geometry=case_geometry(series),
         facts=_facts(series),
     )
@@ -139,10 +140,6 @@ def _reasons(subject: Subject) -> list[CodedReason]:
         if reason is not None:
             found.append(CodedReason(code, read_notice(reason.notice), reason.files))
     return found
-
-
-def _pictures(image: SeriesImage | None) -> Sequence[Any]:
-    return [] if image is None else thumbnails(image)
 
 
 def case_geometry(series: Series) -> dict[str, Any]:

@@ -17,13 +17,6 @@ STACKED = 64
 """Hashes that are compared at once."""
 
 
-def similarity(one: PerceptualHash, other: PerceptualHash) -> float:
-    """The share of equal bits at the shift along the body that fits best; 0: nothing to compare."""
-    hashes = HashList()
-    hashes.add(other)
-    return float(hashes.similarities(one)[0])
-
-
 class HashList:
     """Hashes that others are compared with, many in one product of matrices."""
 

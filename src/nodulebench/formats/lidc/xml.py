@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nodulebench.errors import InputError, Problem, Problems
+from nodulebench.errors import InputError, Problem, Problems, refuse_any
 from nodulebench.model.notice import Notice
 
 MOST_BYTES = 1 << 26
@@ -115,7 +115,12 @@ def read_lidc_files(source: Path, *, applies_corrections: bool = False) -> LidcF
         elif (earlier := found.setdefault(reading.series, reading)) is not reading:
             repeats += 1
             if earlier.sessions != reading.sessions:
-                problems.append(_contradiction(earlier, reading))
+                problems.add(
+                    name,
+                    f"series '{reading.series}' was read before with other marks, in "
+                    f"{earlier.source}.",
+                    "Keep one of the two files.",
+                )
     if not files:
         raise InputError.at(
             source, "holds no XML file.", "Give the folder or archive of LIDC-IDRI."
@@ -143,22 +148,14 @@ def _notices(
     return tuple(notices)
 
 
-def _contradiction(earlier: PixelReading, later: PixelReading) -> Problem:
-    return Problem(
-        later.source,
-        f"series '{later.series}' was read before with other marks, in {earlier.source}.",
-        "Keep one of the two files.",
-    )
-
-
 def _contents(source: Path) -> Iterator[tuple[str, bytes]]:
     """The XML files of a source: name and bytes."""
     if source.is_dir():
         for path in source.rglob("*.xml"):
-            yield path.relative_to(source).as_posix(), _bounded(path.stat().st_size, path)
+            yield path.relative_to(source).as_posix(), _bounded(path)
         return
     if source.suffix.lower() == ".xml":
-        yield source.name, _bounded(source.stat().st_size, source)
+        yield source.name, _bounded(source)
         return
     try:
         with tarfile.open(source) as archive:
@@ -174,8 +171,8 @@ def _contents(source: Path) -> Iterator[tuple[str, bytes]]:
         ) from error
 
 
-def _bounded(size: int, path: Path) -> bytes:
-    return path.read_bytes() if size <= MOST_BYTES else b""
+def _bounded(path: Path) -> bytes:
+    return path.read_bytes() if path.stat().st_size <= MOST_BYTES else b""
 
 
 def _parse(name: str, content: bytes) -> PixelReading | None:
@@ -229,8 +226,7 @@ class _Reader:
         )
         if not sessions:
             self._wrong("", "has no readingSession.")
-        if self.problems:
-            raise InputError(self.problems)
+        refuse_any(self.problems)
         return PixelReading(self.name, series, study.strip(), sessions)
 
     def _marks(self, session: ElementTree.Element, where: str) -> Iterator[PixelMark]:

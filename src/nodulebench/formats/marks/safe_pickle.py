@@ -7,6 +7,7 @@ arrays by itself from what the file says of them, and refuses a file that asks f
 import pickle
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,6 @@ class _Array:
         return np.array(self.values, dtype=dtype, copy=copy is not False)
 
 
-def _new_array(*_: Any) -> _Array:
-    return _Array()
-
-
 def _array_of_buffer(data: Any, number_type: Any, shape: Any, order: Any, *_: Any) -> Any:
     return number_type.array(data, shape, order)
 
@@ -122,18 +119,16 @@ def _latin_bytes(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-def _no_bytes() -> bytes:
-    """Old pickles write the bytes of an empty array as a call without arguments."""
-    return b""
-
-
-_STANDS_IN = {
+_STANDS_IN: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _NumberType,
     ("numpy", "ndarray"): _Array,
-    ("numpy.core.multiarray", "_reconstruct"): _new_array,
-    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy.core.multiarray", "scalar"): lambda number_type, data: number_type.array(
+        data, ()
+    ).item(),
     ("numpy.core.numeric", "_frombuffer"): _array_of_buffer,
     ("collections", "OrderedDict"): OrderedDict,
     ("_codecs", "encode"): _latin_bytes,
-    ("__builtin__", "bytes"): _no_bytes,
+    # old pickles write the bytes of an empty array as a call without arguments
+    ("__builtin__", "bytes"): lambda: b"",
 }

@@ -71,6 +71,10 @@ NOTICES = {
         "cut into slices; rules that judge slices cannot be used."
     ),
     # DICOM reports
+    "outlines_unplaced": (
+        "The geometry of {count} case(s) is not known, so outlines are not laid on slices; rules "
+        "that judge slices cannot be used. Give the folder of the images as cases."
+    ),
     "others_passed_over": (
         "[{file}: ]findings that are no nodules were passed over[: {others:list}]."
     ),

@@ -55,6 +55,10 @@ NOTICES = {
         "使用。"
     ),
     # DICOM reports
+    "outlines_unplaced": (
+        "有 {count} 个病例的几何信息未知，因此轮廓未落到各层；按层面评判的规则不能使用。请把图像"
+        "文件夹作为病例给出。"
+    ),
     "others_passed_over": "[{file}：]非结节的所见已略过[：{others:list}]。",
     "segmentation_fractional": "[{file} |有分割]为分数型：取值不小于一半的像素。",
     "cad_partly_failed": "[{file}：]CAD 系统的算法并未全部成功。",

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.curate.known.hash_comparison import STACKED, HashList, similarity
+from builders.hashes import similarity
+from nodulebench.curate.known.hash_comparison import STACKED, HashList
 from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from builders.hashes import similarity
 from nodulebench.curate.examine.limits import Limits
-from nodulebench.curate.known.hash_comparison import similarity
 from nodulebench.curate.known.perceptual_hash import BITS, PerceptualHash, perceptual_hash
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient

@@ -31,10 +31,6 @@ from nodulebench.storage.digest import file_digest
 LARGEST_SPREAD = 0.5
 """How much of the way to the next slice the corners of an outline may lie apart."""
 _CONVENTIONS = {concept.key: said for said, concept in OUTLINES.items()}
-_NO_SLICES = (
-    "The geometry of {} case(s) is not known, so outlines are not laid on slices; rules that judge "
-    "slices cannot be used. Give the folder of the images as cases."
-)
 
 
 def submission_of_reports(
@@ -66,7 +62,7 @@ def submission_of_reports(
         elif grid is not None:
             slices.extend(key | row for row in slices_of_mark(finding, grid, problems))
     refuse_any(problems)
-    more = (_NO_SLICES.format(len(unplaced)),) if unplaced else ()
+    more = (Notice("outlines_unplaced", {"count": len(unplaced)}),) if unplaced else ()
     return Submission(
         name=observers[0] if observers else algorithm_name(path),
         marks=MARKS.conform(_table(MARKS, marks), path.name),

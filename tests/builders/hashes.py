@@ -1,0 +1,11 @@
+"""Two perceptual hashes -> how alike they are, asked as a set of known scans is asked."""
+
+from nodulebench.curate.known.hash_comparison import HashList
+from nodulebench.curate.known.perceptual_hash import PerceptualHash
+
+
+def similarity(one: PerceptualHash, other: PerceptualHash) -> float:
+    """The share of equal bits at the shift along the body that fits best."""
+    hashes = HashList()
+    hashes.add(other)
+    return float(hashes.similarities(one)[0])
