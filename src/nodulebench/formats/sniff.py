@@ -8,6 +8,8 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.storage.csv_text import open_bytes, read_header
 from nodulebench.storage.json_text import read_json
 
+_WORDS = {"csv": "comma-separated text", "json": "JSON", "dicom": "DICOM", "folder": "a folder"}
+
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
@@ -31,13 +33,7 @@ class Glimpse:
 
     def is_not(self, *kinds: str) -> str:
         """In words that the path is none of these kinds; empty: it is one."""
-        words = {
-            "csv": "comma-separated text",
-            "json": "JSON",
-            "dicom": "DICOM",
-            "folder": "a folder",
-        }
-        wanted = " or ".join(words.get(kind, kind) for kind in kinds)
+        wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
         return "" if self.kind in kinds else f"not {wanted}"
 
 

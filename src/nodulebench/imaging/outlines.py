@@ -186,12 +186,8 @@ def is_inside(
     near = np.flatnonzero(_is_in_box(outlines, which, x, y, edge_mm))
     point, corner, following = _sides(outlines, which[near])
     px, py = x[near][point], y[near][point]
-    x1, y1, x2, y2 = (
-        outlines.x[corner],
-        outlines.y[corner],
-        outlines.x[following],
-        outlines.y[following],
-    )
+    x1, y1 = outlines.x[corner], outlines.y[corner]
+    x2, y2 = outlines.x[following], outlines.y[following]
     dx, dy = x2 - x1, y2 - y1
     square = dx * dx + dy * dy
     along = ((px - x1) * dx + (py - y1) * dy) / np.where(square > 0, square, 1.0)

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.imaging.geometry import Geometry, is_orthonormal
 from nodulebench.model.arrays import FloatArray
 
@@ -64,8 +64,7 @@ def make_volume(
     """
     cosines = np.eye(3) if direction is None else np.asarray(direction, dtype=np.float64)
     spacing = np.asarray(spacing_mm, dtype=np.float64)
-    problems = [*_voxel_problems(hu, where), *_geometry_problems(spacing, cosines, where)]
-    refuse_any(problems)
+    refuse_any([*_voxel_problems(hu, where), *_geometry_problems(spacing, cosines, where)])
     geometry = Geometry(
         spacing_mm=spacing,
         origin_mm=np.asarray(origin_mm, dtype=np.float64),
@@ -83,36 +82,30 @@ def _as_voxels(hu: VoxelArray) -> VoxelArray:
     return hu.astype(np.float32, copy=False)
 
 
-def _voxel_problems(hu: VoxelArray, where: str) -> list[Problem]:
+def _voxel_problems(hu: VoxelArray, where: str) -> Problems:
+    problems = Problems()
+    is_float = np.issubdtype(hu.dtype, np.floating)
+    wrong = hu.size - np.count_nonzero(np.isfinite(hu)) if is_float else 0
     if hu.ndim != 3 or hu.size == 0:
-        return [
-            Problem(
-                where, f"has the shape {hu.shape}, not slices x rows x columns.", "Give 3-D CT."
-            )
-        ]
-    if hu.dtype.itemsize == 1:
-        return [
-            Problem(
-                where,
-                f"has 8-bit voxels ({int(hu.min())} to {int(hu.max())}), "
-                "which cannot hold Hounsfield units.",
-                "Export the CT with 16 bits per voxel, without a display window.",
-            )
-        ]
-    if np.issubdtype(hu.dtype, np.floating):
-        wrong = hu.size - np.count_nonzero(np.isfinite(hu))
-        if wrong:
-            return [
-                Problem(
-                    where,
-                    f"{wrong} of {hu.size} voxels are not finite numbers (NaN or infinite).",
-                    f"Write {AIR_HU:.0f} HU where there is no data.",
-                )
-            ]
-    return []
+        what = f"has the shape {hu.shape}, not slices x rows x columns."
+        problems.add(where, what, "Give 3-D CT.")
+    elif hu.dtype.itemsize == 1:
+        problems.add(
+            where,
+            f"has 8-bit voxels ({int(hu.min())} to {int(hu.max())}), "
+            "which cannot hold Hounsfield units.",
+            "Export the CT with 16 bits per voxel, without a display window.",
+        )
+    elif wrong:
+        problems.add(
+            where,
+            f"{wrong} of {hu.size} voxels are not finite numbers (NaN or infinite).",
+            f"Write {AIR_HU:.0f} HU where there is no data.",
+        )
+    return problems
 
 
-def _geometry_problems(spacing: FloatArray, cosines: FloatArray, where: str) -> list[Problem]:
+def _geometry_problems(spacing: FloatArray, cosines: FloatArray, where: str) -> Problems:
     problems = Problems()
     if spacing.shape != (3,) or not np.all(np.isfinite(spacing) & (spacing > 0)):
         problems.add(where, f"voxel size {spacing.tolist()} mm is not three lengths.")

@@ -88,11 +88,4 @@ class Labels:
                     dict(enumerate(LABEL_NAMES)), return_dtype=pl.Enum(LABEL_NAMES)
                 ),
             }
-        ).select(
-            pl.lit(algorithm).alias("algorithm"),
-            pl.lit(rule).alias("rule"),
-            "case_id",
-            "mark_id",
-            "nodule_id",
-            "label",
-        )
+        ).select(pl.lit(algorithm).alias("algorithm"), pl.lit(rule).alias("rule"), pl.all())

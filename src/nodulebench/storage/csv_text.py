@@ -142,21 +142,14 @@ def read_columns(
     strings = [name for name in (*text, *optional_text) if name in header]
     floats = [name for name in (*numbers, *optional_numbers) if name in header]
     try:
-        table = pl.read_csv(
-            path,
-            glob=False,
-            columns=[*strings, *floats],
-            schema_overrides={
-                **dict.fromkeys(strings, pl.String),
-                **dict.fromkeys(floats, pl.Float64),
-            },
-        ).with_row_index("line", offset=2)
+        types = dict.fromkeys(strings, pl.String) | dict.fromkeys(floats, pl.Float64)
+        table = pl.read_csv(path, glob=False, columns=list(types), schema_overrides=types)
+        table = table.with_row_index("line", offset=2)
     except (pl.exceptions.PolarsError, OSError):
         table = None
     if table is None or _is_doubtful(table, (text[0], *numbers), floats, known_cases):
         with open_bytes(path) as file:
-            problems = row_problems(file, path.name, header, text[0], numbers, floats, known_cases)
-        refuse_any(problems)
+            refuse_any(row_problems(file, path.name, header, text[0], numbers, floats, known_cases))
         table = _read_tolerantly(path, strings, floats)
     return table
 

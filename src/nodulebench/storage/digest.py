@@ -59,13 +59,7 @@ def _column_bytes(column: pl.Series) -> bytes:
     if column.dtype.is_float():
         return column.fill_null(0).cast(pl.Float64).to_numpy().astype("<f8").tobytes()
     if column.dtype.is_integer() or column.dtype == pl.Boolean:
-        return (
-            column.fill_null(0 if column.dtype.is_integer() else False)
-            .cast(pl.Int64)
-            .to_numpy()
-            .astype("<i8")
-            .tobytes()
-        )
+        return column.cast(pl.Int64).fill_null(0).to_numpy().astype("<i8").tobytes()
     text = column.cast(pl.String).fill_null("")
     lengths = text.str.len_bytes().to_numpy().astype("<i8").tobytes()
     return lengths + str(text.str.join("").item() if len(text) else "").encode()

@@ -65,11 +65,9 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
         for file in in_the_way
     )
     key = Ed25519PrivateKey.generate()
-    encryption = (
-        serialization.BestAvailableEncryption(passphrase.encode())
-        if passphrase
-        else serialization.NoEncryption()
-    )
+    encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if passphrase:
+        encryption = serialization.BestAvailableEncryption(passphrase.encode())
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
     )
@@ -103,8 +101,7 @@ def sign_folder(
     Raises:
         InputError: if the files are not as the manifest says, or the key cannot be used.
     """
-    problems = manifest_problems(folder)
-    refuse_any(problems)
+    refuse_any(manifest_problems(folder))
     return sign_manifest(folder, read_manifest(folder), key, passphrase=passphrase, by=by, at=at)
 
 

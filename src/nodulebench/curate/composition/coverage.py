@@ -44,9 +44,8 @@ def _stated(table: pl.DataFrame) -> pl.DataFrame:
 
 def _counted(nodules: pl.DataFrame) -> pl.DataFrame:
     """Nodules that have to be found; ignored findings are no part of the plan."""
-    if "is_ignored" in nodules.columns:
-        return nodules.filter(~pl.col("is_ignored").fill_null(False))
-    return nodules
+    is_ignored = pl.col("is_ignored").fill_null(False)
+    return nodules.filter(~is_ignored) if "is_ignored" in nodules.columns else nodules
 
 
 def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:

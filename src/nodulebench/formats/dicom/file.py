@@ -11,21 +11,12 @@ from nodulebench.optional_package import needs
 
 PREAMBLE_BYTES = 128
 UNDEFINED_LENGTH = 0xFFFFFFFF
-IMAGE_KEYWORDS = (
-    "SOPClassUID",
-    "SOPInstanceUID",
-    "SeriesInstanceUID",
-    "StudyInstanceUID",
-    "FrameOfReferenceUID",
-    "ImagePositionPatient",
-    "ImageOrientationPatient",
-    "PixelSpacing",
-    "Rows",
-    "Columns",
-    "SliceThickness",
-    "SpacingBetweenSlices",
-    "PatientID",
-)
+_PLACED_AND_NAMED_BY = """
+    SOPClassUID SOPInstanceUID SeriesInstanceUID StudyInstanceUID FrameOfReferenceUID
+    ImagePositionPatient ImageOrientationPatient PixelSpacing Rows Columns SliceThickness
+    SpacingBetweenSlices PatientID
+"""
+IMAGE_KEYWORDS = tuple(_PLACED_AND_NAMED_BY.split())
 
 
 def is_dicom(path: Path) -> bool:

@@ -25,12 +25,11 @@ def read_image_series(folder: Path, wanted: Collection[str] | None = None) -> di
         InputError: if there is none, or images of one series do not make a volume.
     """
     found = ct_series(folder, wanted)
-    problems = [
+    refuse_any(
         problem
         for uid, series in found.items()
         for problem in stack_problems(series, f"{folder} series {uid}")
-    ]
-    refuse_any(problems)
+    )
     return found
 
 

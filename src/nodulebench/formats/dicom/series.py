@@ -195,8 +195,7 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
             slices += [one for one in found if _is_scan(one, wanted)]
         elif found.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
             damaged.append(Problem(found.path, f"{found.what}.", "Copy or export it anew."))
-    if damaged and wanted is None:
-        raise InputError(damaged)
+    refuse_any(damaged if wanted is None else ())
     if not slices and wanted is None:
         raise InputError.at(folder, "holds no DICOM CT images.", "Give the folder of a CT series.")
     series = group_series(slices)
@@ -221,21 +220,14 @@ def is_localizer(one: SliceHeader) -> bool:
 
 def in_order(slices: Sequence[SliceHeader]) -> tuple[SliceHeader, ...]:
     """Slices by their place along the normal, or by number where they have no place."""
-    unsorted = Series(tuple(slices))
-    places = unsorted.places_mm
+    places = Series(tuple(slices)).places_mm
     if places is None:
-        return tuple(
-            sorted(
-                slices,
-                key=lambda one: (
-                    one.instance_number is None,
-                    one.instance_number or 0,
-                    one.path,
-                    one.frame,
-                ),
-            )
-        )
+        return tuple(sorted(slices, key=_by_number))
     return tuple(slices[at] for at in np.argsort(places, kind="stable").tolist())
+
+
+def _by_number(one: SliceHeader) -> tuple[bool, int, str, int]:
+    return one.instance_number is None, one.instance_number or 0, one.path, one.frame
 
 
 def _copies(group: Sequence[SliceHeader]) -> list[list[SliceHeader]]:

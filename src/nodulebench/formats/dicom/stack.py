@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, Problems
+from nodulebench.errors import Problem, Problems, adding_to
 from nodulebench.formats.dicom.series import Series, upward_normal
 from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.imaging.geometry import LARGEST_SHEAR, ORTHONORMAL_TOLERANCE, checked_geometry
@@ -131,12 +131,10 @@ def stack_problems(series: Series, where: str) -> list[Problem]:
 
 def _grid_problems(series: Series, where: str) -> list[Problem]:
     """Numbers that no image can have: pixels without size, places a kilometre away."""
-    grid = series.geometry
-    try:
+    grid, problems = series.geometry, Problems()
+    with adding_to(problems):
         checked_geometry(grid.spacing_mm, grid.origin_mm, grid.direction, grid.size, where)
-    except InputError as error:
-        return list(error.problems)
-    return []
+    return problems
 
 
 def _place_problems(series: Series, where: str) -> list[Problem]:

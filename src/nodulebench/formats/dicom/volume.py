@@ -56,8 +56,7 @@ def series_volume(series: Series, where: str) -> Volume:
             repeated slices, slices of different size or orientation, a tilted gantry, 8-bit
             voxels, no rescaling to HU, damaged pixels.
     """
-    problems = [*stack_problems(series, where), *_value_problems(series, where)]
-    refuse_any(problems)
+    refuse_any([*stack_problems(series, where), *_value_problems(series, where)])
     grid = series.geometry
     return make_volume(
         np.stack([_hounsfield(one) for one in series.slices]),
