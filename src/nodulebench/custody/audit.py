@@ -108,14 +108,9 @@ def next_event(
 ) -> Event:
     """The event that follows these."""
     previous = bytes_digest(events[-1].to_bytes()) if events else bundle
+    number, at = len(events) + 1, at.astimezone(UTC)
     event = Event(
-        number=len(events) + 1,
-        at=at.astimezone(UTC),
-        person=person,
-        role=role,
-        step=step,
-        facts=facts,
-        previous=previous,
+        number=number, at=at, person=person, role=role, step=step, facts=facts, previous=previous
     )
     return event.model_copy(update={"code": authenticate(event.unsigned_bytes)})
 

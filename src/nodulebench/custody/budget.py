@@ -61,11 +61,8 @@ def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
     for event in events:
         facts = event.facts
         if event.step in ("look", "failed"):
-            look = Look(
-                same_developer(str(facts["developer"])),
-                str(facts["submission"]),
-                str(facts["protocol"]),
-            )
+            developer = same_developer(str(facts["developer"]))
+            look = Look(developer, str(facts["submission"]), str(facts["protocol"]))
             if event.step == "look":
                 found.setdefault(look, event.number)
             elif found.get(look) == facts["look"]:

@@ -94,13 +94,11 @@ def file_of(
         deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
         body = deflate.compress(b"".join([body, *picture])) + deflate.flush()
         body, picture = body + bytes(len(body) % 2), []
+    uids = {0x02: sop_class, 0x03: instance, 0x10: syntax, 0x12: IMPLEMENTATION_UID}
     meta = b"".join(
         [
             _meta_element(0x01, "OB", b"\0\1"),
-            _meta_element(0x02, "UI", sop_class.encode("ascii")),
-            _meta_element(0x03, "UI", instance.encode("ascii")),
-            _meta_element(0x10, "UI", syntax.encode("ascii")),
-            _meta_element(0x12, "UI", IMPLEMENTATION_UID.encode("ascii")),
+            *(_meta_element(number, "UI", uid.encode("ascii")) for number, uid in uids.items()),
             _meta_element(0x13, "SH", IMPLEMENTATION_NAME.encode("ascii")),
         ]
     )

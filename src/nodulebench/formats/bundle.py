@@ -12,7 +12,6 @@ from nodulebench.formats.case_tables import joined_cases
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import refuse_unlisted
 from nodulebench.formats.sniff import Glimpse
-from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.storage.digest import bytes_digest, file_digest
@@ -52,17 +51,15 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
     """
     manifest = _read_manifest(files, folder)
     _verify(files, manifest["files"], folder)
-    nodules = _table(files[_NODULES], NODULES, folder / _NODULES)
-    reference = Reference(
-        name=manifest["name"],
-        cases=_table(files[_CASES], CASES, folder / _CASES),
-        nodules=nodules,
-        slices=_table(files[_SLICES], NODULE_SLICES, folder / _SLICES)
-        if _SLICES in files
-        else None,
-    )
-    refuse_unlisted(nodules["case_id"], reference.cases, folder.name)
-    return reference
+    schemas = {_NODULES: NODULES, _CASES: CASES, _SLICES: NODULE_SLICES}
+    tables = {
+        name: conform_stored(read_parquet(folder / name, files[name]), schema, name)
+        for name, schema in schemas.items()
+        if name in files
+    }
+    cases, nodules = tables[_CASES], tables[_NODULES]
+    refuse_unlisted(nodules["case_id"], cases, folder.name)
+    return Reference(manifest["name"], cases, nodules, tables.get(_SLICES))
 
 
 def write_reference(reference: Reference, folder: Path) -> None:
@@ -120,18 +117,11 @@ def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -
     refuse_any(problems)
 
 
-def _table(content: bytes, schema: TableSchema, file: Path) -> pl.DataFrame:
-    return conform_stored(read_parquet(file, content), schema, file.name)
-
-
 def _refuse(glimpse: Glimpse) -> str:
     if glimpse.kind == "folder" and DECLARATION in glimpse.names:
         has_tables = all((glimpse.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
-        return (
-            ""
-            if has_tables
-            else f"no tables in {PAYLOAD}/; a sealed set needs --as, --developer and its secret"
-        )
+        sealed = f"no tables in {PAYLOAD}/; a sealed set needs --as, --developer and its secret"
+        return "" if has_tables else sealed
     return glimpse.is_not("folder") or glimpse.lacks(MANIFEST, _CASES, _NODULES)
 
 

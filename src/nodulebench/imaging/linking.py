@@ -65,10 +65,8 @@ def _candidates(ranked: pl.DataFrame, gap: int) -> tuple[IntArray, IntArray]:
         .with_columns(distance=dx**2 + dy**2)
         .sort("distance", "rank", "rank_above")
     )
-    return (
-        linked["rank"].cast(pl.Int64).to_numpy(),
-        linked["rank_above"].cast(pl.Int64).to_numpy(),
-    )
+    low, high = (linked[name].cast(pl.Int64).to_numpy() for name in ("rank", "rank_above"))
+    return low, high
 
 
 def _link_nearest(low: IntArray, high: IntArray, above: IntArray, below: IntArray) -> None:

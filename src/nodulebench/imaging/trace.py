@@ -30,10 +30,8 @@ def trace_outlines(owner: IntArray, i: IntArray, j: IntArray) -> tuple[IntArray,
         _trace(owner[part] - owner[part[0]], i[part], j[part], int(owner[part[0]]))
         for part in np.split(np.arange(len(owner)), starts[1:])
     ]
-    return (
-        np.concatenate([owners for owners, _ in traced]),
-        np.concatenate([corners for _, corners in traced]),
-    )
+    owners, corners = zip(*traced, strict=True)
+    return np.concatenate(owners), np.concatenate(corners)
 
 
 def _trace(

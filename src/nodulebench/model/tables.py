@@ -12,18 +12,6 @@ from nodulebench.model.kept import kept
 from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema, optional
 
-NODULE_TYPES = (
-    "solid",
-    "part_solid",
-    "pure_ground_glass",
-    "calcified",
-    "pleural",
-    "pleural_calcified",
-)
-"""The six types of NIFDC 2022, pulmonary ones first."""
-
-PULMONARY_TYPES = NODULE_TYPES[:4]
-
 DENSITIES = ("solid", "part_solid", "ground_glass", "calcified")
 """The four density classes of ITU FG-AI4H."""
 
@@ -35,6 +23,9 @@ DENSITY_OF_TYPE = {
     "pleural": "solid",
     "pleural_calcified": "calcified",
 }
+NODULE_TYPES = tuple(DENSITY_OF_TYPE)
+"""The six types of NIFDC 2022, pulmonary ones first."""
+PULMONARY_TYPES = NODULE_TYPES[:4]
 
 CASES = TableSchema(
     "CASES",

@@ -9,13 +9,8 @@ from nodulebench.storage.csv_text import read_columns
 
 IN_PLANE_SIZE = 512
 """Every CT image of LIDC-IDRI has 512 x 512 pixels."""
-_OPTIONAL_NUMBERS = (
-    "n_slices",
-    "slice_thickness_mm",
-    "luna_step_xy_mm",
-    "luna_origin_x_mm",
-    "luna_origin_y_mm",
-)
+_OF_LUNA16 = ("luna_step_xy_mm", "luna_origin_x_mm", "luna_origin_y_mm")
+_OPTIONAL_NUMBERS = ("n_slices", "slice_thickness_mm", *_OF_LUNA16)
 _HALF_TURN = "-1 0 0 0 -1 0 0 0 1"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nodulebench.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.model.findings import CHARACTERISTICS
 from nodulebench.model.notice import Notice
 
 MOST_BYTES = 1 << 26
@@ -24,17 +25,8 @@ _EDGE_POINT = re.compile(
 """A point of an outline. They are nine tenths of every file; as text 'x y' within their roi they
 parse four times as fast as by elements. A point written in another way is read by its elements."""
 
-CHARACTERISTIC_TAGS = (
-    "subtlety",
-    "internalStructure",
-    "calcification",
-    "sphericity",
-    "margin",
-    "lobulation",
-    "spiculation",
-    "texture",
-    "malignancy",
-)
+_OTHER_TAGS = {"internal_structure": "internalStructure", "malignancy_rating": "malignancy"}
+CHARACTERISTIC_TAGS = tuple(_OTHER_TAGS.get(name, name) for name in CHARACTERISTICS)
 
 
 @dataclass(frozen=True, slots=True)

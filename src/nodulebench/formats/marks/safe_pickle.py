@@ -23,13 +23,11 @@ _DAMAGED = (
     pickle.UnpicklingError,
     EOFError,
     AttributeError,
-    IndexError,
-    KeyError,
+    LookupError,
     MemoryError,
     OverflowError,
     RecursionError,
     TypeError,
-    UnicodeError,
     ValueError,
 )
 

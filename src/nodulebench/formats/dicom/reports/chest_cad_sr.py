@@ -137,25 +137,21 @@ def _top_findings(summaries: list[Item]) -> list[Item]:
 
 def _is_nodule(item: Item) -> bool:
     """Whether a finding, or its modifier, is called a nodule."""
-    modifiers = [
-        child.code
-        for child in item.children
-        if child.name in (codes.FINDING_MODIFIER.key, codes.FEATURE_MODIFIER.key)
-    ]
+    modifiers = {child.code for child in _modifiers(item)}
     known = codes.NODULE_KEYS | {_SMALL_NODULE}
     if item.code in known:
         return True
-    return item.code in codes.OPACITY_KEYS and (not modifiers or bool(known & set(modifiers)))
+    return item.code in codes.OPACITY_KEYS and (not modifiers or bool(known & modifiers))
+
+
+def _modifiers(item: Item) -> list[Item]:
+    return [*item.named(codes.FINDING_MODIFIER), *item.named(codes.FEATURE_MODIFIER)]
 
 
 def _intent(item: Item) -> str:
     """Whether a display is to show a finding: required, optional or hidden."""
-    told = [
-        codes.INTENTS[one.code]
-        for one in item.named(codes.RENDERING_INTENT)
-        if one.code in codes.INTENTS
-    ]
-    return told[0] if told else "required"
+    told = (codes.INTENTS.get(one.code) for one in item.named(codes.RENDERING_INTENT))
+    return next(filter(None, told), "required")
 
 
 def _operating_point(item: Item) -> float | None:
@@ -203,8 +199,7 @@ def _finding(item: Item, around: Surroundings) -> ReportedFinding:
 
 def _type_said(item: Item) -> dict[str, str | int]:
     """The type that the code of a finding or of its modifiers tells."""
-    modifiers = (*item.named(codes.FINDING_MODIFIER), *item.named(codes.FEATURE_MODIFIER))
-    types = [_TYPES[one.code] for one in (item, *modifiers) if one.code in _TYPES]
+    types = [_TYPES[one.code] for one in (item, *_modifiers(item)) if one.code in _TYPES]
     return {"type": types[-1]} if types else {}
 
 

@@ -121,10 +121,8 @@ def readings_of_reports(
     seen = {
         (at_hand.case_id(report.series_uid), _reader(report)): report.name for report in reports
     }
-    sessions = [
-        {"case_id": case_id, "reader_id": reader_id, "source": name}
-        for (case_id, reader_id), name in seen.items()
-    ]
+    named = ("case_id", "reader_id", "source")
+    sessions = [dict(zip(named, (*key, name), strict=True)) for key, name in seen.items()]
     return Readings(
         name=algorithm_name(path),
         cases=at_hand.listed(case_id for case_id, _ in seen),

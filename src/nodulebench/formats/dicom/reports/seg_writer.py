@@ -98,11 +98,8 @@ def _write_owners(
         )
     series = series_of_cases(cases, case_ids, _WHAT)
     grids = {case_id: one.geometry for case_id, one in series.items()}
-    given = (
-        None
-        if held.slices is None
-        else held.slices.join(owners, on=["case_id", key], how="semi", maintain_order="left")
-    )
+    given = schema.empty() if held.slices is None else held.slices
+    given = given.join(owners, on=["case_id", key], how="semi", maintain_order="left")
     drawn = drawn_by_owner(complete_slices(owners, given, schema, grids, held.name), key)
     written = moment()
     by_case: dict[str, dict[str, list[DrawnOutline]]] = {case_id: {} for case_id in case_ids}
@@ -170,10 +167,9 @@ def _segmentation(
         content_creator_name=person_name(maker) if algorithm is None else None,
         series_description=f"Nodules by {maker}"[:64],
     )
-    for sequence in data.get("DimensionOrganizationSequence") or ():
-        sequence.DimensionOrganizationUID = uid_from("dimensions", *words)
-    for index in data.get("DimensionIndexSequence") or ():
-        index.DimensionOrganizationUID = uid_from("dimensions", *words)
+    for name in ("DimensionOrganizationSequence", "DimensionIndexSequence"):
+        for item in data.get(name) or ():
+            item.DimensionOrganizationUID = uid_from("dimensions", *words)
     settle(data, written)
     return data
 
