@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.written import Written
 
 Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
@@ -126,8 +126,7 @@ def check_roster(roster: Roster, *, requires_seniority: bool = True) -> None:
         problems += _team_problems(team, known)
     readers = [reader for team in roster.teams for reader in team.reader_ids]
     problems += _repeats(readers, "reader of teams")
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _repeats(names: list[str], kind: str) -> Iterator[Problem]:

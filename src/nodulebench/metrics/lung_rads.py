@@ -23,7 +23,7 @@ always used as it is.
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.metrics.classes import SILENT, ClassPairs, density_pairs
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
@@ -118,16 +118,15 @@ def _measured(long_mm: FloatArray, short_mm: FloatArray, diameter_mm: FloatArray
 
 def _check_categories(stated: pl.Series, table: str) -> None:
     unknown = stated.filter(stated.is_not_null() & ~stated.is_in(LUNG_RADS))
-    if len(unknown):
-        raise InputError(
-            Problem(
-                table,
-                f"category '{name}' is not one of Lung-RADS.",
-                f"Use {', '.join(LUNG_RADS)}, or leave it empty to have it derived from size "
-                "and density.",
-            )
-            for name in unknown.unique(maintain_order=True)
+    refuse_any(
+        Problem(
+            table,
+            f"category '{name}' is not one of Lung-RADS.",
+            f"Use {', '.join(LUNG_RADS)}, or leave it empty to have it derived from size "
+            "and density.",
         )
+        for name in unknown.unique(maintain_order=True)
+    )
 
 
 def _to_tenth(size_mm: FloatArray) -> FloatArray:

@@ -32,6 +32,18 @@ class Columns:
         return cls(*(np.concatenate(column) for column in columns))
 
 
+def linked(is_linked: BoolArray) -> IntArray:
+    """For each item the lowest of those it is linked to (n x n), directly or through others."""
+    count = len(is_linked)
+    lowest = np.arange(count, dtype=np.int64)
+    reaches = is_linked | np.eye(count, dtype=np.bool_)
+    while True:
+        spread = np.where(reaches, lowest, count).min(axis=1, initial=count)
+        if np.array_equal(spread, lowest):
+            return lowest
+        lowest = spread
+
+
 def unroll(first: IntArray, length: IntArray) -> tuple[IntArray, IntArray]:
     """Runs of positions written out: the run of each entry and its position.
 

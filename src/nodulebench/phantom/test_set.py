@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats import bundle
 from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader
@@ -152,12 +152,11 @@ def write_test_set(
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
     """
-    unknown = [name for name in image_formats if name not in IMAGE_FORMATS]
-    if unknown:
-        raise InputError(
-            Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
-            for name in unknown
-        )
+    refuse_any(
+        Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
+        for name in image_formats
+        if name not in IMAGE_FORMATS
+    )
     rows: list[dict[str, Any]] = []
     nodules: list[dict[str, Any]] = []
     slices: list[dict[str, Any]] = []

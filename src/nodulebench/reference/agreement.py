@@ -41,19 +41,14 @@ def agreement_levels(
         Columns level, nodules_by_findings, nodules_by_readers, up to the most readers of a nodule.
     """
     merged = list(merged_nodules(panel, grouping=grouping, same_reader=same_reader))
-    findings = np.array([len(one.members) for one in merged], dtype=np.int64)
-    readers = np.array(
-        [len(np.unique(panel.reader[one.members])) for one in merged], dtype=np.int64
-    )
-    levels = range(1, int(readers.max(initial=0)) + 1)
-    return pl.DataFrame(
-        {
-            "level": pl.Series(levels, dtype=pl.Int64),
-            "nodules_by_findings": [int((findings >= level).sum()) for level in levels],
-            "nodules_by_readers": [int((readers >= level).sum()) for level in levels],
-        },
-        schema_overrides={"nodules_by_findings": pl.Int64, "nodules_by_readers": pl.Int64},
-    )
+    findings = [len(one.members) for one in merged]
+    readers = [len(np.unique(panel.reader[one.members])) for one in merged]
+    rows = [
+        (level, *(sum(count >= level for count in counts) for counts in (findings, readers)))
+        for level in range(1, max(readers, default=0) + 1)
+    ]
+    names = ("level", "nodules_by_findings", "nodules_by_readers")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
 
 
 def readers_against_others(
@@ -96,18 +91,9 @@ def readers_against_others(
         found = sum(reader in readers for readers in wanted)
         lone = sum(readers == {reader} for readers in drawn_by)
         cases = int((sessions["reader_id"] == reader).sum())
-        rows.append(
-            {
-                "reader_id": reader,
-                "cases": cases,
-                "reference": len(wanted),
-                "found": found,
-                "sensitivity": found / len(wanted) if wanted else None,
-                "lone_marks": lone,
-                "lone_per_case": lone / cases,
-            }
-        )
-    return pl.DataFrame(rows, schema=_AGAINST_OTHERS)
+        share = found / len(wanted) if wanted else None
+        rows.append((reader, cases, len(wanted), found, share, lone, lone / cases))
+    return pl.DataFrame(rows, schema=_AGAINST_OTHERS, orient="row")
 
 
 _AGAINST_OTHERS = {

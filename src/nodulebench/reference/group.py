@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, linked
 from nodulebench.reference.panel import Panel
 from nodulebench.registry import Registry
 
@@ -258,13 +258,7 @@ def _linked(findings: Findings, is_close: BoolArray, *, same_reader: bool) -> Gr
     """Connected components, in the order of their first members."""
     reader = np.array(findings.reader)
     allowed = is_close if same_reader else is_close & (reader[:, None] != reader)
-    component = np.arange(len(reader))
-    while True:
-        lowest = np.where(allowed | np.eye(len(reader), dtype=np.bool_), component, len(reader))
-        spread = lowest.min(axis=1)
-        if np.array_equal(spread, component):
-            break
-        component = spread
+    component = linked(allowed)
     return Grouping(
         tuple(
             mean_of(findings, tuple(np.flatnonzero(component == first).tolist()))

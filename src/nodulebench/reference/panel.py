@@ -7,19 +7,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.errors import Problem, UnknownNameError, refuse_any
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.findings import Readings
-from nodulebench.reference.measure import (
-    SIZE_DEFINITIONS,
-    area_equivalent_mm,
-    drawn_slice_sizes,
-    outline_extents,
-    region_sizes,
-    slice_sizes,
-    volume_equivalent_mm,
-)
+from nodulebench.reference import measure
 from nodulebench.reference.region import (
     FindingOutlines,
     FindingRegions,
@@ -68,11 +60,8 @@ class Panel:
         given = self._is_given[members]
         if given.all():
             return "readers' diameters"
-        return (
-            f"{self.size_definition} and readers' diameters"
-            if given.any()
-            else (self.size_definition)
-        )
+        also = " and readers' diameters" if given.any() else ""
+        return f"{self.size_definition}{also}"
 
     @cached_property
     def spacing_mm(self) -> FloatArray:
@@ -136,8 +125,8 @@ def measure_findings(readings: Readings, *, size: str = "volume_equivalent") -> 
 
 def measured_as(panel: Panel, size: str) -> Panel:
     """The same panel with diameters of another definition."""
-    if size not in SIZE_DEFINITIONS:
-        known = ", ".join(SIZE_DEFINITIONS)
+    if size not in measure.SIZE_DEFINITIONS:
+        known = ", ".join(measure.SIZE_DEFINITIONS)
         raise UnknownNameError(f"there is no definition of size '{size}'. Known: {known}.")
     regions = panel.regions
     if size == "volume_equivalent_with_rim":
@@ -159,11 +148,10 @@ def _rows(findings: pl.DataFrame, cases: pl.DataFrame) -> IntArray:
         maintain_order="left",
     )
     unlisted = findings.filter(rows["row"].is_null())["case_id"].unique(maintain_order=True)
-    if len(unlisted):
-        raise InputError(
-            Problem("findings", f"case '{case_id}' is not among the cases that were read.")
-            for case_id in unlisted
-        )
+    refuse_any(
+        Problem("findings", f"case '{case_id}' is not among the cases that were read.")
+        for case_id in unlisted
+    )
     return rows["row"].cast(pl.Int64).to_numpy()
 
 
@@ -175,22 +163,22 @@ def _diameters(
     diameter = np.full(len(count), np.nan)
     drawn = np.flatnonzero(count)
     if definition.startswith("volume_equivalent"):
-        diameter[drawn] = volume_equivalent_mm(count[drawn], spacing[drawn])
+        diameter[drawn] = measure.volume_equivalent_mm(count[drawn], spacing[drawn])
     elif definition == "outline_extent":
         pixel_mm = spacing[outlines.finding[outlines.points.owner], :2]
-        extent = outline_extents(
+        extent = measure.outline_extents(
             outlines.points.owner, outlines.point_ij * pixel_mm, len(outlines.finding)
         )
         diameter[drawn] = 0.0
         np.maximum.at(diameter, outlines.finding, extent)
     elif definition == "area_equivalent":
-        diameter = area_equivalent_mm(regions.finding, regions.voxel, spacing)
+        diameter = measure.area_equivalent_mm(regions.finding, regions.voxel, spacing)
     else:
-        slices = slice_sizes(regions.finding, regions.voxel, spacing[:, :2])
-        sizes = region_sizes(slices, spacing[:, 2])
+        slices = measure.slice_sizes(regions.finding, regions.voxel, spacing[:, :2])
+        sizes = measure.region_sizes(slices, spacing[:, 2])
         diameter[sizes["owner"].to_numpy()] = sizes[definition].to_numpy()
     if not outlines.is_rim.all() and definition != "outline_extent":
-        sizes = region_sizes(_polygon_sizes(outlines, spacing), spacing[:, 2])
+        sizes = measure.region_sizes(_polygon_sizes(outlines, spacing), spacing[:, 2])
         column = "volume_equivalent" if definition.startswith("volume") else definition
         diameter[sizes["owner"].to_numpy()] = sizes[column].to_numpy()
     return diameter
@@ -204,7 +192,7 @@ def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.Data
         outlines.point_ij[start:stop] * spacing_mm[outlines.finding[outline], :2]
         for outline, (start, stop) in zip(polygons, bounds, strict=True)
     ]
-    return drawn_slice_sizes(
+    return measure.drawn_slice_sizes(
         outlines.finding[polygons],
         outlines.slice_index[polygons],
         outlines.is_hole[polygons],
@@ -224,5 +212,4 @@ def _refuse_unmeasured(panel: Panel) -> None:
             "has neither a point nor an outline." if nowhere[row] else "has no outline or diameter."
         )
         problems.append(Problem(f"case '{case_id}' finding '{finding_id}'", what))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outline_pixels import enclosed_pixels, polygon_pixels
 from nodulebench.imaging.outlines import Outlines, read_outlines
@@ -77,7 +77,7 @@ def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOut
     z_mm = rows["z_mm"].to_numpy().astype(np.float64).copy()
     ij = np.empty((len(point_case), 2))
     for number, part in _runs(point_case):
-        place = _known(places[number])
+        place = known(places[number])
         xy = np.column_stack([points.x[part], points.y[part]])
         heights = place.height_on(slice_index[points.owner[part]].astype(np.float64), xy)
         ij[part] = place.to_index(np.column_stack([xy, heights]))[:, :2]
@@ -109,15 +109,14 @@ def _joined(readings: Readings) -> pl.DataFrame:
         maintain_order="left",
     )
     stray = rows.filter(pl.col("finding").is_null() | pl.col("case").is_null())
-    if stray.height:
-        raise InputError(
-            Problem(
-                f"readings '{readings.name}'",
-                f"outlines are given for finding '{row[1]}' of case '{row[0]}', which is not "
-                "among the findings.",
-            )
-            for row in stray.select("case_id", "finding_id").unique(maintain_order=True).rows()
+    refuse_any(
+        Problem(
+            f"readings '{readings.name}'",
+            f"outlines are given for finding '{row[1]}' of case '{row[0]}', which is not "
+            "among the findings.",
         )
+        for row in stray.select("case_id", "finding_id").unique(maintain_order=True).rows()
+    )
     return rows.sort("case", maintain_order=True)
 
 
@@ -169,7 +168,7 @@ def finding_regions(
             continue
         start = np.flatnonzero(np.diff(finding, prepend=-1))
         drawn, size = finding[start], np.diff(np.append(start, len(finding)))
-        xyz_mm = _positions(_known(places[number]), voxel, z_mm)
+        xyz_mm = _positions(known(places[number]), voxel, z_mm)
         center_mm[drawn] = np.add.reduceat(xyz_mm, start, axis=0) / size[:, None]
         first[drawn], count[drawn] = start + before, size
         before += len(finding)
@@ -230,20 +229,20 @@ def _positions(place: Geometry, voxel: IntArray, z_mm: FloatArray) -> FloatArray
 
 
 def _refuse_empty(readings: Readings, outlines: FindingOutlines, counts: IntArray) -> None:
-    empty = [row for row in np.unique(outlines.finding).tolist() if not counts[row]]
-    if empty:
-        named = readings.findings.select("case_id", "finding_id")
-        raise InputError(
-            Problem(
-                "case '{}' finding '{}'".format(*named.row(row)),
-                "its outlines enclose no pixel.",
-                "Draw it anew, or mark it as a point.",
-            )
-            for row in empty
+    named = readings.findings.select("case_id", "finding_id")
+    refuse_any(
+        Problem(
+            "case '{}' finding '{}'".format(*named.row(row)),
+            "its outlines enclose no pixel.",
+            "Draw it anew, or mark it as a point.",
         )
+        for row in np.unique(outlines.finding).tolist()
+        if not counts[row]
+    )
 
 
-def _known(place: Geometry | None) -> Geometry:
+def known(place: Geometry | None) -> Geometry:
+    """The geometry of a case with outlines, which is never missing."""
     if place is None:
         raise AssertionError("outlines_of refuses cases without geometry")
     return place

@@ -11,6 +11,7 @@ from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.tables import NODULE_SLICES
 from nodulebench.reference.measure import slice_sizes
 from nodulebench.reference.panel import Panel
+from nodulebench.reference.region import known
 from nodulebench.reference.verdict import Verdict
 
 
@@ -48,19 +49,15 @@ def _boxes(panel: Panel, case: IntArray, owner: IntArray, voxel: IntArray) -> pl
     slice_owner, slice_index = owner[is_first], voxel[is_first, 2]
     outline, corner = trace_outlines(number, voxel[:, 0], voxel[:, 1])
     xy_mm = _in_patient(panel, case[slice_owner[outline]], corner, slice_index[outline])
-    low = pl.col("x", "y").min()
-    high = pl.col("x", "y").max()
+    x, y = pl.col("x"), pl.col("y")
     boxes = (
         pl.DataFrame({"outline": outline, "x": xy_mm[:, 0], "y": xy_mm[:, 1]})
         .group_by("outline", maintain_order=True)
-        .agg(((low + high) / 2).name.prefix("center_"), (high - low).name.prefix("extent_"))
-        .rename(
-            {
-                "center_x": "center_x_mm",
-                "center_y": "center_y_mm",
-                "extent_x": "length_mm",
-                "extent_y": "width_mm",
-            }
+        .agg(
+            center_x_mm=(x.min() + x.max()) / 2,
+            center_y_mm=(y.min() + y.max()) / 2,
+            length_mm=x.max() - x.min(),
+            width_mm=y.max() - y.min(),
         )
     )
     heights = panel.slice_heights
@@ -83,9 +80,7 @@ def _in_patient(
     xy_mm = np.empty((len(corner), 2))
     by_case = np.argsort(case, kind="stable")
     for part in np.split(by_case, np.flatnonzero(np.diff(case[by_case])) + 1):
-        place = panel.places[case[part[0]]]
-        if place is None:
-            raise AssertionError("voxels come from outlines, which need the geometry")
+        place = known(panel.places[case[part[0]]])
         k = place.slice_number(slice_index[part].astype(np.float64))
         xy_mm[part] = place.to_world(np.column_stack([corner[part], k]))[:, :2]
     return xy_mm

@@ -18,14 +18,6 @@ TYPE_OF_TEXTURE = {
 """LIDC's texture. Its scale names 1 (ground glass), 3 (part-solid) and 5 (solid); the steps between
 go to the nearer pure type, since only 3 says that both parts are seen."""
 
-TYPE_OF_DENSITY = {
-    "solid": "solid",
-    "part_solid": "part_solid",
-    "ground_glass": "pure_ground_glass",
-    "calcified": "calcified",
-}
-"""The pulmonary type of an ITU density; whether a nodule is pleural a density does not say."""
-
 
 def lidc_type() -> pl.Expr:
     """The NIFDC type of a finding from its columns ``calcification`` and ``texture``.

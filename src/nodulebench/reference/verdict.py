@@ -9,6 +9,7 @@ from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.reference.group import GROUPINGS, Findings
 from nodulebench.reference.measure import region_sizes, slice_sizes, volume_equivalent_mm
 from nodulebench.reference.panel import Panel
+from nodulebench.reference.region import known
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +134,8 @@ def _region_diameters(
     panel: Panel, regions: list[IntArray], case: IntArray
 ) -> tuple[FloatArray, str]:
     spacing = panel.spacing_mm[case]
-    if panel.size_definition in ("volume_equivalent_with_rim", "outline_extent"):
-        definition = "volume_equivalent"
-    else:
-        definition = panel.size_definition
+    needs_outlines = panel.size_definition in ("volume_equivalent_with_rim", "outline_extent")
+    definition = "volume_equivalent" if needs_outlines else panel.size_definition
     counts = np.array([len(region) for region in regions], dtype=np.int64)
     if definition == "volume_equivalent" or not len(regions):
         return volume_equivalent_mm(counts, spacing), definition
@@ -147,9 +146,7 @@ def _region_diameters(
 
 def voxel_center_mm(panel: Panel, case: int, voxels: IntArray) -> FloatArray:
     """The mean position of voxels; an axial slice lies where its outlines say."""
-    place = panel.places[case]
-    if place is None:
-        raise AssertionError("voxels come from outlines, which need the geometry")
+    place = known(panel.places[case])
     middle = voxels.mean(axis=0)
     middle[2] = place.slice_number(voxels[:, 2].astype(np.float64)).mean()
     center: FloatArray = place.to_world(middle[None])[0]

@@ -9,6 +9,7 @@ import numpy as np
 from nodulebench.errors import InputError, Problem
 from nodulebench.imaging.volume import Volume, VoxelArray
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.robustness.variants import whole_hu
 
 EDGE_MM = 0.8
 """Over what width the density falls off."""
@@ -123,8 +124,7 @@ def insert_nodules(volume: Volume, nodules: Sequence[InsertedNodule], hu: float)
     drawn = volume.hu.astype(np.float32)
     for nodule in nodules:
         _draw(drawn, volume, nodule, hu)
-    limits = np.iinfo(np.int16)
-    return replace(volume, hu=np.clip(np.rint(drawn), limits.min, limits.max).astype(np.int16))
+    return replace(volume, hu=whole_hu(drawn))
 
 
 def _draw(drawn: VoxelArray, volume: Volume, nodule: InsertedNodule, hu: float) -> None:

@@ -75,7 +75,7 @@ def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Var
             random.standard_normal(part.shape, dtype=np.float32), NOISE_GRAIN_PIXELS
         )
         hu[number] = part + noise * np.float32(sd_hu / noise.std())
-    return Variant("noise", replace(volume, hu=_whole(hu)))
+    return Variant("noise", replace(volume, hu=whole_hu(hu)))
 
 
 def with_dose(
@@ -92,7 +92,7 @@ def thicker(volume: Volume, factor: int) -> Variant:
     groups = volume.hu[: count * factor].reshape(count, factor, *volume.hu.shape[1:])
     geometry = volume.geometry
     middle = np.array([[0.0, 0.0, (factor - 1) / 2]])
-    hu = _whole(groups.mean(axis=1, dtype=np.float32))
+    hu = whole_hu(groups.mean(axis=1, dtype=np.float32))
     thick = replace(
         geometry,
         spacing_mm=geometry.spacing_mm * np.array([1.0, 1.0, factor]),
@@ -104,14 +104,14 @@ def thicker(volume: Volume, factor: int) -> Variant:
 
 def smoother(volume: Volume, width_mm: float) -> Variant:
     """As with a softer kernel: slices blurred by a Gaussian of that standard deviation."""
-    return Variant("smooth kernel", replace(volume, hu=_whole(_blurred(volume, width_mm))))
+    return Variant("smooth kernel", replace(volume, hu=whole_hu(_blurred(volume, width_mm))))
 
 
 def sharper(volume: Volume, width_mm: float, gain: float) -> Variant:
     """As with a harder kernel: what a blur takes away is added again, ``gain`` times."""
     hu = volume.hu.astype(np.float32)
     hu += np.float32(gain) * (hu - _blurred(volume, width_mm))
-    return Variant("sharp kernel", replace(volume, hu=_whole(hu)))
+    return Variant("sharp kernel", replace(volume, hu=whole_hu(hu)))
 
 
 def _blurred(volume: Volume, width_mm: float) -> VoxelArray:
@@ -124,6 +124,7 @@ def _blurred(volume: Volume, width_mm: float) -> VoxelArray:
     return blurred
 
 
-def _whole(hu: VoxelArray) -> VoxelArray:
+def whole_hu(hu: VoxelArray) -> VoxelArray:
+    """Densities as a scanner stores them: whole numbers of 16 bits."""
     limits = np.iinfo(np.int16)
     return np.clip(np.rint(hu), limits.min, limits.max).astype(np.int16)

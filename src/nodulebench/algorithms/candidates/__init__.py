@@ -10,7 +10,5 @@ if TYPE_CHECKING:
 NAMES = ("isicad", "subsolidcad", "largecad", "etrocad", "m5l", "mot_m5lv1")
 
 DETECTORS: "Registry[Detector]" = Registry(
-    "candidate detector",
-    "detectors",
-    {name: f"{__name__}.{name}:detect" for name in NAMES},
+    "candidate detector", "detectors", {name: f"{__name__}.{name}:detect" for name in NAMES}
 )

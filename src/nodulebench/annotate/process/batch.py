@@ -7,19 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nodulebench.annotate.process.actions import (
-    ACTIONS,
-    Action,
-    AddNodule,
-    ArbitrateNodule,
-    CheckBatch,
-    FinishCase,
-    OpenBatch,
-    ReleaseBatch,
-    ReviewNodule,
-    SubmitReading,
-    TypeNodule,
-)
+from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.readings.consistency import (
     Candidate,
@@ -66,7 +54,7 @@ WORKFLOWS = {rules.name: rules for rules in (NIFDC, ITU)}
 class Batch:
     """Cases that one team reads, as far as they have come."""
 
-    order: OpenBatch
+    order: actions.OpenBatch
     reader_ids: tuple[str, ...]
     rules: WorkflowRules
     readings: Mapping[Key, Reading] = field(default_factory=dict)
@@ -74,12 +62,12 @@ class Batch:
     checks: Mapping[str, CaseCheck] | None = None
     typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
     """For each candidate the type that each reader gave."""
-    reviews: Mapping[Key, ReviewNodule] = field(default_factory=dict)
-    added: Mapping[Key, AddNodule] = field(default_factory=dict)
+    reviews: Mapping[Key, actions.ReviewNodule] = field(default_factory=dict)
+    added: Mapping[Key, actions.AddNodule] = field(default_factory=dict)
     """What the reviewer drew because no reader had."""
     finished: frozenset[str] = frozenset()
     """Cases in which the reviewer has nothing more to say."""
-    rulings: Mapping[Key, ArbitrateNodule] = field(default_factory=dict)
+    rulings: Mapping[Key, actions.ArbitrateNodule] = field(default_factory=dict)
     is_released: bool = False
 
     @cached_property
@@ -117,7 +105,7 @@ class Batch:
             for reading in self.drawn
         ]
 
-    def _reading(self, one: AddNodule) -> Reading:
+    def _reading(self, one: actions.AddNodule) -> Reading:
         return Reading(
             case_id=one.case_id, reader_id=self.order.reviewer_id or "", findings=(one.finding,)
         )
@@ -218,39 +206,39 @@ def batches_of(
     """
     batches: dict[str, Batch] = {}
     for event in events:
-        action = ACTIONS.validate_python(event.payload)
-        if isinstance(action, OpenBatch):
+        action = actions.ACTIONS.validate_python(event.payload)
+        if isinstance(action, actions.OpenBatch):
             batches[action.batch_id] = Batch(action, teams[action.team_id], rules)
         else:
             batches[action.batch_id] = after(batches[action.batch_id], event.actor_id, action)
     return batches
 
 
-def after(batch: Batch, actor_id: str, action: Action) -> Batch:
+def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
     """The batch after an action that was allowed."""
     match action:
-        case SubmitReading(reading=reading):
+        case actions.SubmitReading(reading=reading):
             key = (reading.case_id, reading.reader_id)
             return replace(batch, readings={**batch.readings, key: reading})
-        case CheckBatch(checks=checks):
+        case actions.CheckBatch(checks=checks):
             return replace(batch, checks={one.case_id: one for one in checks})
-        case TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
+        case actions.TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
             key = (case_id, candidate_id)
             types = {**batch.typings.get(key, {}), actor_id: said}
             return replace(batch, typings={**batch.typings, key: types})
-        case ReviewNodule(case_id=case_id, candidate_id=candidate_id):
+        case actions.ReviewNodule(case_id=case_id, candidate_id=candidate_id):
             return replace(batch, reviews={**batch.reviews, (case_id, candidate_id): action})
-        case AddNodule(case_id=case_id, candidate_id=candidate_id, finding=finding):
+        case actions.AddNodule(case_id=case_id, candidate_id=candidate_id, finding=finding):
             key = (case_id, candidate_id)
             types = {actor_id: finding.type} if finding.type else {}
             return replace(
                 batch, added={**batch.added, key: action}, typings={**batch.typings, key: types}
             )
-        case FinishCase(case_id=case_id):
+        case actions.FinishCase(case_id=case_id):
             return replace(batch, finished=batch.finished | {case_id})
-        case ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):
+        case actions.ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):
             return replace(batch, rulings={**batch.rulings, (case_id, candidate_id): action})
-        case ReleaseBatch():
+        case actions.ReleaseBatch():
             return replace(batch, is_released=True)
-        case OpenBatch():
+        case actions.OpenBatch():
             raise AssertionError("a batch is opened once")

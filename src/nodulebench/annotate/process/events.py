@@ -3,13 +3,12 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from pydantic import AwareDatetime
 
 from nodulebench.annotate.people import Name
-from nodulebench.errors import InputError
+from nodulebench.errors import refuse_any
 from nodulebench.model.written import Written
 from nodulebench.storage.event_log import Link, chain_problems
 
@@ -44,32 +43,6 @@ def json_digest(value: Any) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def next_event(
-    events: Sequence[Event],
-    *,
-    at: datetime,
-    actor_id: str,
-    step: str,
-    batch_id: str,
-    case_id: str | None,
-    change: str,
-    payload: dict[str, Any],
-) -> Event:
-    """The event that follows these."""
-    return Event(
-        number=len(events) + 1,
-        at=at,
-        actor_id=actor_id,
-        step=step,
-        batch_id=batch_id,
-        case_id=case_id,
-        change=change,
-        payload=payload,
-        payload_digest=json_digest(payload),
-        previous=events[-1].digest if events else "",
-    )
-
-
 def check_chain(events: Sequence[Event], places: Sequence[tuple[str, int]] = ()) -> None:
     """Refuse a log in which an event is missing, moved or changed.
 
@@ -94,6 +67,4 @@ def check_chain(events: Sequence[Event], places: Sequence[tuple[str, int]] = ())
         )
         for event, (name, number) in zip(events, where, strict=True)
     ]
-    problems = chain_problems(links, "", "the beginning")
-    if problems:
-        raise InputError(problems)
+    refuse_any(chain_problems(links, "", "the beginning"))

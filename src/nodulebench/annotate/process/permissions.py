@@ -6,22 +6,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from nodulebench.annotate.people import PROGRAM, Roster
-from nodulebench.annotate.process.actions import (
-    Action,
-    AddNodule,
-    ArbitrateNodule,
-    CheckBatch,
-    FinishCase,
-    OpenBatch,
-    ReleaseBatch,
-    ReviewNodule,
-    SubmitReading,
-    TypeNodule,
-)
+from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import Reading, check_reading
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 
 STATE_OF_STEP: dict[str, State] = {
     "read": "reading",
@@ -44,7 +33,7 @@ class Permissions:
     cases: pl.DataFrame
     rules: WorkflowRules
 
-    def require(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> None:
+    def require(self, batches: Mapping[str, Batch], actor_id: str, action: actions.Action) -> None:
         """Let a step pass, or refuse it.
 
         Raises:
@@ -52,10 +41,8 @@ class Permissions:
         """
         if actor_id != PROGRAM:
             self.roster.person(actor_id)
-        if isinstance(action, OpenBatch):
-            problems = list(self._open_problems(action, actor_id, batches))
-            if problems:
-                raise InputError(problems)
+        if isinstance(action, actions.OpenBatch):
+            refuse_any(self._open_problems(action, actor_id, batches))
             return
         batch = known_batch(batches, action.batch_id)
         _require_state(batch, action)
@@ -73,7 +60,7 @@ class Permissions:
         return actor_id not in {*team.member_ids, batch.order.reviewer_id}
 
     def _open_problems(
-        self, action: OpenBatch, actor_id: str, batches: Mapping[str, Batch]
+        self, action: actions.OpenBatch, actor_id: str, batches: Mapping[str, Batch]
     ) -> Iterator[Problem]:
         where = f"batch '{action.batch_id}'"
         if actor_id == PROGRAM or not self.roster.has_role(actor_id, "organiser"):
@@ -100,7 +87,7 @@ class Permissions:
         else:
             yield from self._reviewer_problems(action, where)
 
-    def _reviewer_problems(self, action: OpenBatch, where: str) -> Iterator[Problem]:
+    def _reviewer_problems(self, action: actions.OpenBatch, where: str) -> Iterator[Problem]:
         reviewer = action.reviewer_id
         leads = [team.team_id for team in self.roster.teams if team.leader_id == reviewer]
         if reviewer in self.roster.team(action.team_id).member_ids:
@@ -112,43 +99,46 @@ class Permissions:
         elif not leads:
             yield Problem(where, f"'{reviewer}' leads no team.", "Name the leader of another team.")
 
-    def _refusal(self, batch: Batch, actor_id: str, action: Action) -> Problem | None:
+    def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
         """Why someone may not take a step that the state allows."""
         match action:
-            case SubmitReading():
+            case actions.SubmitReading():
                 return self._reading_refusal(batch, actor_id, action.reading)
-            case CheckBatch():
+            case actions.CheckBatch():
                 return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
-            case AddNodule() | FinishCase():
+            case actions.AddNodule() | actions.FinishCase():
                 return self._case_review_refusal(batch, actor_id, action)
-            case ReleaseBatch():
+            case actions.ReleaseBatch():
                 return self._release_refusal(batch, actor_id)
-            case TypeNodule() | ReviewNodule() | ArbitrateNodule():
+            case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
                 return self._candidate_refusal(batch, actor_id, action)
-            case OpenBatch():
+            case actions.OpenBatch():
                 raise AssertionError("a batch is opened once")
 
     def _candidate_refusal(
-        self, batch: Batch, actor_id: str, action: TypeNodule | ReviewNodule | ArbitrateNodule
+        self,
+        batch: Batch,
+        actor_id: str,
+        action: actions.TypeNodule | actions.ReviewNodule | actions.ArbitrateNodule,
     ) -> Problem | None:
         key = (action.case_id, action.candidate_id)
         where = f"{_case(batch, key[0])} '{key[1]}'"
         if key not in batch.candidates:
             return Problem(where, "is not among the candidates.")
         match action:
-            case TypeNodule():
+            case actions.TypeNodule():
                 if actor_id not in batch.candidates[key].reader_ids:
                     return Problem(where, f"'{actor_id}' has not drawn it and cannot type it.")
                 if actor_id in batch.typings.get(key, {}):
                     return Problem(where, f"'{actor_id}' has typed it before.")
-            case ReviewNodule():
+            case actions.ReviewNodule():
                 if actor_id != batch.order.reviewer_id:
                     return _not_reviewer(batch, actor_id)
                 if key in batch.added:
                     return Problem(where, "was added in the review; the arbitration judges it.")
                 if key in batch.reviews:
                     return Problem(where, "was reviewed before.")
-            case ArbitrateNodule():
+            case actions.ArbitrateNodule():
                 return self._ruling_refusal(batch, actor_id, action, where)
         return None
 
@@ -174,7 +164,7 @@ class Permissions:
         return None
 
     def _case_review_refusal(
-        self, batch: Batch, actor_id: str, action: AddNodule | FinishCase
+        self, batch: Batch, actor_id: str, action: actions.AddNodule | actions.FinishCase
     ) -> Problem | None:
         where = _case(batch, action.case_id)
         if actor_id != batch.order.reviewer_id:
@@ -183,7 +173,7 @@ class Permissions:
             return Problem(where, "is not one of its cases.")
         if action.case_id in batch.finished:
             return Problem(where, "its review is finished.")
-        if isinstance(action, AddNodule):
+        if isinstance(action, actions.AddNodule):
             return self._addition_refusal(batch, actor_id, action, where)
         waiting = [name for case_id, name in batch.unreviewed if case_id == action.case_id]
         if waiting:
@@ -191,7 +181,7 @@ class Permissions:
         return None
 
     def _addition_refusal(
-        self, batch: Batch, actor_id: str, action: AddNodule, where: str
+        self, batch: Batch, actor_id: str, action: actions.AddNodule, where: str
     ) -> Problem | None:
         if self.rules.typings and action.finding.type is None:
             return Problem(where, "a nodule is added without a type.", "Say which type it is.")
@@ -210,7 +200,7 @@ class Permissions:
         return None
 
     def _ruling_refusal(
-        self, batch: Batch, actor_id: str, action: ArbitrateNodule, where: str
+        self, batch: Batch, actor_id: str, action: actions.ArbitrateNodule, where: str
     ) -> Problem | None:
         key = (action.case_id, action.candidate_id)
         if not self.may_arbitrate(batch, actor_id):
@@ -238,7 +228,7 @@ class Permissions:
         return None
 
 
-def same_candidate(batch: Batch, action: AddNodule) -> str | None:
+def same_candidate(batch: Batch, action: actions.AddNodule) -> str | None:
     """The candidate that an added finding is the same as by the rule of consistency."""
     new = Reading(case_id=action.case_id, reader_id="new", findings=(action.finding,))
     owner = {
@@ -266,7 +256,7 @@ def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
     return batches[batch_id]
 
 
-def _require_state(batch: Batch, action: Action) -> None:
+def _require_state(batch: Batch, action: actions.Action) -> None:
     needed = STATE_OF_STEP[action.step]
     if batch.state != needed:
         raise InputError(

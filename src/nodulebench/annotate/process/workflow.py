@@ -135,8 +135,7 @@ class Workflow:
                 is_senior and (not is_reader or bool(batch.dispute(key)))
             )
             if sees_all:
-                slices = {part.box.slice_index for part in one.clusters if not part.is_consistent}
-                seen.append(SeenCandidate(*key, one.boxes, tuple(sorted(slices))))
+                seen.append(SeenCandidate(*key, one.boxes, one.inconsistent_slices))
             elif actor_id in one.reader_ids:
                 seen.append(SeenCandidate(*key, _own_boxes(batch, key[0], one, actor_id)))
         return seen

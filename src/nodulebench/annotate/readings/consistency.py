@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from nodulebench.annotate.readings.reading import Reading
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, linked
 from nodulebench.model.written import Written
 
 
@@ -76,6 +76,12 @@ class Candidate:
         """The hulls of its clusters: its place, without who drew what."""
         return tuple(cluster.box for cluster in self.clusters)
 
+    @property
+    def inconsistent_slices(self) -> tuple[int, ...]:
+        """The slices on which not all readers drew it."""
+        apart = {one.box.slice_index for one in self.clusters if not one.is_consistent}
+        return tuple(sorted(apart))
+
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
@@ -88,16 +94,7 @@ class CaseCheck:
     @property
     def inconsistent_slices(self) -> tuple[int, ...]:
         """The slices to be highlighted for senior experts."""
-        return tuple(
-            sorted(
-                {
-                    cluster.box.slice_index
-                    for one in self.candidates
-                    for cluster in one.clusters
-                    if not cluster.is_consistent
-                }
-            )
-        )
+        return tuple(sorted({at for one in self.candidates for at in one.inconsistent_slices}))
 
     @property
     def is_consistent(self) -> bool:
@@ -134,8 +131,8 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
         [(d.center_x_mm, d.center_y_mm, d.length_mm, d.width_mm) for _, _, d in rows]
     ).reshape(-1, 4)
     is_near = _is_same(boxes, rule) & (level[:, None] == level) & (reader[:, None] != reader)
-    cluster = _components(is_near)
-    candidate = _components(is_near | (owner[:, None] == owner))
+    cluster = linked(is_near)
+    candidate = linked(is_near | (owner[:, None] == owner))
     found = []
     for first in np.unique(candidate):
         members = np.flatnonzero(candidate == first)
@@ -145,7 +142,7 @@ def check_consistency(readings: Sequence[Reading], rule: ConsistencyRule = _RULE
                     _slice_cluster(boxes, level, names, members[cluster[members] == one], readers)
                     for one in np.unique(cluster[members])
                 ),
-                key=lambda one: (one.box.slice_index, one.box.center_x_mm, one.box.center_y_mm),
+                key=lambda one: _place(one.box),
             )
         )
         findings = tuple(
@@ -228,15 +225,3 @@ def _is_same(boxes: FloatArray, rule: ConsistencyRule) -> BoolArray:
         holds = (np.abs(center[:, None] - center[None]) <= half[:, None]).all(axis=2)
         is_same = is_same | holds | holds.T
     return is_same
-
-
-def _components(is_linked: BoolArray) -> IntArray:
-    """For each item the lowest of those it is linked to, directly or through others."""
-    count = len(is_linked)
-    lowest = np.arange(count, dtype=np.int64)
-    linked = is_linked | np.eye(count, dtype=np.bool_)
-    while True:
-        spread = np.where(linked, lowest, count).min(axis=1, initial=count)
-        if np.array_equal(spread, lowest):
-            return lowest
-        lowest = spread

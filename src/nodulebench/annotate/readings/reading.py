@@ -7,7 +7,7 @@ import polars as pl
 from pydantic import Field
 
 from nodulebench.annotate.people import Name
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outline_pixels import DrawnOutline
 from nodulebench.imaging.outlines import box_outline, read_outline
@@ -103,8 +103,7 @@ def readings_of(submission: Submission, cases: pl.DataFrame, reader_id: str) -> 
         Problem(f"reader '{reader_id}' case '{row[0]}' mark '{row[1]}'", "has no slice.")
         for row in bare
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     said = submission.marks.partition_by("case_id", as_dict=True)
     empty = submission.marks.clear()
     return [
@@ -150,8 +149,7 @@ def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
     place = geometries(rows).get(reading.case_id)
     for one in reading.findings:
         problems += _slice_problems(one, place, rows.row(0, named=True), where)
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _slice_problems(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
+from nodulebench.annotate.readings.reading import DrawnFinding, Reading
 from nodulebench.imaging.diameters import long_and_short_mm
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.outline_pixels import voxels_of
@@ -92,11 +92,12 @@ def _shape(
     finding: DrawnFinding, place: Geometry | None, limits: WarningLimits
 ) -> Iterator[Notice]:
     for drawn in finding.slices:
-        long, _ = long_and_short_mm(drawn.outline)
-        if drawn.contour and long > limits.longest_mm:
-            yield _long_diameter(drawn, long, limits)
-        elif not drawn.contour and max(drawn.length_mm, drawn.width_mm) > limits.longest_mm:
-            yield _long_diameter(drawn, max(drawn.length_mm, drawn.width_mm), limits)
+        long = max(drawn.length_mm, drawn.width_mm)
+        if drawn.contour:
+            long, _ = long_and_short_mm(drawn.outline)
+        if long > limits.longest_mm:
+            values = {"long_mm": long, "slice": drawn.slice_index, "longest_mm": limits.longest_mm}
+            yield Notice("long_diameter", values)
         if crosses_itself(drawn.outline):
             yield Notice("crossing_outline", {"slice": drawn.slice_index})
     if place is not None and len({drawn.slice_index for drawn in finding.slices}) == 1:
@@ -108,11 +109,6 @@ def _shape(
 def _is_pleural(finding: DrawnFinding) -> bool:
     """Whether it comes from the pleura, which lies at the lungs and not in them."""
     return finding.type is not None and finding.type not in PULMONARY_TYPES
-
-
-def _long_diameter(drawn: DrawnSlice, long: float, limits: WarningLimits) -> Notice:
-    values = {"long_mm": long, "slice": drawn.slice_index, "longest_mm": limits.longest_mm}
-    return Notice("long_diameter", values)
 
 
 def _pixels(
