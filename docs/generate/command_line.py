@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import click
 
-from generate.markdown import fence
+from generate.markdown import code, fence, table
 from nodulebench.cli import nodulebench
+from nodulebench.cli.exit_status import MEANINGS
 
 
 def command_line_page() -> str:
@@ -13,9 +14,11 @@ def command_line_page() -> str:
     return "\n\n".join(
         [
             "# Command line",
-            "Exit status: 0 done, 1 a problem with the data (one line for each problem, on "
-            "standard error), 2 wrong usage. `--debug` shows a traceback. "
-            "`python -m nodulebench` is the same as `nodulebench`.",
+            "`--debug` shows a traceback. `python -m nodulebench` is the same as `nodulebench`.",
+            "## Exit status",
+            table(
+                ["status", "meaning"], ([code(one), meaning] for one, meaning in MEANINGS.items())
+            ),
             *(f"## {path}\n\n{fence(text)}" for path, text in command_helps(nodulebench)),
             "",
         ]

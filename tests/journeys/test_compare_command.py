@@ -8,10 +8,16 @@ import polars as pl
 import pytest
 
 from builders.made_up import write_made_up_result
+from builders.tables import case, mark, nodule, protocol, reference, submission
+from nodulebench import evaluate
 from nodulebench.cli import main
 from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.protocol import IntervalChoice
 from nodulebench.storage.manifest import manifest_problems
+from nodulebench.workflows.compare.compare import FigureDifference
 from nodulebench.workflows.compare.files import recompute_comparisons
+from nodulebench.workflows.compare.gate import Gate, is_shown
+from nodulebench.workflows.compare.replicate import Reading
 from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 DEEPLUNG, RES18 = "deeplung_dpn26_888", "res18_focal_fold9"
@@ -123,6 +129,68 @@ def test_a_folder_without_an_evaluation_is_one_line(tmp_path: Path, capsys) -> N
     assert capsys.readouterr().err.endswith(
         "evaluation.json: is not there. Give the folder that 'nodulebench evaluate --out' wrote.\n"
     )
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One result for each of three versions of an algorithm on the same test set."""
+    out = tmp_path_factory.mktemp("releases")
+    found = {"last": range(20), "same": range(20), "worse": range(5)}
+    truth = reference(*(case(f"c{n}", nodule(8)) for n in range(24)))
+    for name, hits in found.items():
+        said = submission(*(case(f"c{n}", mark(0.9)) for n in hits), name="cad")
+        evaluate(truth, [said], CPM).write(out / name)
+    return out
+
+
+CPM = protocol(figures=("recall", "cpm"), interval=IntervalChoice(bootstraps=50))
+
+
+@pytest.mark.parametrize(
+    ("new", "more", "status", "told"),
+    [
+        ("same", (), 0, "shown      cad (new), luna16, cpm: +0.000 (+0.000 to +0.000)\n  met"),
+        ("worse", (), 3, "NOT SHOWN  cad (new), luna16, cpm: -0.625 ("),
+        ("worse", ("--figure", "recall"), 3, "NOT SHOWN  cad (new), luna16, recall: -0.625 ("),
+    ],
+)
+def test_a_release_that_is_worse_does_not_pass_the_gate(
+    releases: Path, new: str, more: tuple[str, ...], status: int, told: str, capsys
+) -> None:
+    before = sorted(releases.rglob("*"))
+    assert compare(releases / new, releases / "last", "--no-worse-than", 0.01, *more) == status
+    shown = capsys.readouterr().out
+    assert "differences from cad (old)" in shown
+    assert told in shown
+    assert shown.rstrip().endswith("met" if status == 0 else "not met")
+    assert sorted(releases.rglob("*")) == before
+
+
+def test_a_gate_applies_to_each_algorithm_of_one_evaluation(demo: Path, capsys) -> None:
+    gate = ("--baseline", "careful", "--figure", "recall", "--no-worse-than")
+    assert compare(demo, *gate, 1.0) == 0
+    assert compare(demo, *gate, 0.000001) == 3
+    assert capsys.readouterr().out.rstrip().endswith("not met")
+
+
+def test_a_gate_that_cannot_be_decided_is_no_gate_that_was_not_met(
+    releases: Path, demo: Path, tmp_path: Path, capsys
+) -> None:
+    gate = ("--no-worse-than", 0.01)
+    assert compare(releases / "same", demo, *gate) == 1
+    assert "new: was made with another protocol than old. Evaluate" in capsys.readouterr().err
+    assert compare(releases / "same", tmp_path, *gate) == 1
+    assert compare(releases / "same", *gate) == 2
+    assert compare(releases / "same", releases / "last", "--baseline", "cad", *gate) == 2
+    assert compare(releases / "same", releases / "last", "--margin", 0.1, *gate) == 2
+    assert compare(releases / "same", releases / "last", "--no-worse-than", 0) == 2
+
+
+def test_an_undefined_difference_does_not_pass() -> None:
+    blank = FigureDifference("luna16", Reading("cpm", "cpm"), "new")
+    assert not is_shown(blank)
+    assert not Gate((blank,)).is_met
+    assert not Gate(()).is_met
 
 
 def test_two_real_submissions_are_compared_on_fold_9(

@@ -97,16 +97,17 @@ def test_the_verdict_is_shown(capsys) -> None:
 def test_a_failed_test_is_a_result_not_an_error(desk: Path, capsys) -> None:
     (desk / "criteria.toml").write_text(CRITERIA.replace("limit = 0.5", "limit = 0.75"))
     freeze()
-    assert evaluate() == 0
+    assert evaluate() == 3
     told = capsys.readouterr().out
     assert "  NOT MET    mine: recall (luna16) >= 0.75" in told
     assert "  mine: failed" in told
+    assert (desk / "result" / "report.html").is_file()
 
 
 def test_another_test_set_than_the_planned_one_has_no_verdict(desk: Path, capsys) -> None:
     freeze()
     (desk / "fold.csv").write_text("scan1\nscan3\n")
-    assert evaluate("--series fold.csv") == 0
+    assert evaluate("--series fold.csv") == 3
     told = capsys.readouterr().out
     assert "NOT THE PLANNED TEST: The list of cases is not the planned one" in told
     assert "  mine: undecided" in told

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from nodulebench import __version__
+from nodulebench.cli.exit_status import DONE, PROBLEM, STOPPED
 from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
@@ -98,7 +99,7 @@ def nodulebench() -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run a command; exit 0 when done, 1 for a problem with the data, 2 for wrong usage."""
+    """Run a command, and exit with one of the statuses that ``exit_status`` lists."""
     given = sys.argv[1:] if arguments is None else arguments
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
@@ -109,20 +110,20 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             raise
         for line in _told(error).splitlines():
             click.echo(f"error: {line}", err=True)
-        sys.exit(1)
+        sys.exit(PROBLEM)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):  # click makes the one of the other
         click.echo("stopped", err=True)
-        sys.exit(1)
+        sys.exit(STOPPED)
     except OSError as error:
         if is_debug:
             raise
         where = f"{error.filename}: " if error.filename else ""
         click.echo(f"error: {where}{error.strerror or error}", err=True)
-        sys.exit(1)
-    sys.exit(outcome if isinstance(outcome, int) else 0)
+        sys.exit(PROBLEM)
+    sys.exit(outcome if isinstance(outcome, int) else DONE)
 
 
 def run() -> NoReturn:

@@ -4,17 +4,27 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.exit_status import DONE, NOT_MET
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
-from nodulebench.cli.show.comparison import print_comparison
+from nodulebench.cli.show.comparison import print_comparison, print_gate
 
 
 @click.command("compare")
-@click.argument("folder", metavar="DIR", type=FILE)
-@click.option("--baseline", required=True, help="The algorithm that the others are compared with.")
+@click.argument("folder", metavar="NEW", type=FILE)
+@click.argument("old", metavar="[OLD]", required=False, type=FILE)
+@click.option("--baseline", help="Without OLD: the algorithm that the others are compared with.")
 @click.option(
     "--margin",
     type=POSITIVE,
     help="Largest loss that does not matter: tests non-inferiority and equivalence.",
+)
+@click.option(
+    "--no-worse-than",
+    "gate",
+    metavar="MARGIN",
+    type=POSITIVE,
+    help="As --margin, and exit 3 unless non-inferiority is shown in each --figure, "
+    "or else in the CPM or the first figure that is better when higher.",
 )
 @click.option(
     "--figure",
@@ -26,25 +36,44 @@ from nodulebench.cli.show.comparison import print_comparison
 @option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
 def command(
     folder: Path,
-    baseline: str,
+    old: Path | None,
+    baseline: str | None,
     margin: float | None,
+    gate: float | None,
     figures: tuple[str, ...],
     bootstraps: int | None,
     permutations: int,
-) -> None:
-    r"""Compare the algorithms in DIR, the folder that evaluate wrote, with one of them.
+) -> int:
+    r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
+
+    Both are folders that evaluate wrote, on the same test set under the same protocol.
 
     \b
     nodulebench evaluate new.csv old.csv --reference luna16/ --out result/
     nodulebench compare result/ --baseline old --margin 0.05
+    nodulebench compare this-release/ last-release/ --no-worse-than 0.01
     """
     from nodulebench.workflows.compare.compare import ComparisonChoice
-    from nodulebench.workflows.compare.files import compare_folder, is_signed
+    from nodulebench.workflows.compare.files import compare_folder, compare_folders, is_signed
+    from nodulebench.workflows.compare.gate import gate_of
 
-    was_signed = is_signed(folder)
-    choice = ComparisonChoice(baseline, figures, margin, bootstraps, permutations)
-    comparison, written = compare_folder(folder, choice)
-    print_comparison(comparison)
-    print_written(*written)
-    if was_signed:
-        click.echo("warning: the folder has changed, its signature was removed.", err=True)
+    if (old is None) == (baseline is None):
+        raise click.UsageError("give either OLD or --baseline")
+    if margin is not None and gate is not None:
+        raise click.UsageError("--no-worse-than is a --margin: give one of them")
+    choice = ComparisonChoice(baseline or "", figures, margin or gate, bootstraps, permutations)
+    if old is not None:
+        comparison = compare_folders(folder, old, choice)
+        print_comparison(comparison)
+    else:
+        was_signed = is_signed(folder)
+        comparison, written = compare_folder(folder, choice)
+        print_comparison(comparison)
+        print_written(*written)
+        if was_signed:
+            click.echo("warning: the folder has changed, its signature was removed.", err=True)
+    if gate is None:
+        return DONE
+    answer = gate_of(comparison)
+    print_gate(answer, gate)
+    return DONE if answer.is_met else NOT_MET

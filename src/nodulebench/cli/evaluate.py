@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.exit_status import DONE, NOT_MET
+from nodulebench.cli.options import FILE, print_written
 from nodulebench.cli.show.evaluation import print_evaluation
 from nodulebench.cli.vault_options import vault_options
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("evaluate")
@@ -50,7 +50,7 @@ def command(
     passphrase_file: Path | None,
     person: str | None,
     developer: str | None,
-) -> None:
+) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
     \b
@@ -66,7 +66,7 @@ def command(
                 "a sealed set takes one submission, --as and --developer, "
                 "and neither a list of cases nor --name"
             )
-        evaluate_on_sealed(
+        return evaluate_on_sealed(
             marks[0],
             reference,
             vault_key=vault_key,
@@ -81,7 +81,6 @@ def command(
             out=out,
             force=force,
         )
-        return
     from nodulebench.workflows.evaluate.files import evaluate_files
 
     evaluation, written = evaluate_files(
@@ -103,5 +102,6 @@ def command(
         ),
     )
     print_evaluation(evaluation)
-    for path in written:
-        click.echo(f"wrote {path}")
+    print_written(*written)
+    is_met = evaluation.plan is None or evaluation.plan.verdict == "passed"
+    return DONE if is_met else NOT_MET

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.exit_status import DONE, NOT_MET
 from nodulebench.cli.options import print_written
 from nodulebench.cli.vault_options import required_secret
 from nodulebench.language import english
@@ -12,14 +13,18 @@ from nodulebench.language import english
 
 def evaluate_on_sealed(
     marks: Path, sealed: Path, *, vault_key: Path | None, passphrase_file: Path | None, **order: Any
-) -> None:
-    """Score one submission on a sealed set, and say what its developer may be told."""
+) -> int:
+    """Score one submission on a sealed set, and say what its developer may be told.
+
+    The exit status follows from what is told alone: nobody learns more from it.
+    """
     from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 
     secret = required_secret(vault_key, passphrase_file)
     told, written = evaluate_sealed(LookOrder(marks, sealed, secret, **order))
     _print(told)
     print_written(*written)
+    return NOT_MET if told.get("passed") is False else DONE
 
 
 def _print(told: dict[str, Any]) -> None:

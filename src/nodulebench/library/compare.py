@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from nodulebench.errors import InputError
-from nodulebench.library.result import as_pandas, html_table, text_table
+from nodulebench.library.result import as_pandas, text_table
 from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.results import Evaluation
+from nodulebench.pages.notebook import html_table
 from nodulebench.report.csv_tables import differences_table
 from nodulebench.workflows.compare.compare import PERMUTATIONS, ComparisonChoice, compare_algorithms
 from nodulebench.workflows.compare.files import comparison_document
@@ -94,7 +95,7 @@ def compare(
     found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     return Compared(
         comparison_document(found, evaluated),
-        None if margin is None else gate_of(found, evaluated.protocol).is_met,
+        None if margin is None else gate_of(found).is_met,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from nodulebench.errors import InputError
 from nodulebench.library.given import reference_of, submissions_of
@@ -17,6 +17,14 @@ from nodulebench.workflows.evaluate.files import choose_protocol, with_options
 from nodulebench.workflows.plan.judge import evaluated_under
 
 
+class Options(TypedDict):
+    """What a call may change of a protocol."""
+
+    bootstraps: int | None
+    seed: int | None
+    at_fp: float | None
+
+
 def evaluate(
     reference: Any,
     marks: Any = None,
@@ -25,6 +33,7 @@ def evaluate(
     *,
     cases: Any = None,
     plan: str | PathLike[str] | None = None,
+    at_fp: float | None = None,
     bootstraps: int | None = None,
     seed: int | None = None,
     submissions: Any = None,
@@ -41,6 +50,7 @@ def evaluate(
         progress: told the name of each algorithm before it is judged.
         cases: every case that was tested: a list of ``case_id``, a table or a file.
         plan: a frozen test plan, whose verdict the result then has.
+        at_fp: false positives per case at which recall, precision and the like are read.
         bootstraps: the number of resamples, instead of the protocol's.
         seed: the seed of the resamples, instead of the protocol's.
         submissions: ``marks`` under the name that versions before 0.3 had for them.
@@ -52,7 +62,8 @@ def evaluate(
     given = submissions if marks is None else marks
     if given is None:
         raise InputError.at("marks", "are missing.", "Give a path, a table, or several.")
-    chosen, frozen = _protocol(protocol, plan, bootstraps, seed)
+    options: Options = {"bootstraps": bootstraps, "seed": seed, "at_fp": at_fp}
+    chosen, frozen = _protocol(protocol, plan, options)
     read = reference_of(reference, cases)
     judged = submissions_of(given, read.cases)
     truth = replace(read, cases=without_images(read.cases))
@@ -63,13 +74,12 @@ def evaluate(
 def _protocol(
     protocol: TestProtocol | str | PathLike[str] | None,
     plan: str | PathLike[str] | None,
-    bootstraps: int | None,
-    seed: int | None,
+    options: Options,
 ) -> tuple[TestProtocol, TestPlan | None]:
     if not isinstance(protocol, TestProtocol):
         name = None if protocol is None else fspath(protocol)
         frozen = None if plan is None else Path(plan)
-        return choose_protocol(name, frozen, bootstraps=bootstraps, seed=seed)
+        return choose_protocol(name, frozen, **options)
     if plan is not None:
         raise InputError.at("protocol", "is fixed by the plan.", "Leave it out, or the plan.")
-    return with_options(protocol, bootstraps=bootstraps, seed=seed), None
+    return with_options(protocol, **options), None

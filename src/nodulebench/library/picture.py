@@ -1,11 +1,9 @@
 """A drawing of the report as notebooks show it and files keep it."""
 
-from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
-from markupsafe import Markup
-
+from nodulebench.pages.notebook import picture_apart
 from nodulebench.storage.staging import staged_file
 
 
@@ -31,12 +29,4 @@ class Picture:
         return self.svg
 
     def _repr_html_(self) -> str:
-        return shown_apart(self)
-
-
-def shown_apart(picture: Picture) -> Markup:
-    """A picture for a page of others, whose styles and its own then leave each other alone."""
-    content = b64encode(picture.svg.encode()).decode()
-    return Markup(
-        '<img alt="{}" style="max-width: 720px" src="data:image/svg+xml;base64,{}">'
-    ).format(picture.title, content)
+        return picture_apart(self.title, self.svg)

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import polars as pl
-from markupsafe import Markup
 
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.language import language
-from nodulebench.library.picture import Picture, shown_apart
+from nodulebench.library.picture import Picture
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.results import Estimate, Evaluation
 from nodulebench.model.tables import NODULES
 from nodulebench.optional_package import needs
+from nodulebench.pages.notebook import html_table
 from nodulebench.report.csv_tables import figures_table
 from nodulebench.workflows.evaluate.recompute import evaluated_of
 from nodulebench.workflows.evaluate.result_folder import (
@@ -115,7 +115,7 @@ class Result(Evaluation):
     def _repr_html_(self) -> str:
         table = html_table(self._title(), self._heads(), self._rows())
         has_froc = "froc" in result_tables(self)[CURVE_FILE]["curve"]
-        return f"{table}{shown_apart(self.plot())}" if has_froc else table
+        return table + self.plot()._repr_html_() if has_froc else table
 
     def _title(self) -> str:
         facts = self.reference
@@ -159,20 +159,6 @@ def text_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) 
         for line in lines
     )
     return "\n".join([title, *shown])
-
-
-def html_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
-    """A table as notebooks show one; every text is escaped."""
-    head = Markup("").join(Markup("<th>{}</th>").format(one) for one in heads)
-    body = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(
-                Markup('<td style="white-space: nowrap">{}</td>').format(cell) for cell in row
-            )
-        )
-        for row in rows
-    )
-    return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(title, head, body)
 
 
 def as_pandas(table: pl.DataFrame) -> "pd.DataFrame":

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from nodulebench.pages.colours import Medium, with_colours
+from nodulebench.pages.colours import Medium, palette, with_colours
 from nodulebench.pages.templates import asset, printable
 
 
@@ -51,4 +51,5 @@ def stand_alone(picture: str, *, medium: Medium = "light", style: str = "") -> s
 def on_paper(picture: str) -> str:
     """A picture as a file of its own on white ground, in the letters of the reader's system."""
     drawn = stand_alone(picture, style="text { font-family: system-ui, sans-serif; }")
-    return drawn.replace("</style>", '</style><rect width="100%" height="100%" fill="#ffffff"/>', 1)
+    ground = f'<rect width="100%" height="100%" fill="{palette("light")["paper"]}"/>'
+    return drawn.replace("</style>", f"</style>{ground}", 1)

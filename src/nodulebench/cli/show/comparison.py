@@ -10,6 +10,7 @@ from nodulebench.language import english
 
 if TYPE_CHECKING:
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
+    from nodulebench.workflows.compare.gate import Gate
     from nodulebench.workflows.compare.nodules import DetectionDifference
     from nodulebench.workflows.compare.rule_effects import RuleEffects
 
@@ -66,6 +67,20 @@ def _verdict(one: "FigureDifference") -> str:
     if test.is_equivalent:
         return "equivalent"
     return "not inferior" if test.is_non_inferior else "not shown"
+
+
+def print_gate(gate: "Gate", margin: float) -> None:
+    """Print what decides whether nothing became worse, and the answer."""
+    from nodulebench.workflows.compare.gate import is_shown
+
+    click.echo()
+    click.secho(f"no worse than {margin:g}", bold=True)
+    for one in gate.differences:
+        word = "shown" if is_shown(one) else "NOT SHOWN"
+        found = "–" if one.comparison is None else one.comparison.difference.signed
+        click.echo(f"  {word:<9}  {one.algorithm}, {one.rule}, {one.reading}: {found}")
+    colour, word = ("green", "met") if gate.is_met else ("red", "not met")
+    click.echo(f"  {click.style(word, fg=colour, bold=True)}")
 
 
 def _print_detection(comparison: "AlgorithmComparison") -> None:

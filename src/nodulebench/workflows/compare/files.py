@@ -1,5 +1,6 @@
 """Folder of an evaluation -> comparison.json: what ``nodulebench compare`` does."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from nodulebench import __version__
@@ -21,6 +22,7 @@ from nodulebench.workflows.compare.compare import (
     better_of,
     compare_algorithms,
 )
+from nodulebench.workflows.compare.gate import side_by_side
 from nodulebench.workflows.compare.nodules import DetectionDifference
 from nodulebench.workflows.compare.replicate import Reading
 from nodulebench.workflows.compare.rule_effects import RuleEffects
@@ -49,6 +51,16 @@ def compare_folder(
     comparison = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
     found = comparison_document(comparison, evaluated)
     return comparison, add_comparison(folder, evaluated.document, found)
+
+
+def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> AlgorithmComparison:
+    """Compare the algorithm of one folder with that of another; nothing is written.
+
+    Raises:
+        InputError: if they were not made alike, or are not as evaluations left them.
+    """
+    both, _, baseline = side_by_side(load_unchanged(new), load_unchanged(old))
+    return compare_algorithms(both.cohorts, both.protocol, replace(choice, baseline=baseline))
 
 
 def is_signed(folder: Path) -> bool:

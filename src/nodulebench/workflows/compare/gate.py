@@ -1,13 +1,12 @@
 """A new result and an old one -> whether the new one is shown to be no worse."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.model.protocol import TestProtocol
 from nodulebench.workflows.compare.compare import (
     AlgorithmComparison,
     FigureDifference,
@@ -29,13 +28,14 @@ class Gate:
         return bool(self.differences) and all(map(is_shown, self.differences))
 
 
-def gate_of(comparison: AlgorithmComparison, protocol: TestProtocol) -> Gate:
+def gate_of(comparison: AlgorithmComparison) -> Gate:
     """What the margin of a comparison says of the figures that were named, else of one.
 
     Raises:
-        InputError: if none was named and the protocol has none to decide by.
+        InputError: if none was named and there is none to decide by.
     """
-    figures = comparison.choice.figures or (deciding_figure(protocol),)
+    compared = dict.fromkeys(one.reading.figure for one in comparison.differences)
+    figures = comparison.choice.figures or (_deciding(compared),)
     return Gate(tuple(one for one in comparison.differences if one.reading.figure in figures))
 
 
@@ -45,13 +45,9 @@ def is_shown(difference: FigureDifference) -> bool:
     return found is not None and found.margin is not None and found.margin.is_non_inferior
 
 
-def deciding_figure(protocol: TestProtocol) -> str:
-    """The figure that decides where none was named: the CPM, else the first with a good end up.
-
-    Raises:
-        InputError: if the protocol has none.
-    """
-    higher = [name for name in protocol.figures if better_of(name) == "higher"]
+def _deciding(figures: Iterable[str]) -> str:
+    """The figure that decides where none was named: the CPM, else the first with a good end up."""
+    higher = [name for name in figures if better_of(name) == "higher"]
     if not higher:
         raise InputError.at("protocol", "has no figure that is better when higher.", "Name one.")
     return "cpm" if "cpm" in higher else higher[0]

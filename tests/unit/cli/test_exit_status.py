@@ -1,0 +1,127 @@
+"""What commands tell the program that calls them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from builders.sealed import POLICY, SECRET, Desk, make_desk
+from nodulebench.cli import evaluate_sealed, main
+from nodulebench.cli.exit_status import MEANINGS
+
+CRITERIA = (
+    'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+    'comparison = ">="\nlimit = 0.75\n'
+)
+LEVELS = {
+    "verdict": POLICY.replace('"rounded"', '"verdict"').replace('figures = ["luna16.recall"]', ""),
+    "rounded": POLICY,
+    "figures": POLICY.replace('"rounded"', '"figures"').replace('figures = ["luna16.recall"]', ""),
+    "cases": POLICY.replace('"rounded"', '"cases"').replace('figures = ["luna16.recall"]', ""),
+}
+SLOW = """
+import sys, time
+import nodulebench.workflows.evaluate.result_folder as folder
+from nodulebench.cli import main
+
+def slow(*_):
+    print("writing", flush=True)
+    time.sleep(60)
+
+folder.render_html = slow
+main(sys.argv[1:])
+"""
+
+
+def status(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(one) for one in arguments])
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture(params=LEVELS)
+def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    from nodulebench.workflows.plan.freeze import freeze_files
+
+    pytest.importorskip("cryptography")
+    made = make_desk(tmp_path, LEVELS[request.param])
+    made.seal()
+    (tmp_path / "criteria.toml").write_text(CRITERIA)
+    freeze_files(
+        tmp_path / "criteria.toml", made.bundle, "luna16", out=tmp_path / "plan.json", bootstraps=20
+    )
+    monkeypatch.setattr(evaluate_sealed, "required_secret", lambda *_: SECRET)
+    return made
+
+
+def look(desk: Desk, name: str, hits: int, *more: object) -> int:
+    marks = desk.marks(f"{name}.csv", *(f"scan{number}" for number in range(hits)))
+    who = ("--as", "Bo", "--developer", name)
+    return status(
+        "evaluate", marks, "--reference", desk.sealed, *who, "--out", desk.folder / name, *more
+    )
+
+
+def told(desk: Desk, name: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads((desk.folder / name / "feedback.json").read_text())
+    return found
+
+
+def test_on_a_sealed_set_the_status_says_what_the_feedback_says(desk: Desk) -> None:
+    plan = ("--plan", desk.folder / "plan.json")
+    assert [look(desk, "good", 4, *plan), look(desk, "bad", 1, *plan)] == [0, 3]
+    assert [told(desk, name)["passed"] for name in ("good", "bad")] == [True, False]
+
+
+def test_without_a_plan_the_status_is_the_same_whatever_the_marks(desk: Desk) -> None:
+    if told_level(desk) == "verdict":
+        assert {look(desk, "good", 4), look(desk, "bad", 1)} == {1}
+    else:
+        options = ("--bootstraps", 20)
+        assert {look(desk, "good", 4, *options), look(desk, "bad", 0, *options)} == {0}
+        assert all("passed" not in told(desk, name) for name in ("good", "bad"))
+
+
+def told_level(desk: Desk) -> str:
+    text = (desk.folder / "policy.toml").read_text()
+    return next(level for level in LEVELS if f'feedback = "{level}"' in text)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
+    reference = tmp_path / "luna16"
+    reference.mkdir()
+    (reference / "seriesuids.csv").write_text("scan\n")
+    head = "seriesuid,coordX,coordY,coordZ"
+    for name in ("annotations.csv", "annotations_excluded.csv"):
+        (reference / name).write_text(f"{head},diameter_mm\nscan,0,0,0,8\n")
+    (tmp_path / "marks.csv").write_text(f"{head},probability\nscan,0,0,0,0.9\n")
+    before = sorted(tmp_path.rglob("*"))
+    command = ["evaluate", "marks.csv", "--reference", "luna16", "--out", "result"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", SLOW, *command],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "writing\n"
+    assert sorted(tmp_path.rglob("*")) != before
+    started = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=30)
+    assert time.monotonic() - started < 20
+    assert (running.returncode, told.splitlines()[-1]) == (130, "stopped")
+    assert "Traceback" not in told
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_every_status_has_its_meaning() -> None:
+    assert list(MEANINGS) == [0, 1, 2, 3, 130]
+    assert status("evaluate", "nowhere.csv", "--reference", "nowhere") == 1
+    assert status("evaluate") == 2
