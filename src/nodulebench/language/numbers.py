@@ -99,3 +99,16 @@ def mark_of(value: float) -> str:
     if value <= 0.01:
         return "**"
     return "*" if value <= 0.05 else "ns"
+
+
+def signed_bounds(estimate: Bounded) -> str:
+    """The bounds of a difference, with signs; nothing where it has none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{signed(estimate.low)} … {signed(estimate.high)}"
+
+
+def signed_interval(estimate: "Estimate") -> str:
+    """A difference as +0.094 (+0.017 … +0.217)."""
+    bounds = signed_bounds(estimate)
+    return signed(estimate.value) + (f" ({bounds})" if bounds else "")

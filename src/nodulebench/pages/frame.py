@@ -21,6 +21,7 @@ def framed(
     about: str = "",
     language: str = "en",
     contents: str = "Contents",
+    find: str = "Find",
     style: str = "",
     script: str = "report.js",
     template: str = "page.html",
@@ -39,6 +40,7 @@ def framed(
         about: what stands after the heading in the title of the window.
         language: as a web page states it.
         contents: what the list of sections is called.
+        find: what stands where a table is searched.
         style: name of a style sheet that comes after those of every page.
         script: name of the only script that may run.
         template: one that extends ``page.html``.
@@ -58,6 +60,7 @@ def framed(
         version=version,
         language=language,
         contents=contents,
+        find=find,
         style=trusted(colour_variables() + "".join(map(asset, styles))),
         script=trusted(code),
         script_digest=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),

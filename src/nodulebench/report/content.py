@@ -1,7 +1,7 @@
 """Document and what lies beside it -> the content of a report, the same for page and print."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -9,6 +9,7 @@ import polars as pl
 from nodulebench.language import Language, LanguageName, language
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.blocks import Fold, Section, Side
+from nodulebench.report.blocks.charts import switched
 from nodulebench.report.blocks.tables import closed_if_long, tables_of
 from nodulebench.report.reading_document import (
     counts_table,
@@ -17,8 +18,9 @@ from nodulebench.report.reading_document import (
     readings_table,
 )
 from nodulebench.report.sections.comparison.rules import difference_table, flip_table, uses_table
+from nodulebench.report.sections.head.answer import answer, leading_result
 from nodulebench.report.sections.head.heading import facts, headline, title
-from nodulebench.report.sections.head.narrative import leading_result, paragraphs
+from nodulebench.report.sections.head.narrative import about_intervals, paragraphs
 from nodulebench.report.sections.head.notices import notices, remarks_table
 from nodulebench.report.sections.head.verdict import VerdictBlock, verdict
 from nodulebench.report.sections.methods.methods import (
@@ -84,7 +86,8 @@ class Content:
     say: Language
     audience: Audience
     title: str
-    lead: str
+    answer: str
+    """What a reader wants to know, in a sentence or two."""
     protocol: str
     version: str
     digests: dict[str, str]
@@ -95,7 +98,10 @@ class Content:
     """Title, value, interval and meaning of the key figures, where there is one result."""
     key_table: Any
     paragraphs: list[str]
+    about_intervals: str
     sections: list[Section] = field(default_factory=list)
+    details: list[Section] = field(default_factory=list)
+    """What is looked up rather than read: it starts closed."""
 
 
 def report_content(
@@ -115,29 +121,27 @@ def report_content(
         document, curves = developers_document(document), developers_curves(curves)
         beside = Beside(combinations=beside.combinations)
     drawn = by_curve(curves)
-    sections = [
-        Section("curves", say("section.curves"), _curves(document, drawn, say)),
-        Section("rules", say("section.rules"), _rules(document, beside, say)),
-        Section("compared", say("section.compared"), _compared(document, beside, say)),
-        Section("strata", say("section.strata"), _strata(document, say)),
-        Section("errors", say("section.errors"), _errors(document, beside, say)),
-        Section("test-set", say("section.test_set"), _test_set(document, beside, say)),
-        Section("extras", say("section.extras"), _extras(document, drawn, say)),
-        Section("literature", say("section.literature"), _literature(document, say)),
-        Section("figures", say("section.figures"), _all_figures(document, say)),
-        Section("methods", say("section.methods"), _methods(document, say)),
-        Section("uncertainty", say("section.uncertainty"), _uncertainty(document, beside, say)),
-        Section("checklist", say("section.checklist"), _checklist(document, say)),
-    ]
-    shown = [
-        replace(one, blocks=[block for block in one.blocks if block is not None])
-        for one in sections
-    ]
+    sections = {
+        "compared": _compared(document, beside, say),
+        "curves": _curves(document, drawn, say),
+        "strata": _strata(document, say),
+        "errors": _errors(document, beside, say),
+    }
+    details = {
+        "rules": _rules(document, beside, say),
+        "test_set": _test_set(document, beside, say),
+        "extras": _extras(document, drawn, say),
+        "literature": _literature(document, say),
+        "figures": _all_figures(document, say),
+        "methods": _methods(document, say),
+        "uncertainty": _uncertainty(document, beside, say),
+        "checklist": _checklist(document, say),
+    }
     return Content(
         say=say,
         audience=audience,
         title=title(document, say),
-        lead=document.protocol.title or document.protocol.name,
+        answer=say("list.sentence").join(answer(document, say)),
         protocol=document.protocol.name,
         version=document.version,
         digests=document.digests,
@@ -147,8 +151,20 @@ def report_content(
         headline=headline(document, say),
         key_table=key_table(document, say),
         paragraphs=paragraphs(document, say),
-        sections=[one for one in shown if one.blocks],
+        about_intervals=about_intervals(document, say),
+        sections=_shown(sections, say, is_open=True),
+        details=_shown(details, say, is_open=False),
     )
+
+
+def _shown(found: dict[str, list[Any]], say: Language, *, is_open: bool) -> list[Section]:
+    """The sections that have something to show."""
+    having = {name: [one for one in blocks if one is not None] for name, blocks in found.items()}
+    return [
+        Section(name.replace("_", "-"), say(f"section.{name}"), blocks, is_open)
+        for name, blocks in having.items()
+        if blocks
+    ]
 
 
 def _is_group(document: Document) -> bool:
@@ -163,9 +179,9 @@ def _readings(document: Document) -> list[str]:
 
 def _curves(document: Document, curves: Curves, say: Language) -> list[Any]:
     return [
-        *froc_charts(document, curves, say),
+        switched(froc_charts(document, curves, say)),
         *(closed_if_long(readings_table(document, name, say)) for name in _readings(document)),
-        *other_charts(document, curves, say),
+        switched(other_charts(document, curves, say)),
     ]
 
 
@@ -324,7 +340,7 @@ def _uncertainty(document: Document, beside: Beside, say: Language) -> list[Any]
 def _checklist(document: Document, say: Language) -> list[Any]:
     from nodulebench.report.sections.methods.checklist import checklist_table
 
-    return [Fold(say("checklist.fold"), [checklist_table(document, say)], is_open=False)]
+    return [checklist_table(document, say)]
 
 
 def _folded(parts: list[tuple[str, list[Any]]]) -> list[Any]:

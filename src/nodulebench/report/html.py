@@ -46,10 +46,11 @@ def page(content: Content) -> str:
         title=content.title,
         about=content.protocol,
         kind=say("page.kind" if content.audience == "lab" else "page.kind_developer"),
-        lead=content.lead,
+        lead=content.answer,
         facts=content.facts,
         sections=content.sections,
         contents=say("page.contents"),
+        find=say("page.find"),
         footer=(
             say("page.footer"),
             say("page.identity", version=content.version, digest=content.digests["protocol"]),

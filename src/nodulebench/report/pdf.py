@@ -24,7 +24,7 @@ from nodulebench.pages.cells import Cell
 from nodulebench.pages.colours import palette
 from nodulebench.pages.svg import stand_alone
 from nodulebench.pages.templates import FOLDER, printable
-from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
+from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side, Switch
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
@@ -130,7 +130,7 @@ class Printed:
         return {
             "title": content.title,
             "window": f"{content.title} – {content.protocol}",
-            "lead": content.lead,
+            "lead": content.answer,
             "kind": say("page.kind" if content.audience == "lab" else "page.kind_developer"),
             "version": f"NoduleBench {content.version}",
             "language": say.name,
@@ -152,13 +152,14 @@ class Printed:
         if found is not None:
             blocks = [Paragraphs(found.sentences), found.table]
             yield self._part(say("section.verdict"), blocks, answer=found.answer)
+        first = [] if content.headline else [content.key_table]
+        blocks = [*first, Paragraphs([*content.paragraphs, content.about_intervals])]
+        yield self._part(say("section.key"), blocks, headline=content.headline)
         if content.notices:
             told = [f"{about}{say('colon')} {text}" for about, text in content.notices]
-            yield self._part(say("page.read_first"), [Paragraphs(told)])
-        first = [] if content.headline else [content.key_table]
-        blocks = [*first, Paragraphs(content.paragraphs)]
-        yield self._part(say("section.key"), blocks, headline=content.headline)
-        for one in content.sections:
+            title = say("page.read_first", count=len(told))
+            yield self._part(title, [Paragraphs(told)])
+        for one in (*content.sections, *content.details):
             yield self._part(one.title, one.blocks)
 
     def _part(
@@ -188,6 +189,8 @@ class Printed:
                     yield {"block": "remark", "text": told}
                 else:
                     yield from (one for inner in block.blocks for one in self._block(inner))
+            case Switch():
+                yield from (one for _, inner in block.choices for one in self._block(inner))
             case Paragraphs():
                 yield from ({"block": "text", "text": text} for text in block.texts)
             case Gallery():

@@ -76,8 +76,26 @@ def keys_in_source() -> tuple[set[str], set[str]]:
 VERDICTS = get_args(Verdict)
 EFFECTS = ("one_way", "repeated", "friedman")
 SOURCES = ("sampling", "rule", "order", "reference", "size", "replicates", "algorithm", "computing")
+SECTIONS = (
+    "compared",
+    "curves",
+    "strata",
+    "errors",
+    "rules",
+    "test_set",
+    "extras",
+    "literature",
+    "figures",
+    "methods",
+    "uncertainty",
+    "checklist",
+)
 FAMILIES: dict[str, Iterable[object]] = {
     "fact.{name}": ("test_set", "cases", "patients", "nodules", "rule", "rules", "protocol"),
+    "lead.{plan.verdict}": VERDICTS,
+    "lead.{outcome}": VERDICTS,
+    "lead.{kind}": ("more", "fewer", "higher", "lower", "alike"),
+    "section.{name}": SECTIONS,
     "verdict.{plan.verdict}": VERDICTS,
     "verdict.{outcome}.adjective": VERDICTS,
     "verdict.met_{met}": ("yes", "no"),

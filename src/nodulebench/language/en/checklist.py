@@ -7,7 +7,6 @@ TEXTS = {
         "STARD-AI) and CLAIM 2020. What an evaluation cannot know is left for the laboratory or "
         "the developer to state."
     ),
-    "checklist.fold": "Checklist: what is told here, and what is still to be stated",
     "checklist.topic": "Topic",
     "checklist.stard": "STARD",
     "checklist.claim": "CLAIM",

@@ -15,7 +15,9 @@ TEXTS = {
     ),
     "page.algorithms": "{count} algorithms",
     "page.contents": "Contents",
-    "page.read_first": "Read this first",
+    "page.find": "Find in this table",
+    "page.read_first": "What to know before relying on the numbers ({count})",
+    "section.details": "Details",
     "page.footer": (
         "Terms follow IEEE 2802-2022 where it has them. A dash is an undefined number; its note "
         "says why. Every number on this page stands in evaluation.json; labels.parquet, "

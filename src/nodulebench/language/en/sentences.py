@@ -2,29 +2,32 @@
 
 TEXTS = {
     "told.no_rule": "No rule could be applied to {name}: {reasons}.",
-    "told.performance": (
-        "With all its marks counted, {name} hit {hit} of {nodules} nodules in {cases} cases under "
-        "the rule {rule}{recall}."
+    "lead.passed": "The plan “{plan}” is met by {name}.",
+    "lead.failed": "The plan “{plan}” is not met by {name}.",
+    "lead.undecided": "The plan “{plan}” gives no verdict on {name}.",
+    "lead.tested": "{nodules} nodules in {cases} cases of {test_set}",
+    "lead.cpm": (
+        "{name} reaches a CPM of {cpm}: its mean sensitivity at {low} to {high} false positives "
+        "per case, on {tested}."
+    ),
+    "lead.recall": "{name} finds {hit} of {tested}{recall}{falses}.",
+    "lead.more": "{name} finds more than {baseline}: {figure} {difference}, P {p}.",
+    "lead.fewer": "{name} finds fewer than {baseline}: {figure} {difference}, P {p}.",
+    "lead.higher": "{name} has a higher {figure} than {baseline}: {difference}, P {p}.",
+    "lead.lower": "{name} has a lower {figure} than {baseline}: {difference}, P {p}.",
+    "lead.alike": (
+        "No difference between {name} and {baseline} was shown: {figure} {difference}, P {p}."
     ),
     "told.recall": ": recall {recall}",
     "told.false_positives": " at {rate} false positives per case",
     "told.at_point": "This is read at {rate} FP per case.",
     "told.threshold": "Marks with a score below {threshold} do not count there.",
-    "told.cpm": (
-        "Over the operating points from {low} to {high} false positives per case its mean "
-        "sensitivity (CPM) is {cpm}{at_one}."
-    ),
-    "told.at_one": "; at 1 false positive per case it is {value}",
     "told.all_same": "All algorithms have the same {figure}, {value}.",
     "told.extremes": (
-        "By {figure} the highest is {best} with {high} and the lowest {worst} with {low}."
+        "By {figure} the highest of {count} algorithms is {best} with {high} and the lowest "
+        "{worst} with {low}."
     ),
-    "told.overlap": (
-        "Their intervals overlap. Since the algorithms were tested on the same cases, only a "
-        "paired comparison can say whether they differ."
-    ),
-    "told.group": "Over {count} algorithms, {figure} is {rules} (mean ± SD).",
-    "told.group_rule": "{value} under {rule}",
+    "told.not_compared": "Whether this is more than chance was not tested (nodulebench compare).",
     "told.rule_free": (
         "The number of hits of {name} does not depend on the rule: recall is {recall} under each."
     ),
@@ -38,22 +41,12 @@ TEXTS = {
     "told.more": "{share}\N{NO-BREAK SPACE}% more hits",
     "told.fewer": "{share}\N{NO-BREAK SPACE}% fewer hits",
     "told.outlier": "The rule matters most for {name}: {rule} gives {change} than {base}.",
-    "told.it": "It",
-    "told.missed_most": (
-        "{name} missed nodules of {division} {worst} most often, {most}, and of {division} {best} "
-        "least often, {least}."
-    ),
+    "told.hardest": "Nodules of {division} {worst} are missed most often{by}{left_out}.",
+    "told.with_misses": ", {misses}",
     "told.misses": "{missed} of {nodules}: {rate}",
-    "told.two_overlap": "These two intervals overlap.",
-    "told.by_all": "every algorithm",
-    "told.by_some": "{some} of {all} algorithms",
-    "told.hardest": "Nodules of {division} {worst} are those missed most often by {by}.",
-    "told.hardest_of_size": (
-        "Within {size} the type missed most often is {worst} for {some} of {all} algorithms."
-    ),
-    "told.hardest_of_size_all": (
-        "Within {size} the type missed most often is {worst} for all {all} algorithms."
-    ),
+    "told.by_all": " by every algorithm",
+    "told.by_some": " by {some} of {all} algorithms",
+    "told.left_out": " (too few to rank, below {minimum}: {names})",
     "told.no_intervals": (
         "The numbers stand without intervals: none were asked for, or none could be made."
     ),

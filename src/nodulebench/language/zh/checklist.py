@@ -6,7 +6,6 @@ TEXTS = {
         "主题以我们自己的措辞表述，并附 STARD 2015（AI：STARD-AI 新增）和 CLAIM 2020 的条目编号。"
         "评价本身无法得知的内容留待实验室或开发者说明。"
     ),
-    "checklist.fold": "清单：本报告已说明的内容与尚待说明的内容",
     "checklist.topic": "主题",
     "checklist.stard": "STARD",
     "checklist.claim": "CLAIM",

@@ -13,7 +13,9 @@ TEXTS = {
     "page.kind_developer": "NoduleBench · CT 肺结节检测算法独立性能测试 · 开发者副本",
     "page.algorithms": "{count} 个算法",
     "page.contents": "目录",
-    "page.read_first": "请先阅读",
+    "page.find": "在表中查找",
+    "page.read_first": "使用这些数值前须知（{count}）",
+    "section.details": "详细内容",
     "page.footer": (
         "术语在 IEEE 2802-2022 有定义时与其一致。横线表示未定义的数值，其注释说明原因。"
         "本页所有数值均见 evaluation.json；labels.parquet、curves.parquet 和 flips.parquet "

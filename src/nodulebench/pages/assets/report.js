@@ -1,5 +1,5 @@
 "use strict";
-/* Read values off a plot and zoom into it. The page is complete without this script. */
+/* The page is complete without this script. First: read values off a plot and zoom into it. */
 for (const figure of document.querySelectorAll("figure.chart")) {
   const data = JSON.parse(figure.querySelector("script").textContent);
   const [left, top, width, height] = data.frame;
@@ -149,9 +149,94 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   });
 }
 
-let closed = [];
+/* Of several charts one is shown at a time. */
+for (const group of document.querySelectorAll(".switch")) {
+  const panels = [...group.children];
+  const bar = document.createElement("div");
+  bar.className = "choices";
+  const pick = (chosen) => panels.forEach((panel, number) => {
+    panel.hidden = panel !== chosen;
+    bar.children[number].setAttribute("aria-pressed", panel === chosen);
+  });
+  for (const panel of panels) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = panel.dataset.choice;
+    button.addEventListener("click", () => pick(panel));
+    bar.append(button);
+  }
+  group.prepend(bar);
+  pick(panels[0]);
+}
+
+/* Tables: a click on a head sorts, words above a long one filter it. */
+function sortable(cell) {
+  const text = cell ? cell.firstChild ? cell.firstChild.textContent.trim() : "" : "";
+  const number = Number(text.replace(/^[<>≤≥+]/, "").replace("−", "-").replace(/,/g, "").replace(/[\s\u00a0]*%$/, ""));
+  return text === "–" || text === "" ? null : Number.isNaN(number) ? text : number;
+}
+function compared(one, other) {
+  if (one === null || other === null) return (one === null) - (other === null);
+  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
+  return typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true });
+}
+for (const table of document.querySelectorAll(".table table")) {
+  const body = table.tBodies[0], rows = [...body.rows];
+  const heads = table.tHead ? [...table.tHead.rows[table.tHead.rows.length - 1].cells] : [];
+  if (rows.length < 3 || !heads.length || table.querySelector("tbody [rowspan], tbody [colspan]")) continue;
+  table.classList.add("sortable");
+  heads.forEach((head, column) => {
+    head.tabIndex = 0;
+    const sort = () => {
+      const way = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+      for (const one of heads) one.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
+      const key = new Map(rows.map((row) => [row, sortable(row.cells[column])]));
+      const none = (row) => key.get(row) === null;
+      body.append(...[...rows].sort((a, b) => none(a) || none(b) ? none(a) - none(b) : way * compared(key.get(a), key.get(b))));
+    };
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(); });
+  });
+  if (rows.length <= 12) continue;
+  const sought = document.createElement("input");
+  sought.type = "search";
+  sought.className = "sought";
+  sought.placeholder = sought.ariaLabel = document.querySelector("main").dataset.find;
+  sought.addEventListener("input", () => {
+    const words = sought.value.toLowerCase().split(/\s+/);
+    for (const row of rows) {
+      const text = [row.textContent, ...[...row.cells].map((cell) => cell.title)].join(" ").toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+  table.closest(".scroll").before(sought);
+}
+
+/* A shortened name is shown whole, and copied, on a click. */
+for (const cell of document.querySelectorAll("td.case[title]")) {
+  cell.addEventListener("click", () => {
+    cell.textContent = cell.title;
+    if (navigator.clipboard) navigator.clipboard.writeText(cell.title).catch(() => {});
+  });
+}
+
+/* What the address names is opened; paper shows everything. */
+function reveal() {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  const part = target && target.querySelector(":scope > details");
+  if (part) part.open = true;
+}
+addEventListener("hashchange", reveal);
+reveal();
+let closed = [], aside = [];
 addEventListener("beforeprint", () => {
   closed = [...document.querySelectorAll("details:not([open])")];
+  aside = [...document.querySelectorAll(".switch > [hidden]")];
   for (const one of closed) one.open = true;
+  for (const one of aside) one.hidden = false;
 });
-addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
+addEventListener("afterprint", () => {
+  for (const one of closed) one.open = false;
+  for (const one of aside) one.hidden = true;
+});

@@ -15,6 +15,16 @@ class Section(Block):
     name: str
     title: str
     blocks: Sequence[Any]
+    is_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Block):
+    """Blocks of one kind of which a page shows one at a time; print shows them all."""
+
+    macro: ClassVar[str] = "switch"
+    choices: Sequence[tuple[str, Any]]
+    """What each is called, and the block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from nodulebench.pages.cells import NOTHING
 from nodulebench.pages.cells import Cell as Cell
 from nodulebench.report.drawing.svg import rate_bar
 
+LONGEST_NAME, NAME_SHOWN = 20, 10
+"""Characters: names of cases up to the first are shown whole, of longer ones the second."""
+
 
 class Notes:
     """The notes of one table: equal reasons share a letter."""
@@ -48,6 +51,13 @@ def head(text: str, rows: int = 1) -> Cell:
 def code(text: str) -> Cell:
     """A cell with an identifier."""
     return Cell(text, kind="code")
+
+
+def case(name: str) -> Cell:
+    """A cell with the name of a case: a long one by its end, which tells it apart."""
+    if len(name) <= LONGEST_NAME:
+        return Cell(name, kind="code case")
+    return Cell(f"…{name[-NAME_SHOWN:]}", hint=name, kind="code case")
 
 
 def count(value: int | None) -> Cell:

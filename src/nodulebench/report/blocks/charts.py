@@ -12,6 +12,7 @@ from nodulebench.language import Language
 from nodulebench.model.arrays import FloatArray
 from nodulebench.pages.svg import drawing, label
 from nodulebench.pages.templates import Block
+from nodulebench.report.blocks.blocks import Switch
 from nodulebench.report.drawing.axes import Axis
 from nodulebench.report.drawing.styles import Fill, Style
 from nodulebench.report.drawing.svg import (
@@ -110,6 +111,13 @@ def _placed(picture: Markup, x: int, y: int) -> str:
     found = re.search(r'viewBox="0 0 (\d+) (\d+)"', picture)
     size = f' width="{found[1]}" height="{found[2]}"' if found else ""
     return str(picture).replace("<svg", f'<svg x="{x}" y="{y}"{size}', 1)
+
+
+def switched(charts: Sequence[Chart]) -> Chart | Switch | None:
+    """One chart as it is; of several the page shows one at a time."""
+    if len(charts) > 1:
+        return Switch([(one.title, one) for one in charts])
+    return charts[0] if charts else None
 
 
 def _readings(series: Series, x_axis: Axis) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from nodulebench.language.numbers import (
     p_value,
     percent,
     signed,
+    signed_bounds,
+    signed_interval,
     whole,
 )
 from nodulebench.model.documents.comparison import ComparisonDocument, DifferenceSummary
 from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.results import Estimate
 from nodulebench.report.blocks.blocks import Paragraphs, Side
 from nodulebench.report.blocks.cells import Cell, Notes, count, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table, closed_if_long
@@ -25,9 +26,8 @@ from nodulebench.report.sections.comparison.comparison_charts import (
     rank_chart,
     ranking_of,
 )
+from nodulebench.report.sections.head.answer import is_clear, leading_figure, leading_rule
 
-LEADING = ("cpm", "recall")
-"""The figures that a comparison is drawn for: the first that it has."""
 MARGIN_ANSWERS = (
     ("is_superior", "superior"),
     ("is_equivalent", "equivalent"),
@@ -39,7 +39,7 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
     """Every comparison of the document, one after another."""
     blocks: list[Any] = []
     for found in document.comparisons:
-        rule = _leading_rule(document, found)
+        rule = leading_rule(document, found)
         figure = leading_figure(found, rule)
         blocks.append(Paragraphs(_introduction(found, say) + told(document, found, say)))
         charts = [difference_chart(found, rule, figure, say), rank_chart(found, rule, figure, say)]
@@ -58,15 +58,15 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
 
 def told(document: Document, found: ComparisonDocument, say: Language) -> list[str]:
     """What a comparison says in its leading figure, under the leading rule."""
-    rule = _leading_rule(document, found)
+    rule = leading_rule(document, found)
     figure = leading_figure(found, rule)
     defined = differences_of(found, rule, figure)
     title = say.figure(figure).title
-    alpha = 1 - found.level
     if 0 < len(defined) <= 3:
         return [_one_difference(one, found, title, say) for one in defined]
-    higher = [one.algorithm for one in defined if _is_clear(one, alpha, 1)]
-    lower = [one.algorithm for one in defined if _is_clear(one, alpha, -1)]
+    clear = {one.algorithm: one.difference.value for one in defined if is_clear(one, found)}
+    higher = [name for name, value in clear.items() if value and value > 0]
+    lower = [name for name, value in clear.items() if value and value < 0]
     if not defined:
         return []
     return [
@@ -78,7 +78,7 @@ def told(document: Document, found: ComparisonDocument, say: Language) -> list[s
             rule=say.word(rule),
             higher=say.listed(higher) or say.word("none"),
             lower=say.listed(lower) or say.word("none"),
-            alpha=percent(round(alpha, 6)),
+            alpha=percent(round(1 - found.level, 6)),
         )
     ]
 
@@ -92,7 +92,7 @@ def _one_difference(
         baseline=found.baseline,
         figure=title,
         rule=say.word(one.rule),
-        difference=_signed_interval(one.difference),
+        difference=signed_interval(one.difference),
         p=p_value(one.p_value),
         adjusted=p_value(one.holm),
     )
@@ -102,11 +102,6 @@ def _one_difference(
     )
 
 
-def _is_clear(one: DifferenceSummary, alpha: float, sign: int) -> bool:
-    is_significant = bool(one.holm <= alpha)
-    return is_significant and (one.difference.value or 0.0) * sign > 0
-
-
 def margin_answer(one: DifferenceSummary, say: Language) -> str:
     """What a test against a margin shows; nothing where there was none."""
     test = one.margin
@@ -114,22 +109,6 @@ def margin_answer(one: DifferenceSummary, say: Language) -> str:
         return ""
     shown = next((name for key, name in MARGIN_ANSWERS if getattr(test, key)), "not_shown")
     return say(f"compared.{shown}")
-
-
-def leading_figure(found: ComparisonDocument, rule: str) -> str:
-    """The figure that a comparison is drawn for."""
-    names = [
-        one.name
-        for one in found.differences
-        if one.rule == rule and one.difference.value is not None
-    ]
-    return next((name for name in (*LEADING, *names) if name in names), LEADING[-1])
-
-
-def _leading_rule(document: Document, found: ComparisonDocument) -> str:
-    rules = [one.rule for one in found.differences]
-    base = document.baseline_rule
-    return base if base in rules or not rules else str(rules[0])
 
 
 def _introduction(found: ComparisonDocument, say: Language) -> list[str]:
@@ -166,7 +145,7 @@ def _difference_table(
                 *lead,
                 Cell(decimals(one.value)),
                 Cell(decimals(one.baseline_value)),
-                Cell(signed(one.difference.value), bounds=_bounds(one.difference)),
+                Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
                 Cell(p_value(one.p_value)),
                 Cell(p_value(one.holm)),
                 *(
@@ -199,18 +178,6 @@ def _figure_title(one: DifferenceSummary, say: Language) -> str:
     )
 
 
-def _bounds(difference: Estimate) -> str:
-    """The interval of a difference, with signs."""
-    if difference.low is None or difference.high is None:
-        return ""
-    return f"{signed(difference.low)} … {signed(difference.high)}"
-
-
-def _signed_interval(difference: Estimate) -> str:
-    bounds = _bounds(difference)
-    return signed(difference.value) + (f" ({bounds})" if bounds else "")
-
-
 def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
     """Which nodules one algorithm finds and the other does not, with McNemar's tests."""
     if not found.detection:
@@ -229,7 +196,7 @@ def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
                     count(getattr(nodules, key))
                     for key in ("both", "algorithm_only", "baseline_only", "neither")
                 ),
-                Cell(signed(one.difference.value), bounds=_bounds(one.difference)),
+                Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
                 Cell(p_value(tests["obuchowski"].p_value)),
                 Cell(p_value(one.adjusted_p_value["holm"])),
                 Cell(p_value(tests["exact"].p_value)),

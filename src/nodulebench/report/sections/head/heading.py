@@ -4,15 +4,19 @@ from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, interval, rate, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.reading_document import key_names
-from nodulebench.report.sections.head.narrative import leading_result
+from nodulebench.report.sections.head.answer import leading_result
 
+MOST_NAMED = 3
+"""With more algorithms the title says how many there are."""
 FIGURES_OF_ALL_MARKS = ("recall", "precision", "fp_per_case")
 
 
 def title(document: Document, say: Language) -> str:
-    """The algorithm's name, or how many there are."""
+    """The algorithms' names, or how many there are."""
     names = [one.name for one in document.algorithms]
-    return str(names[0]) if len(names) == 1 else say("page.algorithms", count=len(names))
+    if len(names) <= MOST_NAMED:
+        return say.joined(names)
+    return say("page.algorithms", count=len(names))
 
 
 def facts(document: Document, say: Language) -> list[tuple[str, str]]:
@@ -28,7 +32,7 @@ def facts(document: Document, say: Language) -> list[tuple[str, str]]:
         ("patients", _counted(patients if patients != reference.cases else None)),
         ("nodules", _span(min(nodules), max(nodules), say)),
         ("rule" if len(rules) == 1 else "rules", say.listed(rules)),
-        ("protocol", document.protocol.name),
+        ("protocol", document.protocol.title or document.protocol.name),
     ]  # fmt: skip
     return [(say(f"fact.{name}"), fact) for name, fact in found if fact]
 

@@ -1,161 +1,53 @@
 """Document -> sentences: what the numbers say, in plain words, and no more than they say."""
 
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import (
     decimals,
     interval,
     percent,
-    percent_of,
     rate,
     significant,
     whole,
     with_interval,
 )
 from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.documents.summaries import AlgorithmSummary, RuleSummary
-from nodulebench.model.results import Estimate, Stratum
-from nodulebench.report.sections.comparison.groups import group_values, hardest_types
+from nodulebench.model.documents.summaries import AlgorithmSummary
+from nodulebench.model.results import Stratum
+from nodulebench.report.sections.head.answer import leading_result
 
-MOST_TOLD_SINGLY = 4
-"""With more algorithms only the extremes are named."""
-LEAST_GROUP = 3
-"""From so many algorithms on they are also told as a group."""
+MOST_TOLD_SINGLY = 2
+"""With more algorithms only the one that depends most on the rule is named."""
 RANKED_STRATA = ("type", "size", "density")
 
 
 def paragraphs(document: Document, say: Language) -> list[str]:
-    """What the report says first, one thought a paragraph."""
-    told = list(_performance(document, say))
-    told.append(say("list.sentence").join(_group(document, say)))
-    told += _rules(document, say)
-    told.append(
-        say("list.sentence").join(
-            text for one in RANKED_STRATA for text in _hardest(document, one, say)
-        )
-    )
-    told.append(say("list.sentence").join(_hardest_by_size(document, say)))
-    told += _intervals(document, say)
-    return [text for text in told if text]
+    """What the numbers say beyond the answer, one thought a paragraph."""
+    told = [*_not_judged(document, say), *_where_read(document, say), *_rules(document, say)]
+    told += [text for one in RANKED_STRATA for text in _hardest(document, one, say)]
+    return told
 
 
-def leading_result(
-    document: Document, algorithm: AlgorithmSummary
-) -> tuple[str, RuleSummary] | None:
-    """An algorithm's result under the baseline rule, or under the first that could be applied."""
-    base = document.baseline_rule
-    order = sorted(algorithm.rules, key=lambda rule: rule != base)
-    return next(
-        ((rule, algorithm.rules[rule]) for rule in order if not algorithm.rules[rule].undefined),
-        None,
-    )
-
-
-def _performance(document: Document, say: Language) -> Iterator[str]:
-    algorithms = document.algorithms
-    for algorithm in algorithms:
+def _not_judged(document: Document, say: Language) -> Iterator[str]:
+    for algorithm in document.algorithms:
         if leading_result(document, algorithm) is None:
             reasons = {say.message(one.undefined) for one in algorithm.rules.values()}
             yield say("told.no_rule", name=algorithm.name, reasons="; ".join(sorted(reasons)))
-    if len(algorithms) <= MOST_TOLD_SINGLY:
-        for algorithm in algorithms:
-            yield say("list.sentence").join(_one_performance(document, algorithm, say))
-    if len(algorithms) > 1:
-        yield say("list.sentence").join(_extremes(document, say))
 
 
-def _one_performance(
-    document: Document, algorithm: AlgorithmSummary, say: Language
-) -> Iterator[str]:
-    found = leading_result(document, algorithm)
-    if found is None:
+def _where_read(document: Document, say: Language) -> Iterator[str]:
+    """For one algorithm: the operating point at which all that no curve gives was read."""
+    if len(document.algorithms) > 1:
         return
-    rule, result = found
-    counts = result.counts
-    recall, falses = _defined(result, "recall"), _defined(result, "fp_per_case")
-    told = say("told.recall", recall=with_interval(recall)) if recall else ""
-    if told and falses:
-        told += say("told.false_positives", rate=decimals(falses.value))
-    yield say(
-        "told.performance",
-        name=algorithm.name,
-        hit=whole(counts["hit"]),
-        nodules=whole(counts["nodules"]),
-        cases=whole(counts["cases"]),
-        rule=say.word(rule),
-        recall=told,
-    )
-    if result.operating_point is not None:
-        point = result.operating_point
-        yield say("told.at_point", rate=rate(point.fp_per_case))
+    found = leading_result(document, document.algorithms[0])
+    point = None if found is None else found[1].operating_point
+    if point is not None:
+        told = [say("told.at_point", rate=rate(point.fp_per_case))]
         if point.threshold is not None:
-            yield say("told.threshold", threshold=significant(point.threshold))
-    cpm, points = _defined(result, "cpm"), document.protocol.operating_points
-    if cpm is not None:
-        at_one = _defined(result, "sensitivity_at_fp_rate/1")
-        yield say(
-            "told.cpm",
-            low=rate(min(points)),
-            high=rate(max(points)),
-            cpm=with_interval(cpm),
-            at_one=say("told.at_one", value=with_interval(at_one)) if at_one else "",
-        )
-
-
-def _extremes(document: Document, say: Language) -> Iterator[str]:
-    """The highest and the lowest algorithm by the first figure that all have."""
-    for name in ("cpm", "recall"):
-        found = [
-            (algorithm.name, figure)
-            for algorithm in document.algorithms
-            if (leading := leading_result(document, algorithm)) is not None
-            and (figure := _defined(leading[1], name)) is not None
-        ]
-        if len(found) < 2:
-            continue
-        found.sort(key=lambda item: item[1].value or 0.0)
-        (low_name, low), (high_name, high) = found[0], found[-1]
-        title = say.figure(name).title
-        if low.value == high.value:
-            yield say("told.all_same", figure=title, value=decimals(low.value))
-            return
-        yield say(
-            "told.extremes",
-            figure=title,
-            best=high_name,
-            high=with_interval(high),
-            worst=low_name,
-            low=with_interval(low),
-        )
-        if low.high is None or high.low is None or document.comparisons:
-            return
-        if low.high >= high.low:
-            yield say("told.overlap")
-        return
-
-
-def _group(document: Document, say: Language) -> Iterator[str]:
-    """Mean ± SD over the algorithms under each rule, and the rules with the extremes."""
-    if len(document.algorithms) < LEAST_GROUP:
-        return
-    for figure in ("recall", "precision", f"f{document.protocol.beta:g}"):
-        found = {
-            rule: group
-            for rule in document.rules
-            if (group := group_values(document, rule, figure)) is not None
-        }
-        if not found:
-            continue
-        told = say.joined(
-            say("told.group_rule", rule=say.word(rule), value=f"{percent_of(group.mean, group.sd)}")
-            for rule, group in found.items()
-        )
-        count = max(len(group.values) for group in found.values())
-        yield say(
-            "told.group", count=count, figure=_in_sentence(say.figure(figure).title), rules=told
-        )
+            told.append(say("told.threshold", threshold=significant(point.threshold)))
+        yield say("list.sentence").join(told)
 
 
 def _rules(document: Document, say: Language) -> Iterator[str]:
@@ -169,21 +61,21 @@ def _rules(document: Document, say: Language) -> Iterator[str]:
         }
         if len(recall) < 2:
             continue
-        high, low = (
-            max(recall, key=lambda rule: recall[rule]),
-            min(recall, key=lambda rule: recall[rule]),
-        )
-        name = algorithm.name
-        if recall[high] == recall[low]:
-            yield say("told.rule_free", name=name, recall=decimals(recall[high]))
+        name, high, low = algorithm.name, max(recall.values()), min(recall.values())
+        if high == low:
+            yield say("told.rule_free", name=name, recall=decimals(high))
             continue
+        highest, lowest = (
+            say.joined(say.word(rule) for rule, value in recall.items() if value == extreme)
+            for extreme in (high, low)
+        )
         yield say(
             "told.rule_matters",
             name=name,
-            highest=say.word(high),
-            high=decimals(recall[high]),
-            lowest=say.word(low),
-            low=decimals(recall[low]),
+            highest=highest,
+            high=decimals(high),
+            lowest=lowest,
+            low=decimals(low),
             relative=_relative(document, algorithm, say),
         )
     yield from _outlier(document, say)
@@ -212,7 +104,7 @@ def _more_or_fewer(relative: float | None, say: Language) -> str:
 
 def _outlier(document: Document, say: Language) -> Iterator[str]:
     """With many algorithms: the one whose hits depend most on the rule."""
-    if len(document.algorithms) < LEAST_GROUP:
+    if len(document.algorithms) <= MOST_TOLD_SINGLY:
         return
     found = [
         (algorithm.name, item)
@@ -220,8 +112,10 @@ def _outlier(document: Document, say: Language) -> Iterator[str]:
         for item in algorithm.rule_differences
         if item.base_rule == document.baseline_rule and item.relative_difference
     ]
-    if found:
-        name, item = max(found, key=lambda pair: abs(pair[1].relative_difference or 0.0))
+    most = max((abs(item.relative_difference or 0.0) for _, item in found), default=0.0)
+    extreme = [pair for pair in found if abs(pair[1].relative_difference or 0.0) == most]
+    if len(extreme) == 1:
+        name, item = extreme[0]
         yield say(
             "told.outlier",
             name=name,
@@ -231,40 +125,77 @@ def _outlier(document: Document, say: Language) -> Iterator[str]:
         )
 
 
-def _hardest(document: Document, division: str, say: Language) -> Iterator[str]:
-    """The strata missed most and least often; strata with too few nodules are not ranked."""
-    ranked = {}
+@dataclass(frozen=True, slots=True)
+class Hardest:
+    """Which stratum of a division is missed most often, over the algorithms that can be ranked."""
+
+    worst: str
+    """Missed more often than every other by most algorithms."""
+    by: tuple[str, ...]
+    """Those algorithms."""
+    ranked: int
+    """Algorithms for which at least two strata have enough nodules."""
+    left_out: tuple[str, ...]
+    """Strata with too few nodules to be ranked."""
+
+
+def hardest(document: Document, division: str) -> Hardest | None:
+    """The stratum that more than half of the algorithms miss most often; None without one.
+
+    Where two strata of an algorithm are missed equally often, neither is missed most often.
+    """
+    worst: dict[str, list[str]] = {}
+    left_out: dict[str, None] = {}
+    ranked = 0
     for algorithm in document.algorithms:
         found = leading_result(document, algorithm)
         strata = {} if found is None else found[1].strata.get(division, {})
-        usable = {
-            name: one
+        left_out |= {name: None for name, one in strata.items() if one.is_too_few and one.nodules}
+        rates = {
+            name: one.miss_rate.value
             for name, one in strata.items()
             if not one.is_too_few and one.miss_rate.value is not None
         }
-        if len(usable) > 1:
-            ranked[algorithm.name] = sorted(
-                usable.items(), key=lambda item: -(item[1].miss_rate.value or 0.0)
-            )
-    if len(ranked) == 1:
-        ((name, order),) = ranked.items()
-        (worst, most), (best, least) = order[0], order[-1]
-        yield say(
-            "told.missed_most",
-            name=say("told.it") if len(document.algorithms) == 1 else name,
-            division=say.word(division),
-            worst=say.word(worst),
-            most=_misses(most, say),
-            best=say.word(best),
-            least=_misses(least, say),
-        )
-        if (most.miss_rate.low or 0.0) <= (least.miss_rate.high or 0.0):
-            yield say("told.two_overlap")
-    elif ranked:
-        worst, times = Counter(order[0][0] for order in ranked.values()).most_common(1)[0]
-        is_all = times == len(ranked)
-        by = say("told.by_all") if is_all else say("told.by_some", some=times, all=len(ranked))
-        yield say("told.hardest", division=say.word(division), worst=say.word(worst), by=by)
+        if len(rates) > 1:
+            ranked += 1
+            names = [name for name, rate in rates.items() if rate == max(rates.values())]
+            if len(names) == 1:
+                worst.setdefault(names[0], []).append(algorithm.name)
+    if not worst:
+        return None
+    name, by = max(worst.items(), key=lambda item: len(item[1]))
+    if 2 * len(by) <= ranked:
+        return None
+    return Hardest(name, tuple(by), ranked, tuple(left_out))
+
+
+def _hardest(document: Document, division: str, say: Language) -> Iterator[str]:
+    """The stratum missed most often, and which were too small to be ranked."""
+    found = hardest(document, division)
+    if found is None:
+        return
+    left_out = say(
+        "told.left_out",
+        minimum=document.protocol.minimum_stratum,
+        names=say.listed(map(say.word, found.left_out)),
+    )
+    if len(document.algorithms) == 1:
+        (algorithm,) = document.algorithms
+        leading = leading_result(document, algorithm)
+        assert leading is not None  # noqa: S101 - it was ranked
+        missed = _misses(leading[1].strata[division][found.worst], say)
+        by = say("told.with_misses", misses=missed)
+    elif len(found.by) == len(document.algorithms):
+        by = say("told.by_all")
+    else:
+        by = say("told.by_some", some=len(found.by), all=found.ranked)
+    yield say(
+        "told.hardest",
+        division=say.word(division),
+        worst=say.word(found.worst),
+        by=by,
+        left_out=left_out if found.left_out else "",
+    )
 
 
 def _misses(stratum: Stratum, say: Language) -> str:
@@ -276,20 +207,7 @@ def _misses(stratum: Stratum, say: Language) -> str:
     )
 
 
-def _hardest_by_size(document: Document, say: Language) -> Iterator[str]:
-    """For a group of algorithms: which type is missed most often within each size."""
-    count = len(document.algorithms)
-    if count < LEAST_GROUP:
-        return
-    for size, winners in hardest_types(document, document.baseline_rule).items():
-        if not winners.total():
-            continue
-        worst, times = winners.most_common(1)[0]
-        key = "told.hardest_of_size_all" if times == count else "told.hardest_of_size"
-        yield say(key, size=size, worst=say.word(worst), some=times, all=count)
-
-
-def _intervals(document: Document, say: Language) -> Iterator[str]:
+def about_intervals(document: Document, say: Language) -> str:
     """What an interval means, once."""
     estimates = [
         figure
@@ -298,17 +216,6 @@ def _intervals(document: Document, say: Language) -> Iterator[str]:
         if interval(figure)
     ]
     if not estimates:
-        yield say("told.no_intervals")
-        return
+        return say("told.no_intervals")
     choice = document.protocol.interval
-    yield say("told.intervals", level=percent(choice.level), unit=say.word(choice.unit))
-
-
-def _in_sentence(title: str) -> str:
-    """A title within a sentence: "Recall" -> "recall", but "F1" stays."""
-    return title.lower() if title.isalpha() else title
-
-
-def _defined(result: RuleSummary, name: str) -> Estimate | None:
-    found = result.figure(name)
-    return None if found is None or found.value is None else found
+    return say("told.intervals", level=percent(choice.level), unit=say.word(choice.unit))

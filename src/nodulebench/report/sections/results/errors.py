@@ -9,7 +9,7 @@ from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import RuleSummary
-from nodulebench.report.blocks.cells import Cell, code, count, head, words
+from nodulebench.report.blocks.cells import Cell, case, count, head, words
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.axes import Axis, whole_ticks
@@ -37,7 +37,7 @@ def worst_case_tables(result: RuleSummary, say: Language) -> list[Table]:
             heads,
             [
                 [
-                    code(row["case_id"]),
+                    case(row["case_id"]),
                     *(count(row[k]) for k in ("nodules", "missed", "false_positive")),
                 ]
                 for row in rows

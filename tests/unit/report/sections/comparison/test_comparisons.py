@@ -204,10 +204,10 @@ def test_box_plots_stand_without_marks_before_a_comparison() -> None:
     assert "t-tests" not in side.remark
 
 
-def test_report_has_the_comparison_after_the_rules() -> None:
+def test_report_has_the_comparison_before_the_curves() -> None:
     html = render_html(document(rule_effects=rule_effects()), curves_of(evaluation()))
-    assert html.index('id="rules"') < html.index('id="compared"') < html.index('id="strata"')
-    assert "only a paired comparison can say" not in html
+    assert html.index('id="compared"') < html.index('id="curves"') < html.index('id="details"')
+    assert "Whether this is more than chance was not tested" not in html
 
 
 def test_numbers_of_tests_are_written_as_the_field_does() -> None:

@@ -21,7 +21,6 @@ from nodulebench.report.sections.comparison.groups import (
     hardest_types,
     tied_types,
 )
-from nodulebench.report.sections.head.narrative import paragraphs
 
 SAY = language()
 
@@ -119,16 +118,6 @@ def test_box_plots_mark_significance(p_value: float, mark: str) -> None:
     )
     recall, *_ = box_charts(group_document(), {"recall": [pair]}, SAY)
     assert f">{mark}</text>" in recall.picture
-
-
-def test_group_is_told_with_means_and_the_type_missed_most_by_size() -> None:
-    told = "\n".join(paragraphs(group_document(), SAY))
-    assert (
-        "Over 3 algorithms, recall is 65.0 ± 13.2\N{NO-BREAK SPACE}% under center hit and 54.4 ± "
-        "4.2\N{NO-BREAK SPACE}% under area overlap (mean ± SD)." in told
-    )
-    assert "Within <4 mm the type missed most often is pure ground-glass for 2 of 3" in told
-    assert "Within ≥4 mm the type missed most often is solid for 2 of 3 algorithms." in told
 
 
 def test_single_algorithm_has_no_group_figures() -> None:

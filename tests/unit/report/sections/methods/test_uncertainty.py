@@ -129,7 +129,7 @@ def test_fairness_is_answered_only_by_groups_of_people() -> None:
 
 def test_statement_and_checklist_end_the_report() -> None:
     found = report_content(document(), curves=empty_curves())
-    assert [section.name for section in found.sections][-3:] == [
+    assert [section.name for section in found.details][-3:] == [
         "methods",
         "uncertainty",
         "checklist",

@@ -1,0 +1,143 @@
+"""The answer: one sentence that says what the numbers beside it say."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.evaluation import algorithm_result, evaluation
+from builders.report import compared, difference, plan, typed
+from nodulebench.language import language
+from nodulebench.language.numbers import with_interval
+from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.model.results import AlgorithmResult
+from nodulebench.report.sections.head.answer import answer
+
+ALPHA = algorithm_result("Alpha", (90, 66))
+BETA = algorithm_result("Beta", (84, 70))
+SAY = language()
+
+
+def told(*algorithms: AlgorithmResult, **fields: Any) -> str:
+    return " ".join(answer(evaluation_document(evaluation(*algorithms, **fields)), SAY))
+
+
+def test_one_algorithm_is_told_with_what_it_was_tested_on() -> None:
+    assert told(ALPHA) == (
+        "Alpha reaches a CPM of 0.675 (0.645–0.705): its mean sensitivity at 1/8 to 8 false "
+        "positives per case, on 120 nodules in 40 cases of phantoms."
+    )
+
+
+def test_without_scores_recall_is_told_under_the_baseline_rule() -> None:
+    plain = algorithm_result("Alpha", (90, 66), has_scores=False)
+    assert told(plain) == (
+        "Alpha finds 90 of 120 nodules in 40 cases of phantoms: recall 0.750 (0.720–0.780) at "
+        "2.500 false positives per case."
+    )
+    assert told(plain, baseline_rule="area_overlap").startswith("Alpha finds 66 of 120 nodules")
+
+
+def test_algorithms_that_were_not_compared_are_told_so() -> None:
+    assert told(ALPHA, BETA) == (
+        "By CPM the highest of 2 algorithms is Alpha with 0.675 (0.645–0.705) and the lowest Beta "
+        "with 0.630 (0.600–0.660). Whether this is more than chance was not tested (nodulebench "
+        "compare)."
+    )
+
+
+def test_equal_algorithms_are_said_to_be_equal() -> None:
+    assert told(ALPHA, algorithm_result("Twin", (90, 66))) == (
+        "All algorithms have the same CPM, 0.675."
+    )
+
+
+def test_algorithms_that_share_the_first_place_are_all_named() -> None:
+    text = told(ALPHA, algorithm_result("Twin", (90, 66)), BETA)
+    assert "the highest of 3 algorithms is Alpha and Twin with 0.675" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "p", "sentence"),
+    [
+        (0.094, 0.02, "Alpha finds more than Beta: CPM +0.094 (+0.074 … +0.114), P 0.0200."),
+        (-0.094, 0.02, "Alpha finds fewer than Beta: CPM −0.094 (−0.114 … −0.074), P 0.0200."),
+        (
+            0.01,
+            0.4,
+            "No difference between Alpha and Beta was shown: CPM +0.010 (−0.010 … +0.030), "
+            "P 0.4000.",
+        ),
+    ],
+)
+def test_two_that_were_compared_are_told_by_their_difference(
+    value: float, p: float, sentence: str
+) -> None:
+    assert answer(with_difference(value, p), SAY) == [sentence]
+
+
+def with_difference(value: float, p: float) -> Document:
+    found = difference("Alpha", value, p) | {"adjusted_p_value": {"holm": p}}
+    document = evaluation_document(evaluation(ALPHA, BETA))
+    return document.with_comparison(compared(baseline="Beta", differences=[found]))
+
+
+@given(st.floats(-1, 1).filter(bool), st.floats(0, 1))
+def test_more_and_fewer_are_said_only_of_what_is_more_than_chance(value: float, p: float) -> None:
+    (text,) = answer(with_difference(value, p), SAY)
+    assert ("finds more than" in text) == (value > 0 and p <= 1 - 0.95)
+    assert ("finds fewer than" in text) == (value < 0 and p <= 1 - 0.95)
+    assert ("No difference" in text) == (p > 1 - 0.95)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [("passed", "is met by"), ("failed", "is not met by"), ("undecided", "gives no verdict on")],
+)
+def test_the_verdict_comes_first(verdict: str, words: str) -> None:
+    first, second = answer(judged(verdict, ALPHA), SAY)
+    assert first == f"The plan “pivotal test” {words} Alpha."
+    assert second.startswith("Alpha reaches a CPM")
+
+
+def test_algorithms_are_told_by_their_verdicts() -> None:
+    verdicts = {"Alpha": "passed", "Beta": "failed"}
+    assert answer(judged("failed", ALPHA, BETA, verdicts=verdicts), SAY)[:2] == [
+        "The plan “pivotal test” is met by Alpha.",
+        "The plan “pivotal test” is not met by Beta.",
+    ]
+
+
+def judged(verdict: str, *algorithms: AlgorithmResult, **changes: Any) -> Document:
+    content = evaluation_document(evaluation(*algorithms)).to_json()
+    return typed(content | {"plan": plan(verdict=verdict, **changes)})
+
+
+HEIGHTS = st.lists(st.integers(1, 120), min_size=2, max_size=6)
+
+
+@given(HEIGHTS)
+def test_the_extremes_are_those_of_the_figures(hits: list[int]) -> None:
+    results = [algorithm_result(f"A{number}", (hit, hit)) for number, hit in enumerate(hits)]
+    text = told(*results)
+    values = {one.name: one.rules["center_hit"].figures["cpm"].value for one in results}
+    high, low = max(values.values()), min(values.values())
+    if high == low:
+        assert text.startswith("All algorithms have the same CPM")
+        return
+    best, worst = text.split(" and the lowest ")
+    figures = {one.name: one.rules["center_hit"].figures["cpm"] for one in results}
+    for name, value in values.items():
+        assert (f" {name}" in best.split(" with ")[0]) == (value == high)
+        assert (name in worst.split(" with ")[0]) == (value == low)
+    assert with_interval(figures[max(values, key=lambda name: values[name])]) in best
+
+
+def test_undefined_results_have_no_sentence() -> None:
+    document = evaluation_document(evaluation(ALPHA))
+    why = next(iter(document.algorithms[0].rules.values()))
+    unfit = replace(why, undefined=ALPHA.rules["center_distance"].undefined)
+    nothing = replace(document.algorithms[0], rules={"center_hit": unfit})
+    assert answer(replace(document, algorithms=(nothing,)), SAY) == []
