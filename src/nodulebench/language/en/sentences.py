@@ -20,7 +20,7 @@ TEXTS = {
     ),
     "told.recall": ": recall {recall}",
     "told.false_positives": " at {rate} false positives per case",
-    "told.at_point": "This is read at {rate} FP per case.",
+    "told.at_point": "Recall, precision and misses are read at {rate} false positives per case.",
     "told.threshold": "Marks with a score below {threshold} do not count there.",
     "told.all_same": "All algorithms have the same {figure}, {value}.",
     "told.extremes": (
