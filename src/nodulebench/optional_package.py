@@ -10,7 +10,7 @@ see::
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 
 @contextmanager
@@ -23,10 +23,8 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
-        raise InputError(
-            Problem(
-                purpose,
-                f"needs {(missing.name or '').partition('.')[0]}, which is not installed.",
-                f"pip install 'nodulebench[{extra}]'",
-            )
+        raise InputError.at(
+            purpose,
+            f"needs {(missing.name or '').partition('.')[0]}, which is not installed.",
+            f"pip install 'nodulebench[{extra}]'",
         ) from missing

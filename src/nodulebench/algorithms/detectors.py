@@ -13,7 +13,7 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.combine import is_near_lungs, merge_candidates
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.tables import MARKS, Submission
 
 RANK_SCALE = 10.0
@@ -31,8 +31,8 @@ def detector_names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split("+"))
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(
-            Problem(f"detector '{text}'", f"names {', '.join(repeated)} twice.", "Name it once.")
+        raise InputError.at(
+            f"detector '{text}'", f"names {', '.join(repeated)} twice.", "Name it once."
         )
     for name in names:
         DETECTORS[name]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from nodulebench.annotate.people import Team
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 
 def random_teams(
@@ -25,17 +25,15 @@ def random_teams(
     """
     readers, leaders = sorted(set(reader_ids)), sorted(set(leader_ids))
     if not readers or len(readers) % size:
-        raise InputError(
-            Problem(
-                "teams",
-                f"{len(readers)} readers cannot form teams of {size}.",
-                f"Add {size - len(readers) % size} or leave out {len(readers) % size}.",
-            )
+        raise InputError.at(
+            "teams",
+            f"{len(readers)} readers cannot form teams of {size}.",
+            f"Add {size - len(readers) % size} or leave out {len(readers) % size}.",
         )
     count = len(readers) // size
     if leaders and len(leaders) < count:
-        raise InputError(
-            Problem("teams", f"{count} teams need as many leaders; there are {len(leaders)}.")
+        raise InputError.at(
+            "teams", f"{count} teams need as many leaders; there are {len(leaders)}."
         )
     draw = np.random.default_rng(seed)
     drawn = [readers[place] for place in draw.permutation(len(readers))]
@@ -65,11 +63,9 @@ def random_reviewer(teams: Sequence[Team], team_id: str) -> str:
         if team.team_id != team_id and team.leader_id is not None and team.leader_id not in own
     )
     if not others:
-        raise InputError(
-            Problem(
-                f"team '{team_id}'",
-                "no other team has a leader who could review it.",
-                "Form a second team with a leader of its own.",
-            )
+        raise InputError.at(
+            f"team '{team_id}'",
+            "no other team has a leader who could review it.",
+            "Form a second team with a leader of its own.",
         )
     return secrets.choice(others)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.match.rules import RULES
 from nodulebench.match.scene import scene
 from nodulebench.match.size_tolerance import is_large, limit_sizes, measured_sizes_mm
@@ -115,12 +115,10 @@ def _is_under_cap(
         return is_kept
     scores = submission.marks["score"]
     if scores.null_count():
-        raise InputError(
-            Problem(
-                f"submission '{submission.name}'",
-                f"has a case with more than {cap} marks, and marks without a score.",
-                f"Give every mark a score, so that the best {cap} are known.",
-            )
+        raise InputError.at(
+            f"submission '{submission.name}'",
+            f"has a case with more than {cap} marks, and marks without a score.",
+            f"Give every mark a score, so that the best {cap} are known.",
         )
     score = scores.to_numpy()
     rows = np.flatnonzero(is_counted & np.isin(mark_case, crowded))

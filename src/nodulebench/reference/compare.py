@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.tables import Reference
 
 
@@ -34,12 +34,10 @@ def compare_references(first: Reference, second: Reference) -> ReferenceComparis
     """
     shared = first.cases.select("case_id").join(second.cases, on="case_id", how="semi")
     if not shared.height:
-        raise InputError(
-            Problem(
-                f"references '{first.name}' and '{second.name}'",
-                "have no case in common.",
-                "Are their cases named alike?",
-            )
+        raise InputError.at(
+            f"references '{first.name}' and '{second.name}'",
+            "have no case in common.",
+            "Are their cases named alike?",
         )
     left, right = (_targets(one, shared) for one in (first, second))
     close = (

@@ -11,7 +11,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 SLOWEST_S = 1800.0
 """A scan that takes longer counts as timed out."""
@@ -21,12 +21,10 @@ def check_command(template: str) -> None:
     """Refuse a command that does not say where the image and the marks go."""
     missing = [word for word in ("{case}", "{out}") if word not in template]
     if missing:
-        raise InputError(
-            Problem(
-                f"command '{template}'",
-                f"does not say where {' and '.join(missing)} goes.",
-                "Write it like 'my_detector {case} {out}'.",
-            )
+        raise InputError.at(
+            f"command '{template}'",
+            f"does not say where {' and '.join(missing)} goes.",
+            "Write it like 'my_detector {case} {out}'.",
         )
 
 
@@ -52,18 +50,18 @@ def run_command(template: str, image: Path, out: Path, seconds: float = SLOWEST_
             start_new_session=True,
         )
     except OSError as error:
-        raise InputError(Problem(where, f"cannot be started: {error.strerror}.")) from error
+        raise InputError.at(where, f"cannot be started: {error.strerror}.") from error
     try:
         told, complained = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired as error:
-        raise InputError(
-            Problem(where, f"did not end within {seconds:g} s.", "Give it a smaller scan.")
+        raise InputError.at(
+            where, f"did not end within {seconds:g} s.", "Give it a smaller scan."
         ) from error
     finally:
         _end(process)
     if process.returncode:
         last = (complained.strip() or told.strip() or "nothing").splitlines()[-1]
-        raise InputError(Problem(where, f"ended with {process.returncode}; it said: {last}"))
+        raise InputError.at(where, f"ended with {process.returncode}; it said: {last}")
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

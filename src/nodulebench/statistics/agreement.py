@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.results import Estimate
@@ -40,12 +40,10 @@ def cohen_kappa(table: FloatArray, *, weights: Weights = "none", level: float = 
     """
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2:
-        raise InputError(
-            Problem(
-                "table of classes",
-                f"has the shape {counts.shape}.",
-                "Give a square table with the same classes in rows and columns.",
-            )
+        raise InputError.at(
+            "table of classes",
+            f"has the shape {counts.shape}.",
+            "Give a square table with the same classes in rows and columns.",
         )
     total = counts.sum()
     if not total > 0:

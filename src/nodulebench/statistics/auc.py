@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.documents.comparison import Significance
 from nodulebench.model.notice import Notice
@@ -44,12 +44,10 @@ def placements(positive: FloatArray, negative: FloatArray) -> Placements:
 
     above, below = np.atleast_2d(positive), np.atleast_2d(negative)
     if len(above) != len(below):
-        raise InputError(
-            Problem(
-                "scores",
-                f"of positives come from {len(above)} algorithms, of negatives from {len(below)}.",
-                "Give one row per algorithm in both.",
-            )
+        raise InputError.at(
+            "scores",
+            f"of positives come from {len(above)} algorithms, of negatives from {len(below)}.",
+            "Give one row per algorithm in both.",
         )
     positives, negatives = above.shape[1], below.shape[1]
     if not positives or not negatives:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
+from nodulebench.errors import InputError, UndefinedError, UnknownNameError
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import MarginTest
@@ -55,13 +55,11 @@ def replicate_figure(
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     for name, cohort in cohorts.items():
         if cohort.case_count != len(bootstrap.unit_of_case):
-            raise InputError(
-                Problem(
-                    f"algorithm '{name}'",
-                    f"was labelled on {cohort.case_count} cases, the resamples have "
-                    f"{len(bootstrap.unit_of_case)}.",
-                    "Compare algorithms on the same cases.",
-                )
+            raise InputError.at(
+                f"algorithm '{name}'",
+                f"was labelled on {cohort.case_count} cases, the resamples have "
+                f"{len(bootstrap.unit_of_case)}.",
+                "Compare algorithms on the same cases.",
             )
     blocks = [
         np.stack([figure(cohort, block) for cohort in cohorts.values()])
@@ -193,8 +191,8 @@ def _margin_test(
     better: Better,
 ) -> MarginTest:
     if not margin > 0:
-        raise InputError(
-            Problem("margin", f"{margin:g} is not positive.", "Give the largest loss allowed.")
+        raise InputError.at(
+            "margin", f"{margin:g} is not positive.", "Give the largest loss allowed."
         )
     # turned so that positive differences are good
     low, high = bounds if better == "higher" else (-bounds[1], -bounds[0])

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.documents.comparison import (
     GroupSummary,
@@ -61,12 +61,10 @@ def rule_effect(values: FloatArray, rules: tuple[str, ...]) -> RuleEffect:
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(rules):
-        raise InputError(
-            Problem(
-                "values by rule",
-                f"have the shape {table.shape}, for {len(rules)} rules.",
-                "Give one row per algorithm and one column per rule.",
-            )
+        raise InputError.at(
+            "values by rule",
+            f"have the shape {table.shape}, for {len(rules)} rules.",
+            "Give one row per algorithm and one column per rule.",
         )
     if not np.isfinite(table).all():
         raise UndefinedError("undefined_for_some")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Significance
@@ -23,13 +23,11 @@ class PairedHits:
 
     def __post_init__(self) -> None:
         if not len(self.first) == len(self.second) == len(self.unit):
-            raise InputError(
-                Problem(
-                    "paired hits",
-                    f"are given for {len(self.first)}, {len(self.second)} and {len(self.unit)} "
-                    "nodules.",
-                    "Give both algorithms and the patient for the same nodules.",
-                )
+            raise InputError.at(
+                "paired hits",
+                f"are given for {len(self.first)}, {len(self.second)} and {len(self.unit)} "
+                "nodules.",
+                "Give both algorithms and the patient for the same nodules.",
             )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.model.arrays import FloatArray
 from nodulebench.registry import Registry
 
@@ -62,6 +62,5 @@ def _checked(p_values: Sequence[float] | FloatArray) -> FloatArray:
         for number, value in enumerate(p.ravel().tolist(), start=1)
         if not 0 <= value <= 1
     ]
-    if wrong:
-        raise InputError(wrong)
+    refuse_any(wrong)
     return p

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Permutation
@@ -53,13 +53,11 @@ def permutation_test(
         UndefinedError: where the figure is undefined for either algorithm.
     """
     if first.case_count != second.case_count or first.case_count != len(unit_of_case):
-        raise InputError(
-            Problem(
-                "permutation test",
-                f"the algorithms were labelled on {first.case_count} and {second.case_count} "
-                f"cases, units are given for {len(unit_of_case)}.",
-                "Compare algorithms on the same cases.",
-            )
+        raise InputError.at(
+            "permutation test",
+            f"the algorithms were labelled on {first.case_count} and {second.case_count} "
+            f"cases, units are given for {len(unit_of_case)}.",
+            "Compare algorithms on the same cases.",
         )
     joined = side_by_side(first, second, is_on_common_scale=is_on_common_scale)
     unswapped = np.zeros((1, first.case_count), dtype=np.bool_)
@@ -165,14 +163,12 @@ def _require_weighted_counting(
     if not np.isfinite(direct):
         raise UndefinedError("undefined_for_one")
     if not abs(direct - observed) <= 1e-9 * max(1.0, abs(direct)):
-        raise InputError(
-            Problem(
-                "permutation test",
-                f"the figure gives a difference of {direct:.6g} on the cases themselves and "
-                f"{observed:.6g} with cases of weight 0 beside them.",
-                "Use a figure that counts cases by their weights and compares scores only "
-                "between hits and false positives.",
-            )
+        raise InputError.at(
+            "permutation test",
+            f"the figure gives a difference of {direct:.6g} on the cases themselves and "
+            f"{observed:.6g} with cases of weight 0 beside them.",
+            "Use a figure that counts cases by their weights and compares scores only "
+            "between hits and false positives.",
         )
 
 

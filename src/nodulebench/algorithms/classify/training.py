@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 TRAINING = "training a classifier"
@@ -23,12 +23,10 @@ def balanced(is_nodule: BoolArray, seed: int) -> IntArray:
     """
     nodules, others = np.flatnonzero(is_nodule), np.flatnonzero(~is_nodule)
     if not len(nodules) or not len(others):
-        raise InputError(
-            Problem(
-                "training",
-                f"{len(nodules)} candidates are nodules and {len(others)} are not.",
-                "Give blocks with both.",
-            )
+        raise InputError.at(
+            "training",
+            f"{len(nodules)} candidates are nodules and {len(others)} are not.",
+            "Give blocks with both.",
         )
     count = max(len(nodules), len(others))
     rows = np.concatenate([np.resize(nodules, count), np.resize(others, count)])

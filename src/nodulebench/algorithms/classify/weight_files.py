@@ -11,7 +11,7 @@ import numpy as np
 
 from nodulebench.algorithms.classify.network import Network
 from nodulebench.algorithms.classify.support_vectors import SupportVectors
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 Classifier: TypeAlias = Network | SupportVectors
 
@@ -42,23 +42,18 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            Problem(str(path), f"is no file of weights ({error}).", "Train it with `train`.")
+        raise InputError.at(
+            path, f"is no file of weights ({error}).", "Train it with `train`."
         ) from error
     kind = KINDS.get(str(arrays.get("kind")))
     if kind is None or set(arrays) != {"kind", "features", *(one.name for one in fields(kind))}:
-        raise InputError(
-            Problem(str(path), "holds no classifier of this package.", "Train it with `train`.")
-        )
+        raise InputError.at(path, "holds no classifier of this package.", "Train it with `train`.")
     trained_on = tuple(str(name) for name in arrays["features"])
     if trained_on != features:
-        raise InputError(
-            Problem(
-                str(path),
-                f"was trained on the features {', '.join(trained_on)}, not on "
-                f"{', '.join(features)}.",
-                "Train it for this detector with `train`.",
-            )
+        raise InputError.at(
+            path,
+            f"was trained on the features {', '.join(trained_on)}, not on {', '.join(features)}.",
+            "Train it for this detector with `train`.",
         )
     return kind(*(arrays[one.name].astype(np.float64) for one in fields(kind)))
 

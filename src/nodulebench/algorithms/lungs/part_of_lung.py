@@ -7,7 +7,7 @@ import numpy as np
 
 from nodulebench.algorithms.filters.morphology import Spacing, closing
 from nodulebench.algorithms.lungs.segment import AIR_THRESHOLD_HU, CLOSING_MM, RIGHT, Lungs
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.model.arrays import BoolArray
 
@@ -44,13 +44,11 @@ def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
     size_ml = np.bincount(labels.ravel(), minlength=count + 1)[1:] * voxel_ml
     if not count or size_ml.max() < SMALLEST_PART_ML:
         largest = float(size_ml.max()) if count else 0.0
-        raise InputError(
-            Problem(
-                where,
-                f"shows no lung: the largest region of air has {largest:.1f} ml "
-                f"(a part of a lung has at least {SMALLEST_PART_ML:.0f} ml).",
-                "Is it a block of a chest CT in Float32Array units?",
-            )
+        raise InputError.at(
+            where,
+            f"shows no lung: the largest region of air has {largest:.1f} ml "
+            f"(a part of a lung has at least {SMALLEST_PART_ML:.0f} ml).",
+            "Is it a block of a chest CT in Float32Array units?",
         )
     numbers = numbers[size_ml >= SMALLEST_PART_ML]
     median = ndimage.median(hu, labels, numbers)

@@ -19,7 +19,7 @@ from nodulebench.algorithms.filters.morphology import (
     repeated,
 )
 from nodulebench.algorithms.lungs.airways import find_airways
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
@@ -114,13 +114,11 @@ def _lung_components(inside: BoolArray, step: FloatArray, where: str) -> BoolArr
     sizes = [float(np.count_nonzero(region)) * voxel_ml for region in regions]
     largest = sizes[0] if sizes else 0.0
     if largest < SMALLEST_LUNG_ML:
-        raise InputError(
-            Problem(
-                where,
-                f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
-                f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
-                "Is it a chest CT in Float32Array units that holds the whole thorax?",
-            )
+        raise InputError.at(
+            where,
+            f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
+            f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
+            "Is it a chest CT in Float32Array units that holds the whole thorax?",
         )
     kept = [
         region

@@ -44,7 +44,7 @@ class FileStore:
             try:
                 events.append(Event.model_validate_json(one.content))
             except ValidationError as error:
-                raise InputError(Problem(one.where, "is not an event.", RESTORE)) from error
+                raise InputError.at(one.where, "is not an event.", RESTORE) from error
         check_chain(events, [(one.where, one.number) for one in stored])
         return events
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from nodulebench.annotate.readings.consistency import CaseCheck, ConsistencyRule, check_consistency
 from nodulebench.annotate.readings.reading import Reading
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 
 _RULE = ConsistencyRule()
 
@@ -190,12 +190,9 @@ def repeat_agreement(
         if (first.case_id, first.reader_id) != (second.case_id, second.reader_id) or (
             reader and first.reader_id != reader
         ):
-            raise InputError(
-                Problem(
-                    f"reader '{second.reader_id}' case '{second.case_id}'",
-                    f"does not repeat the reading of '{first.reader_id}' of case "
-                    f"'{first.case_id}'.",
-                )
+            raise InputError.at(
+                f"reader '{second.reader_id}' case '{second.case_id}'",
+                f"does not repeat the reading of '{first.reader_id}' of case '{first.case_id}'.",
             )
         reader, cases = first.reader_id, cases + 1
         named = [

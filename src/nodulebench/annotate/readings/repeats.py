@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.annotate.readings.reading import Reading
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 
 def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dict[str, str]:
@@ -25,10 +25,8 @@ def draw_repeats(case_ids: Sequence[str], share: float, *, seed: int = 0) -> dic
         InputError: if the share cannot be.
     """
     if not 0 < share <= 1:
-        raise InputError(
-            Problem(
-                "repeats", f"a share of {share:g} cannot be drawn.", "Give more than 0, up to 1."
-            )
+        raise InputError.at(
+            "repeats", f"a share of {share:g} cannot be drawn.", "Give more than 0, up to 1."
         )
     ordered = sorted(case_ids)
     count = max(1, round(share * len(ordered)))

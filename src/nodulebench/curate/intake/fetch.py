@@ -103,7 +103,7 @@ def _told(client: Any) -> Iterator[None]:
         response = getattr(error, "response", None)
         what = f"answered {response.status_code}" if response is not None else "is not reached"
         raise InputError.at(
-            str(client.base_url), f"{what}: {error}.", "Check the address and the credentials."
+            client.base_url, f"{what}: {error}.", "Check the address and the credentials."
         ) from error
 
 

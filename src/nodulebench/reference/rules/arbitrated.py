@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.arrays import IntArray
 from nodulebench.reference.panel import Panel
 from nodulebench.reference.verdict import Verdict, hear, reader_count, shared_voxels
@@ -37,12 +37,10 @@ def arbitrated(
         InputError: if the arbitrator has read none of the cases.
     """
     if arbitrator not in panel.readings.reader_ids:
-        raise InputError(
-            Problem(
-                f"arbitrator '{arbitrator}'",
-                f"has read no case of '{panel.readings.name}'.",
-                f"Readers: {', '.join(panel.readings.reader_ids)}.",
-            )
+        raise InputError.at(
+            f"arbitrator '{arbitrator}'",
+            f"has read no case of '{panel.readings.name}'.",
+            f"Readers: {', '.join(panel.readings.reader_ids)}.",
         )
     is_arbitrators = (panel.readings.findings["reader_id"] == arbitrator).to_numpy()
     others = _other_readers(panel, arbitrator)

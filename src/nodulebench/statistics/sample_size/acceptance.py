@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.plan import Plan, check_between, curve_around
@@ -31,12 +31,10 @@ def size_for_acceptance(
     check_between("alpha", alpha)
     check_between("power", power)
     if not unacceptable < expected:
-        raise InputError(
-            Problem(
-                "expected sensitivity",
-                f"{expected:g} is not above the unacceptable {unacceptable:g}.",
-                "An acceptance test needs a gap between the two.",
-            )
+        raise InputError.at(
+            "expected sensitivity",
+            f"{expected:g} is not above the unacceptable {unacceptable:g}.",
+            "An acceptance test needs a gap between the two.",
         )
 
     def misses(rate: float) -> Distribution:
@@ -100,12 +98,10 @@ def smallest_test(
             first = int(np.argmax(reached))
             return int(sizes[first]), int(limit[first])
         start, width = start + width, min(2 * width, 65_536)
-    raise InputError(
-        Problem(
-            "acceptance test",
-            f"no size up to {LARGEST_TEST} suffices.",
-            "Move the expected value away from the unacceptable one.",
-        )
+    raise InputError.at(
+        "acceptance test",
+        f"no size up to {LARGEST_TEST} suffices.",
+        "Move the expected value away from the unacceptable one.",
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import Literal
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.notice import Notice
 from nodulebench.statistics.auc import hanley_mcneil_standard_error
 from nodulebench.statistics.sample_size.plan import (
@@ -81,7 +81,7 @@ def size_for_auc_difference(
     check_between("alpha", alpha)
     check_between("power", power)
     if baseline == expected:
-        raise InputError(Problem("expected area", "equals the baseline.", "Give a difference."))
+        raise InputError.at("expected area", "equals the baseline.", "Give a difference.")
     critical = NormalDist().inv_cdf(1 - alpha / (1 if is_one_sided else 2))
     error = _error_of(variance, negatives_per_positive)
 

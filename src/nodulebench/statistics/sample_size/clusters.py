@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.statistics.sample_size.plan import check_range
 
 ASSUMED_CORRELATION = 0.5
@@ -42,12 +42,10 @@ def clustering(
     check_range("standard deviation of nodules per patient", spread, 0, math.inf)
     check_range("correlation within patients", rho, 0, 1)
     if mean == 1 and spread > 0:
-        raise InputError(
-            Problem(
-                "standard deviation of nodules per patient",
-                f"{spread:g} is impossible with a mean of 1.",
-                "Count patients with a nodule only, and give the mean of their numbers.",
-            )
+        raise InputError.at(
+            "standard deviation of nodules per patient",
+            f"{spread:g} is impossible with a mean of 1.",
+            "Count patients with a nodule only, and give the mean of their numbers.",
         )
     if mean == 1:
         return Clustering(1.0, "Every patient has one nodule; where they have more, say so.")

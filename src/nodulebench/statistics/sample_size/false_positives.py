@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.acceptance import (
@@ -63,12 +63,10 @@ def size_for_false_positive_limit(
     check_between("power", power)
     check_range("dispersion", dispersion, 0, math.inf)
     if not expected < unacceptable:
-        raise InputError(
-            Problem(
-                "expected rate",
-                f"{expected:g} is not below the unacceptable {unacceptable:g}.",
-                "An acceptance test needs a gap between the two.",
-            )
+        raise InputError.at(
+            "expected rate",
+            f"{expected:g} is not below the unacceptable {unacceptable:g}.",
+            "An acceptance test needs a gap between the two.",
         )
     too_many, hoped = _total(unacceptable, dispersion), _total(expected, dispersion)
 

@@ -3,7 +3,7 @@
 import math
 from statistics import NormalDist
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.clusters import ASSUMED_PAIRED_CORRELATION, clustering
 from nodulebench.statistics.sample_size.plan import (
@@ -98,6 +98,5 @@ def _checked_aim(difference: float, discordance: float, margin: float | None) ->
         problems.append(
             Problem("margin", f"{margin:g} does not exceed the expected loss {-difference:g}.")
         )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return abs(difference) if margin is None else difference + margin

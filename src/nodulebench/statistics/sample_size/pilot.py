@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import Problem, UndefinedError, refuse_any
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice
@@ -101,5 +101,4 @@ def _check(
         problems.append(Problem("simulations", f"{simulations} is below 100."))
     if margin < 0:
         problems.append(Problem("margin", f"{margin:g} is negative."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.notice import Notice
 
 LARGEST_SIZE = 1_000_000
@@ -44,12 +44,10 @@ def smallest_size(is_enough: Callable[[int], bool], *, start: int = 2) -> int:
     while not is_enough(high):
         low, high = high, 2 * high
         if high > LARGEST_SIZE:
-            raise InputError(
-                Problem(
-                    "sample size",
-                    f"no size up to {LARGEST_SIZE} suffices.",
-                    "Widen what the test shall tell apart.",
-                )
+            raise InputError.at(
+                "sample size",
+                f"no size up to {LARGEST_SIZE} suffices.",
+                "Widen what the test shall tell apart.",
             )
     while high - low > 1:
         middle = (low + high) // 2
@@ -69,10 +67,10 @@ def curve_around(
 def check_range(name: str, value: float, low: float, high: float) -> None:
     """Refuse a number outside [low, high] by name."""
     if not low <= value <= high:
-        raise InputError(Problem(name, f"{value:g} is not between {low:g} and {high:g}."))
+        raise InputError.at(name, f"{value:g} is not between {low:g} and {high:g}.")
 
 
 def check_between(name: str, value: float, low: float = 0.0, high: float = 1.0) -> None:
     """Refuse a number outside the open interval (low, high) by name."""
     if not low < value < high:
-        raise InputError(Problem(name, f"{value:g} is not above {low:g} and below {high:g}."))
+        raise InputError.at(name, f"{value:g} is not above {low:g} and below {high:g}.")

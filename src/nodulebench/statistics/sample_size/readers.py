@@ -1,6 +1,6 @@
 """Components of a pilot reader study -> power of a study with more readers or cases."""
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.notice import Notice
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.plan import (
@@ -24,7 +24,7 @@ def reader_study_power(
     from scipy import stats
 
     if readers < 2 or cases < 2:
-        raise InputError(Problem("reader study", "needs at least two readers and two cases."))
+        raise InputError.at("reader study", "needs at least two readers and two cases.")
     shrink = pilot_cases / cases
     shared = max(pilot.covariance_2 - pilot.covariance_3, 0.0)
     own = pilot.variance - pilot.covariance_1 - shared
