@@ -32,7 +32,7 @@ class Chest:
 
     @property
     def hu(self) -> npt.NDArray[np.generic]:
-        """The voxels in Float32Array units."""
+        """The voxels in Hounsfield units."""
         return self.volume.hu
 
     @property

@@ -48,7 +48,7 @@ def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
             where,
             f"shows no lung: the largest region of air has {largest:.1f} ml "
             f"(a part of a lung has at least {SMALLEST_PART_ML:.0f} ml).",
-            "Is it a block of a chest CT in Float32Array units?",
+            "Is it a block of a chest CT in Hounsfield units?",
         )
     numbers = numbers[size_ml >= SMALLEST_PART_ML]
     median = ndimage.median(hu, labels, numbers)

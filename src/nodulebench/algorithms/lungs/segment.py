@@ -118,7 +118,7 @@ def _lung_components(inside: BoolArray, step: FloatArray, where: str) -> BoolArr
             where,
             f"shows no lung: the largest region of air in the body has {largest:.0f} ml "
             f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
-            "Is it a chest CT in Float32Array units that holds the whole thorax?",
+            "Is it a chest CT in Hounsfield units that holds the whole thorax?",
         )
     kept = [
         region
