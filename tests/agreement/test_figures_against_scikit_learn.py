@@ -41,6 +41,29 @@ def weights_of(of: LabelledCohort) -> np.ndarray:
     return np.stack([np.ones_like(drawn), drawn])
 
 
+@pytest.mark.parametrize("fraction", [0.05, 0.2])
+def test_partial_areas_and_readings_are_those_of_scikit_learn(
+    many: LabelledCohort, fraction: float
+) -> None:
+    judged, weights = judged_nodules(many), weights_of(many)
+    for row in weights:
+        given = (judged.is_malignant, judged.said)
+        mcclish = roc_auc_score(*given, sample_weight=row[judged.case], max_fpr=fraction)
+        least = fraction**2 / 2  # McClish 1989 puts chance at 1/2 and the whole width at 1
+        partial = (2 * mcclish - 1) * (fraction - least) + least
+        x, y, _ = roc_curve(*given, sample_weight=row[judged.case], drop_intermediate=False)
+        top = np.maximum.accumulate(y)
+        within = x <= fraction
+        before, after = np.flatnonzero(within)[-1], np.flatnonzero(~within)[0]
+        share = (fraction - x[before]) / (x[after] - x[before])
+        expected = top[before] + share * (top[after] - top[before])
+        settings = {"fpf_points": (fraction,)}
+        found = FIGURES["malignancy_auc_until_fpf"](many, row[np.newaxis], **settings)
+        assert found[0, 0] == pytest.approx(partial / fraction, rel=1e-10)
+        read = FIGURES["malignancy_sensitivity_at_fpf"](many, row[np.newaxis], **settings)
+        assert read[0, 0] == pytest.approx(expected, rel=1e-10)
+
+
 def test_malignancy_auc_is_roc_auc_score(many: LabelledCohort) -> None:
     judged, weights = judged_nodules(many), weights_of(many)
     expected = [

@@ -101,7 +101,7 @@ WITH_ALL_MISSED = {
 def test_a_missed_nodule_is_never_a_score(name: str) -> None:
     if name in WITH_ALL_MISSED:
         assert value(name, all_missed()) == WITH_ALL_MISSED[name]
-    elif FACTS[name].columns:
+    elif FACTS[name].columns and not name.startswith("malignancy"):
         np.testing.assert_array_equal(value(name, all_missed()), 0.0)
     else:
         assert _reason(name, all_missed())
@@ -120,6 +120,8 @@ WITH_ALL_TIED = {
     "case_roc_area": 0.5,
     "lroc_area": 0.5,
     "pcl_at_fpf": (0.05, 0.2),
+    "case_sensitivity_at_fpf": (0.05, 0.2),
+    "case_roc_area_until_fpf": (0.025, 0.1),
 }
 
 

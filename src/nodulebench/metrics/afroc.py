@@ -13,15 +13,18 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.figure import divide
 from nodulebench.metrics.ratings import (
+    TWO_FRACTIONS,
     Ratings,
     concordance,
     highest_false,
     highest_hit,
     is_abnormal,
+    mean_signal_until,
     rated,
     rating_curve,
     require_cases,
     row_blocks,
+    signal_at,
 )
 from nodulebench.metrics.score_order import require_scores, running_counts, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
@@ -55,6 +58,26 @@ def wafroc1_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray
 def case_roc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
     """Area under the inferred ROC: each case rated by its highest mark, hit or false positive."""
     return concordance(*_case_ratings(cohort), case_weight)
+
+
+def case_sensitivity_at_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Sensitivity for cases at fixed specificity, read on the inferred ROC at 1 - x (columns)."""
+    return signal_at(*_case_ratings(cohort), case_weight, fpf_points)
+
+
+def case_roc_area_until_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Partial area under the inferred ROC over its width: mean sensitivity until x (columns)."""
+    return mean_signal_until(*_case_ratings(cohort), case_weight, fpf_points)
 
 
 def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:

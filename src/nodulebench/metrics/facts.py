@@ -46,6 +46,8 @@ FACTS_OF_MODULE: dict[str, dict[str, FigureFacts]] = {
         "wafroc1_area": FigureFacts(_BETTER),
         "efroc_area": FigureFacts(_BETTER),
         "case_roc_area": FigureFacts(_BETTER),
+        "case_sensitivity_at_fpf": FigureFacts(_BETTER, "sensitivity", columns="fpf_points"),
+        "case_roc_area_until_fpf": FigureFacts(_BETTER, columns="fpf_points"),
     },
     "lroc": {
         "lroc_area": FigureFacts(_BETTER),
@@ -53,6 +55,8 @@ FACTS_OF_MODULE: dict[str, dict[str, FigureFacts]] = {
     },
     "roc": {
         "malignancy_auc": FigureFacts(_BETTER),
+        "malignancy_sensitivity_at_fpf": FigureFacts(_BETTER, "sensitivity", columns="fpf_points"),
+        "malignancy_auc_until_fpf": FigureFacts(_BETTER, columns="fpf_points"),
         "malignancy_accuracy": FigureFacts(_BETTER, "accuracy"),
         "malignancy_sensitivity": FigureFacts(_BETTER, "sensitivity"),
         "malignancy_specificity": FigureFacts(_BETTER, "specificity"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from nodulebench.metrics.figure import divide
 from nodulebench.metrics.ratings import (
+    TWO_FRACTIONS,
     Ratings,
     highest_false,
     highest_hit,
@@ -18,15 +19,13 @@ from nodulebench.metrics.ratings import (
     rated,
     rating_curve,
     require_cases,
+    signal_at,
     wins,
 )
-from nodulebench.metrics.score_order import hits_at, require_scores, sort_scores
+from nodulebench.metrics.score_order import require_scores
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
-
-TWO_FRACTIONS = (0.05, 0.2)
-"""Where the curve is usually read: fractions of normal cases called abnormal."""
 
 
 def lroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -42,17 +41,10 @@ def pcl_at_fpf(
     *,
     fpf_points: tuple[float, ...] = TWO_FRACTIONS,
 ) -> FloatArray:
-    """Fraction of abnormal cases correctly located, read on the LROC at given x (columns).
-
-    The straight line between neighbouring points is read; on a vertical step its top.
-    """
+    """Fraction of abnormal cases correctly located, read on the LROC at given x (columns)."""
     normal, correct = _case_ratings(cohort)
-    order = sort_scores(correct.case, correct.rating, normal.case, normal.rating)
-    allowed = np.multiply.outer(normal.total(case_weight), np.asarray(fpf_points))
-    # 0.29 * 100 is a little less than 29: rounding puts the reading back on the step
-    hits = hits_at(order, case_weight, np.round(allowed, 9), is_linear=True)
-    abnormal = np.where(normal.total(case_weight) > 0, _abnormal_total(cohort, case_weight), 0)
-    return divide(hits, np.repeat(abnormal[:, np.newaxis], len(fpf_points), axis=1))
+    abnormal = _abnormal_total(cohort, case_weight)
+    return signal_at(normal, correct, case_weight, fpf_points, abnormal)
 
 
 def lroc_curve(cohort: LabelledCohort) -> Curve:

@@ -12,9 +12,13 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics.figure import divide
+from nodulebench.metrics.score_order import hits_at, running_counts, sort_scores
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
+
+TWO_FRACTIONS = (0.05, 0.2)
+"""Where a curve is usually read: fractions of normal cases (or benign nodules) called abnormal."""
 
 _BLOCK_ELEMENTS = 1_000_000
 """Numbers held at once in each work array (8 MB): small enough to stay near the processor."""
@@ -114,6 +118,55 @@ def concordance(noise: Ratings, signal: Ratings, case_weight: WeightArray) -> Fl
     """The share of pairs in which the signal wins; NaN in replicates that lack either kind."""
     pairs = noise.total(case_weight) * signal.total(case_weight)
     return divide(wins(noise, signal, case_weight), pairs)
+
+
+def signal_at(
+    noise: Ratings,
+    signal: Ratings,
+    case_weight: WeightArray,
+    fractions: tuple[float, ...],
+    signal_total: FloatArray | None = None,
+) -> FloatArray:
+    """The share of signal on the curve of both where x is each fraction of the noise (columns).
+
+    The straight line between neighbouring points is read; on a vertical step its top.
+
+    Args:
+        noise: what x counts, each with the share 1.
+        signal: what y counts, each with the share 1.
+        case_weight: one row per replicate.
+        fractions: of the noise, each one column.
+        signal_total: the denominator of y for each replicate; None: all of the signal.
+    """
+    order = sort_scores(signal.case, signal.rating, noise.case, noise.rating)
+    noises = noise.total(case_weight)
+    signals = signal.total(case_weight) if signal_total is None else signal_total
+    # 0.29 * 100 is a little less than 29: rounding puts the reading back on the step
+    allowed = np.round(np.multiply.outer(noises, np.asarray(fractions)), 9)
+    found = hits_at(order, case_weight, allowed, is_linear=True)
+    total = np.where(noises > 0, signals, 0)[:, np.newaxis]
+    return divide(found, np.repeat(total, len(fractions), axis=1))
+
+
+def mean_signal_until(
+    noise: Ratings, signal: Ratings, case_weight: WeightArray, fractions: tuple[float, ...]
+) -> FloatArray:
+    """The mean height of the curve of both from x = 0 to each fraction of the noise (columns).
+
+    It is the partial area divided by its width (Jiang et al., Radiology 201 (1996) 745-750).
+    """
+    order = sort_scores(signal.case, signal.rating, noise.case, noise.rating)
+    width = np.multiply.outer(noise.total(case_weight), np.asarray(fractions))
+    area = np.empty_like(width)
+    for block in row_blocks(case_weight, 2 * len(order.threshold)):
+        x = running_counts(order.false_case, order.falses_through, case_weight[block])
+        y = running_counts(order.hit_case, order.hits_through, case_weight[block])
+        step, rise = np.diff(x, axis=1), np.diff(y, axis=1)
+        for column in range(len(fractions)):
+            inside = np.diff(np.minimum(x, width[block, column, np.newaxis]), axis=1)
+            share = np.divide(inside, step, out=np.zeros_like(step), where=step > 0)
+            area[block, column] = (inside * (y[:, :-1] + rise * share / 2)).sum(axis=1)
+    return divide(area, width * signal.total(case_weight)[:, np.newaxis])
 
 
 def rating_curve(

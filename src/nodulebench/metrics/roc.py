@@ -8,7 +8,15 @@ from nodulebench.errors import UndefinedError
 from nodulebench.metrics.figure import CaseSums, ratio, sum_by_case
 from nodulebench.metrics.malignancy import judged_nodules
 from nodulebench.metrics.operating_point import f_beta_sums
-from nodulebench.metrics.ratings import Ratings, concordance, rated, rating_curve
+from nodulebench.metrics.ratings import (
+    TWO_FRACTIONS,
+    Ratings,
+    concordance,
+    mean_signal_until,
+    rated,
+    rating_curve,
+    signal_at,
+)
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -20,6 +28,26 @@ def malignancy_auc(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArr
     It equals the trapezoids under the curve, ties counting one half (Mann-Whitney).
     """
     return concordance(*_benign_and_malignant(cohort), case_weight)
+
+
+def malignancy_sensitivity_at_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Sensitivity for malignancy at fixed specificity, read on the ROC at 1 - x (columns)."""
+    return signal_at(*_benign_and_malignant(cohort), case_weight, fpf_points)
+
+
+def malignancy_auc_until_fpf(
+    cohort: LabelledCohort,
+    case_weight: WeightArray,
+    *,
+    fpf_points: tuple[float, ...] = TWO_FRACTIONS,
+) -> FloatArray:
+    """Partial area under the ROC of malignancy over its width: mean sensitivity until x."""
+    return mean_signal_until(*_benign_and_malignant(cohort), case_weight, fpf_points)
 
 
 def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:

@@ -108,7 +108,8 @@ class TestProtocol(Written):
     interpolation: Literal["linear", "step", "luna16"] = "linear"
     """How the FROC is read between its points; "luna16" keeps the official program's rounding."""
     fpf_points: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.05, 0.2)
-    """Fractions of normal cases called abnormal at which correct localisation is read (LROC)."""
+    """Fractions of normal cases (or benign nodules) called abnormal, 1 - specificity, at which
+    sensitivity and correct localisation are read, and until which partial areas reach."""
     score_threshold: float | None = None
     """Marks below it do not count, for tests at a fixed operating point."""
     operating_point: Annotated[float, Field(gt=0)] | None = None

@@ -11,9 +11,11 @@ from nodulebench.metrics.ratings import (
     concordance,
     highest_false,
     highest_hit,
+    mean_signal_until,
     rated,
     rating_curve,
     require_cases,
+    signal_at,
     wins,
 )
 
@@ -31,6 +33,24 @@ def some(entries: list[tuple[int, float, float]]) -> Ratings:
 
 def nothing() -> Ratings:
     return rated(np.empty(0, dtype=np.int64), np.empty(0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    noise=st.lists(LEVELS, min_size=1, max_size=6),
+    signal=st.lists(LEVELS, min_size=1, max_size=6),
+    fraction=st.floats(0.01, 0.99),
+)
+def test_partial_areas_grow_to_the_whole_and_lie_below_what_is_read(
+    noise: list[float], signal: list[float], fraction: float
+) -> None:
+    one, other = (rated(np.arange(len(part)), np.array(part)) for part in (noise, signal))
+    everyone = np.ones((1, 6))
+    mean = mean_signal_until(one, other, everyone, (fraction, 1.0))[0]
+    read = signal_at(one, other, everyone, (fraction,))[0, 0]
+    assert mean[1] == pytest.approx(concordance(one, other, everyone)[0])
+    assert mean[0] <= read + 1e-9  # the curve never falls
+    assert mean[0] * fraction <= mean[1] + 1e-9
 
 
 @settings(max_examples=100, deadline=None)

@@ -46,6 +46,17 @@ def test_the_area_is_the_trapezoids_under_the_curve() -> None:
     assert value("malignancy_auc", judged(*FIVE)) == pytest.approx(trapezoids)
 
 
+def test_sensitivity_at_a_specificity_and_the_mean_until_there_are_read_on_the_curve() -> None:
+    # the line from (0, 1/2) to (2/3, 1): 1/2 + 3/4 x
+    everyone = np.ones((1, 5))
+    read = FIGURES["malignancy_sensitivity_at_fpf"](judged(*FIVE), everyone)
+    np.testing.assert_allclose(read, [[0.5375, 0.65]], rtol=1e-12)
+    mean = FIGURES["malignancy_auc_until_fpf"](judged(*FIVE), everyone)
+    np.testing.assert_allclose(mean, [[0.51875, 0.575]], rtol=1e-12)
+    beyond = FIGURES["malignancy_auc_until_fpf"](judged(*FIVE), everyone, fpf_points=(2 / 3, 0.8))
+    np.testing.assert_allclose(beyond, [[0.75, (0.5 + 0.8 - 2 / 3) / 0.8]], rtol=1e-12)
+
+
 def test_a_probability_at_the_threshold_calls_malignant() -> None:
     called = {"malignancy_threshold": 0.4}
     assert value("malignancy_sensitivity", judged(*FIVE), **called) == 1.0

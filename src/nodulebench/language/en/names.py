@@ -38,12 +38,28 @@ FIGURES = {
         "EFROC area", "area under sensitivity against 1 − exp(−false positives per case)",
     ),
     "case_roc_area": ("Case ROC area", "cases rated by their highest mark"),
+    "case_sensitivity_at_fpf": (
+        "Case sensitivity at 1 − specificity",
+        "abnormal cases called abnormal, when this share of normal cases is too",
+    ),
+    "case_roc_area_until_fpf": (
+        "Partial case ROC area",
+        "mean sensitivity until this share of normal cases is called abnormal",
+    ),
     "lroc_area": ("LROC area", "abnormal cases located rightly and rated above normal ones"),
     "pcl_at_fpf": (
         "Correct localisation",
         "abnormal cases located rightly, when this share of normal cases is called abnormal",
     ),
     "malignancy_auc": ("Malignancy AUC", "malignant nodules rated above benign ones"),
+    "malignancy_sensitivity_at_fpf": (
+        "Malignancy sensitivity at 1 − specificity",
+        "malignant nodules called malignant, when this share of benign ones is too",
+    ),
+    "malignancy_auc_until_fpf": (
+        "Partial malignancy AUC",
+        "mean sensitivity until this share of benign nodules is called malignant",
+    ),
     "malignancy_accuracy": (
         "Malignancy accuracy", "found nodules called rightly benign or malignant",
     ),
