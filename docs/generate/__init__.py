@@ -1,6 +1,7 @@
 """Registries, schemas and commands -> the pages of the reference, written before every build."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from generate.command_line import command_line_page
@@ -9,6 +10,7 @@ from generate.evaluation_json import evaluation_json_page, evaluation_schema_tex
 from generate.figures import figures_page
 from generate.formats import formats_page
 from generate.mark_rules import mark_rules_page
+from generate.notebooks import notebook_page
 from generate.protocols import protocol_fields_page, published_protocols_page
 from generate.public_names import public_names_page
 from generate.tables import tables_page
@@ -25,6 +27,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "evaluation-json.md": evaluation_json_page,
     "evaluation.schema.json": evaluation_schema_text,
     "curation-codes.md": curation_page,
+    "score-from-python.md": partial(notebook_page, "score-from-python"),
 }
 
 

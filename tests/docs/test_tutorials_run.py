@@ -1,9 +1,12 @@
 """Every code block of the documentation runs, and shows what the page says."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from generate import PAGES as GENERATED
+from generate.notebooks import run_cell
 
 from builders.doc_blocks import (
     Block,
@@ -17,6 +20,7 @@ from builders.places import ROOT
 
 PAGES = ROOT / "docs"
 TUTORIALS = sorted(PAGES.glob("tutorials/*.md"))
+NOTEBOOKS = sorted(PAGES.glob("tutorials/*.ipynb"))
 HOW_TO = sorted(PAGES.glob("how-to/*/*.md"))
 EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if blocks_of(page)]
 
@@ -35,6 +39,28 @@ def test_every_block_of_another_page_runs_and_shows_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     check_page(page, tmp_path, run_block_here)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_is_kept_without_outputs_and_has_its_page(notebook: Path) -> None:
+    kept = json.loads(notebook.read_text(encoding="utf-8"))
+    cells = kept["cells"]
+    assert (kept["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    page = GENERATED[f"{notebook.stem}.md"]()
+    assert all("".join(cell["source"]) in page for cell in cells)
+    assert "60 cases, 90 nodules; protocol luna16" in page
+    assert "<td>0.5</td><td>0.25</td><td>0.8</td>" in page
+
+
+def test_a_cell_shows_its_last_line_and_fails_aloud() -> None:
+    names: dict[str, object] = {}
+    assert run_cell("a = 2\na + 1", names) == 3
+    assert run_cell("b = a", names) is None
+    assert names["b"] == 2
+    with pytest.raises(NameError):
+        run_cell("c", names)
 
 
 def check_page(page: Path, folder: Path, run: Callable[[Block, Path], str]) -> None:
