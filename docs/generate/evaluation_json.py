@@ -127,6 +127,17 @@ FILES = (
         "with several rules: nodules hit under one rule only, and marks whose label changes",
     ),
     (
+        "`misses.csv`",
+        "table [MISSES](tables.md#misses): every nodule missed at the operating point or at any "
+        "rate of the protocol, the score that would find it, the mark nearest to it, and who else "
+        "misses it",
+    ),
+    (
+        "`false_positives.csv`",
+        "table [FALSE_POSITIVES](tables.md#false-positives): of each algorithm under each rule the "
+        "500 with the highest scores, and the finding nearest to each",
+    ),
+    (
         "`inputs/`",
         "the tables that were judged (CASES, NODULES, MARKS, and slices and runs where there are "
         "any), so that every number can be recomputed from the folder alone; it holds the "

@@ -1,6 +1,7 @@
 """TABLES -> the page of tables and their columns."""
 
 from generate.markdown import code, table
+from nodulebench.model.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import TABLES
 
@@ -13,7 +14,7 @@ def tables_page() -> str:
             "What every format is read into, and what Parquet and CSV files of our own hold. "
             "Positions are patient coordinates in mm (LPS: x grows to the patient's left, y to "
             "the back, z to the head). Required columns need a value in every row.",
-            *(_section(schema) for schema in TABLES),
+            *(_section(schema) for schema in (*TABLES, MISSES, FALSE_POSITIVES)),
             "",
         ]
     )

@@ -51,6 +51,8 @@ def write_as_version_01(folder: Path) -> None:
         path = folder / name
         content = _as_version_01(json.loads(path.read_text(encoding="utf-8")))
         path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    for name in ("misses.csv", "false_positives.csv"):  # it listed no errors
+        (folder / name).unlink()
     write_manifest(folder)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray, unroll
 
@@ -84,6 +85,33 @@ def _near_pairs(
 def _key(case: IntArray, x: FloatArray) -> FloatArray:
     """A number that orders by case, then by x; what lies beyond all patients counts as there."""
     return case * np.float64(4 * _FARTHEST_MM) + np.clip(x, -_FARTHEST_MM, _FARTHEST_MM)
+
+
+def nearest_in_case(
+    case: IntArray, xyz: FloatArray, other_case: IntArray, other_xyz: FloatArray
+) -> tuple[pl.Series, FloatArray]:
+    """For each place the nearest of others in the same case, the first of equals.
+
+    Returns:
+        Its row, null where the case has none, and its distance, NaN there.
+    """
+    is_small = int(other_case.max(initial=0)) < 1 << 16  # such numbers are sorted at once
+    by_case = np.argsort(other_case.astype(np.uint16) if is_small else other_case, kind="stable")
+    sorted_case = other_case[by_case]
+    first = np.searchsorted(sorted_case, case)
+    length = np.searchsorted(sorted_case, case, "right") - first
+    place, position = unroll(first, length)
+    other = by_case[position]
+    with np.errstate(over="ignore"):  # what lies beyond all patients is as far as can be
+        squared = np.square(other_xyz[other] - xyz[place]).sum(axis=1)
+    start = (np.cumsum(length) - length)[length > 0]
+    least = np.full(len(case), np.nan)
+    least[length > 0] = np.minimum.reduceat(squared, start) if len(start) else []
+    is_least = np.flatnonzero(squared == least[place])
+    is_least = is_least[first_of_each(place[is_least])]
+    nearest = np.full(len(case), -1, dtype=np.int64)
+    nearest[place[is_least]] = other[is_least]
+    return pl.Series(nearest).replace(-1, None), np.sqrt(least)
 
 
 def first_of_each(*keys: IntArray) -> BoolArray:

@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     BeforeValidator,
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
@@ -20,6 +18,11 @@ from nodulebench.model.written import Written, parse_written
 def _from_word(value: Any) -> Any:
     """JSON has no infinity, so evaluation.json has the word for it."""
     return float(value) if value in ("inf", "-inf") else value
+
+
+def _is_none(value: Any) -> bool:
+    """What version 0.1 did not know is written where it is set, so that digests stay."""
+    return value is None
 
 
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
@@ -112,7 +115,7 @@ class TestProtocol(Written):
     sensitivity and correct localisation are read, and until which partial areas reach."""
     score_threshold: float | None = None
     """Marks below it do not count, for tests at a fixed operating point."""
-    operating_point: Annotated[float, Field(gt=0)] | None = None
+    operating_point: Annotated[float, Field(gt=0)] | None = Field(None, exclude_if=_is_none)
     """False positives per case at which everything that no curve gives is read: counts, recall,
     precision, misses, strata. Each algorithm then has the lowest score threshold with no more of
     them; without it every mark counts."""
@@ -144,14 +147,6 @@ class TestProtocol(Written):
                 'interval.method "luna16" goes with interpolation "luna16" and unit "case"'
             )
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_later_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What version 0.1 did not know is written where it is set: digests of old stay."""
-        values: dict[str, Any] = dump(self)
-        if values.get("operating_point", 0) is None:
-            del values["operating_point"]
-        return values
 
     @property
     def digest(self) -> str:

@@ -7,6 +7,7 @@ import polars as pl
 from pydantic import Field
 
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.told import Method, Reason
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
@@ -150,6 +151,8 @@ class RuleResult:
     """Why the rule could not be applied at all."""
     operating_point: OperatingPoint | None = None
     """Where it is read; None: every mark counts."""
+    cohort: LabelledCohort | None = field(default=None, compare=False, repr=False)
+    """What the figures saw, for the tables of single nodules and marks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Document and what lies beside it -> the content of a report, the same for page and print."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -8,6 +7,7 @@ import polars as pl
 
 from nodulebench.language import Language, LanguageName, language
 from nodulebench.model.documents.evaluation import Document
+from nodulebench.report.beside import NOTHING, Beside
 from nodulebench.report.blocks.blocks import Fold, Section, Side
 from nodulebench.report.blocks.charts import switched
 from nodulebench.report.blocks.tables import closed_if_long, tables_of
@@ -54,29 +54,6 @@ MOST_OPEN = 3
 """With more algorithms their details start closed."""
 MEASURED_STRATA = ("type", "size", "density")
 """Divisions whose miss rates are drawn for a group of algorithms."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What may lie beside an evaluation; what is absent is not reported."""
-
-    flips: pl.DataFrame | None = None
-    """Nodules and marks whose label depends on the rule."""
-    causes: pl.DataFrame | None = None
-    """What readers say false positives are: algorithm, cause."""
-    patches: Sequence[Any] = ()
-    """Pictures of nodules and marks (``gallery.Patch``)."""
-    combinations: Sequence[pl.DataFrame] = ()
-    """Tables of combined algorithms, as ``nodulebench combine`` writes them."""
-    agreement: Sequence[dict[str, Any]] = ()
-    """How far readers agree: name, value, low, high."""
-    sweeps: Sequence[pl.DataFrame] = ()
-    """Counts for each value of a rule's parameter."""
-    spreads: Sequence[pl.DataFrame] = ()
-    """A figure under other references, as ``nodulebench reference spread`` writes it."""
-
-
-NOTHING = Beside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +221,15 @@ def _strata(document: Document, say: Language) -> list[Any]:
 def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
     blocks: list[Any] = []
     leading = [(one.name, leading_result(document, one)) for one in document.algorithms]
+    if beside.misses is not None:
+        from nodulebench.report.sections.results.misses import miss_blocks
+
+        parts = [
+            (name, miss_blocks(document, beside, (name, found[0]), say))
+            for name, found in leading
+            if found is not None
+        ]
+        blocks += _folded([(name, shown) for name, shown in parts if shown])
     if any(found and found[1].extras.get("worst_cases") for _, found in leading):
         from nodulebench.report.sections.results.errors import worst_case_tables
 

@@ -7,7 +7,8 @@ import polars as pl
 from nodulebench.language import LanguageName
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.pages.frame import framed
-from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
+from nodulebench.report.beside import NOTHING, Beside
+from nodulebench.report.content import Audience, Content, report_content
 
 __all__ = ["Audience", "render_html"]
 

@@ -24,10 +24,11 @@ from nodulebench.pages.cells import Cell
 from nodulebench.pages.colours import palette
 from nodulebench.pages.svg import stand_alone
 from nodulebench.pages.templates import FOLDER, printable
+from nodulebench.report.beside import NOTHING, Beside
 from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side, Switch
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.content import NOTHING, Audience, Beside, Content, report_content
+from nodulebench.report.content import Audience, Content, report_content
 from nodulebench.report.drawing.pictures.canvas import text_width
 from nodulebench.report.drawing.svg import FINE
 from nodulebench.report.sections.results.gallery import Gallery

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.match import pairs
-from nodulebench.match.pairs import pairs_within
+from nodulebench.match.pairs import nearest_in_case, pairs_within
 
 coordinate = st.one_of(
     st.integers(-9, 9).map(float), st.floats(-1e300, 1e300), st.floats(-1e6, 1e6)
@@ -55,3 +55,27 @@ def test_large_sets_are_matched_in_parts_with_the_same_result(marks: list, nodul
 def test_a_mark_on_the_rim_is_outside() -> None:
     assert found_pairs([(0, 5.0, 0, 0, 0)], [(0, 0.0, 0, 0, 5.0)]) == []
     assert found_pairs([(0, np.nextafter(5.0, 0), 0, 0, 0)], [(0, 0.0, 0, 0, 5.0)]) == [(0, 0)]
+
+
+@pytest.mark.parametrize("cases", [5, 70_000])
+def test_nearest_in_case_is_that_of_plain_loops(cases: int) -> None:
+    random = np.random.default_rng(cases)
+    case, other_case = random.integers(0, 5, 40), random.integers(0, 4, 60)
+    other_case[:2] += cases - 4
+    xyz, other_xyz = random.integers(0, 9, (40, 3)) * 1.0, random.integers(0, 9, (60, 3)) * 1.0
+    nearest, distance = nearest_in_case(case, xyz, other_case, other_xyz)
+    for place in range(40):
+        same = np.flatnonzero(other_case == case[place])
+        if not len(same):
+            assert nearest[place] is None
+            assert np.isnan(distance[place])
+            continue
+        far = np.linalg.norm(other_xyz[same] - xyz[place], axis=1)
+        assert nearest[place] == same[np.argmin(far)]
+        assert distance[place] == pytest.approx(far.min())
+
+
+def test_nearest_of_nothing() -> None:
+    nothing, nowhere = np.empty(0, dtype=np.int64), np.empty((0, 3))
+    assert len(nearest_in_case(nothing, nowhere, nothing, nowhere)[0]) == 0
+    assert nearest_in_case(np.array([0]), np.zeros((1, 3)), nothing, nowhere)[0].to_list() == [None]

@@ -19,8 +19,9 @@ from nodulebench.imaging.png import png
 from nodulebench.language import LANGUAGES, Language
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.pages.frame import framed
+from nodulebench.report.beside import Beside
 from nodulebench.report.blocks.blocks import Paragraphs, Section
-from nodulebench.report.content import Audience, Beside, report_content
+from nodulebench.report.content import Audience, report_content
 from nodulebench.report.html import page
 from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.report.sections.results.gallery import Patch

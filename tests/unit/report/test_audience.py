@@ -16,7 +16,7 @@ from nodulebench.report.audience import (
     developers_document,
     only_algorithm,
 )
-from nodulebench.report.content import Beside
+from nodulebench.report.beside import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.results.gallery import Patch

@@ -15,10 +15,11 @@ from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.errors import InputError
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.pages.colours import COLOURS, palette
+from nodulebench.report.beside import Beside
 from nodulebench.report.blocks.blocks import Section
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
-from nodulebench.report.content import Beside, report_content
+from nodulebench.report.content import report_content
 from nodulebench.report.html import render_html
 from nodulebench.report.pdf import render_pdf, text_size, write_print
 from nodulebench.report.sections.results.gallery import Patch

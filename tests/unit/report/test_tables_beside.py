@@ -9,7 +9,7 @@ from builders.evaluation import algorithm_result, curves_of, evaluation, flips
 from builders.report import comparison, group_document, plan, rule_effects
 from nodulebench.language import language
 from nodulebench.model.documents.evaluation import evaluation_document
-from nodulebench.report.content import Beside
+from nodulebench.report.beside import Beside
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.combinations import combination_tables

@@ -22,7 +22,7 @@ TEXTS = {
         "Terms follow IEEE 2802-2022 where it has them. A dash is an undefined number; its note "
         "says why. Every number on this page stands in evaluation.json; labels.parquet, "
         "curves.parquet and flips.parquet hold the labels of the marks, the curves and what "
-        "changes from rule to rule."
+        "changes from rule to rule; misses.csv and false_positives.csv list the errors."
     ),
     "page.identity": "NoduleBench {version} · protocol {digest}",
     "page.of": "Page {page} of {pages}",

@@ -99,6 +99,33 @@ TEXTS = {
     ),
     "worst.missed": "Cases with most nodules missed",
     "worst.false_positive": "Cases with most false positives",
+    "misses.by_rate": "Nodules missed by false positives per case",
+    "misses.at": "FP per case",
+    "misses.all_marks": "all marks",
+    "misses.count": "Nodules missed",
+    "misses.caption": "Nodules missed, the hardest first",
+    "misses.caption_at": "Nodules missed at {rate} FP per case, the hardest first",
+    "misses.remark": (
+        "Never found first, then those found only with low scores. Places are x, y, z in mm (LPS); "
+        "the nearest mark is that nearest to the centre, whatever its score."
+    ),
+    "misses.remark_falses": (
+        "Places are x, y, z in mm (LPS); distances are to the centre of the nearest finding."
+    ),
+    "misses.more": "{count} more in {file}.",
+    "misses.place": "Place, mm",
+    "misses.found": "Found from",
+    "misses.never": "never",
+    "misses.from": "score {score} ({rate} FP per case)",
+    "misses.nearest": "Nearest mark",
+    "misses.no_mark": "no mark in the case",
+    "misses.distance": "{distance} mm",
+    "misses.distance_score": "{distance} mm, score {score}",
+    "misses.also": "Also missed by",
+    "misses.false_positives": "False positives with the highest scores",
+    "misses.nearest_nodule": "Nearest finding",
+    "misses.no_nodule": "no finding in the case",
+    "misses.ignored": "{distance} (ignored)",
     "causes.chart": "Causes of false positives",
     "causes.caption": "What the false positives are, as tagged by readers",
     "causes.cause": "Cause",

@@ -19,7 +19,8 @@ TEXTS = {
     "page.footer": (
         "术语在 IEEE 2802-2022 有定义时与其一致。横线表示未定义的数值，其注释说明原因。"
         "本页所有数值均见 evaluation.json；labels.parquet、curves.parquet 和 flips.parquet "
-        "分别保存标记的判定、曲线以及不同规则之间的变化。"
+        "分别保存标记的判定、曲线以及不同规则之间的变化；misses.csv 和 "
+        "false_positives.csv 列出各错误。"
     ),
     "page.identity": "NoduleBench {version} · 方案 {digest}",
     "page.of": "第 {page} 页，共 {pages} 页",

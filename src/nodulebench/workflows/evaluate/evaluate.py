@@ -212,6 +212,7 @@ def _evaluate_rule(
         notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
         remarks=labels.remarks,
         operating_point=_operating_point(cohort, protocol),
+        cohort=cohort,
     )
 
 

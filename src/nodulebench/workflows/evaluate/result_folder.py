@@ -5,6 +5,7 @@
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from nodulebench.model.documents.evaluation import (
     evaluation_document,
     read_evaluation,
 )
+from nodulebench.model.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -30,17 +32,23 @@ from nodulebench.model.tables import (
     RUNS,
     Submission,
 )
+from nodulebench.report.beside import Beside
 from nodulebench.report.html import render_html
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import read_parquet
+from nodulebench.storage.table_file import read_parquet, read_table
+from nodulebench.workflows.evaluate.misses import false_positive_table, miss_table
 
 if TYPE_CHECKING:
+    from nodulebench.model.cohort import LabelledCohort
     from nodulebench.model.documents.comparison import ComparisonDocument
 
 EVALUATION, COMPARISON = "evaluation.json", "comparison.json"
 LABEL_FILE, CURVE_FILE, FLIP_FILE = "labels.parquet", "curves.parquet", "flips.parquet"
+MISS_FILE, FALSE_FILE = "misses.csv", "false_positives.csv"
+ERROR_TABLES = {MISS_FILE: MISSES, FALSE_FILE: FALSE_POSITIVES}
+"""Nodules and marks one by one, for people; version 0.1 did not write them."""
 INPUTS = "inputs"
 """The folder of the tables that were judged."""
 PLAN = "plan.json"
@@ -80,10 +88,13 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
     older = listed_files(out)
     with staged_folder(out, last=EVALUATION) as stage:
         for name, table in tables.items():
-            table.write_parquet(stage / name, compression="lz4", statistics=False)
+            if name.endswith(".csv"):
+                table.write_csv(stage / name)
+            else:
+                table.write_parquet(stage / name, compression="lz4", statistics=False)
         _write_inputs(evaluation, stage / INPUTS)
         _write_document(document, stage / EVALUATION)
-        page = render_html(document, tables[CURVE_FILE], tables.get(FLIP_FILE))
+        page = render_html(document, tables[CURVE_FILE], beside=_beside(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
         if evaluation.plan is not None:
             from nodulebench.workflows.plan.freeze import write_plan
@@ -99,7 +110,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
 def add_comparison(folder: Path, document: Document, found: "ComparisonDocument") -> list[Path]:
     """Write a comparison beside its evaluation, whose document and report then have it too."""
     document = document.with_comparison(found)
-    page = render_html(document, read_parquet(folder / CURVE_FILE), read_flips(folder))
+    page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_beside(folder))
     with staged_folder(folder, last=EVALUATION) as stage:
         _write_document(found, stage / COMPARISON)
         _write_document(document, stage / EVALUATION)
@@ -110,13 +121,20 @@ def add_comparison(folder: Path, document: Document, found: "ComparisonDocument"
 
 
 def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
-    """The tables that an evaluation found, by their files: labels, curves, and flips if any."""
+    """The tables that an evaluation found, by their files: labels, curves, errors, flips if any."""
+    cohorts: dict[str, dict[str, LabelledCohort]] = {}
+    for algorithm in evaluation.algorithms:
+        for rule, result in algorithm.rules.items():
+            if result.cohort is not None:
+                cohorts.setdefault(rule, {})[algorithm.name] = result.cohort
     labels = [one.labels for one in evaluation.algorithms if one.labels.width]
     flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
     return {
         LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
         CURVE_FILE: _curves(evaluation),
         **({FLIP_FILE: pl.concat(flips)} if flips else {}),
+        MISS_FILE: miss_table(cohorts, evaluation.protocol),
+        FALSE_FILE: false_positive_table(cohorts),
     }
 
 
@@ -190,10 +208,22 @@ def _without_empty(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
     )
 
 
-def read_flips(folder: Path) -> pl.DataFrame | None:
-    """What changes from rule to rule, where there are several."""
-    path = folder / FLIP_FILE
-    return read_parquet(path) if path.is_file() else None
+def read_beside(folder: Path) -> Beside:
+    """The tables beside a document that its report shows, as far as its version wrote them."""
+    flips = folder / FLIP_FILE
+    tables = {FLIP_FILE: read_parquet(flips)} if flips.is_file() else {}
+    for name, schema in ERROR_TABLES.items():
+        if (folder / name).is_file():
+            tables[name] = read_table(folder / name, schema)
+    return _beside(tables)
+
+
+def _beside(tables: Mapping[str, pl.DataFrame]) -> Beside:
+    return Beside(
+        flips=tables.get(FLIP_FILE),
+        misses=tables.get(MISS_FILE),
+        false_positives=tables.get(FALSE_FILE),
+    )
 
 
 def read_document(folder: Path) -> Document:

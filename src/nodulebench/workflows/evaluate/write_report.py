@@ -1,7 +1,7 @@
 """Folder of an evaluation -> its report again: another reader, another language, on paper."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.language import LanguageName
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.audience import developers_document, only_algorithm
-from nodulebench.report.content import Audience, Beside
+from nodulebench.report.beside import Beside
+from nodulebench.report.content import Audience
 from nodulebench.report.html import render_html
 from nodulebench.storage.csv_text import read_header, require_columns, write_csv
 from nodulebench.storage.digest import file_digest
@@ -23,9 +24,11 @@ from nodulebench.workflows.evaluate.recompute import load_evaluated
 from nodulebench.workflows.evaluate.result_folder import (
     CURVE_FILE,
     EVALUATION,
+    FALSE_FILE,
     FLIP_FILE,
+    MISS_FILE,
+    read_beside,
     read_document,
-    read_flips,
 )
 
 SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
@@ -93,13 +96,12 @@ def write_report(
     """
     document = read_document(folder)
     _require_unchanged(folder)
-    curves, flips = read_parquet(folder / CURVE_FILE), read_flips(folder)
+    curves, tables = read_parquet(folder / CURVE_FILE), read_beside(folder)
     if choice.algorithm is not None:
         document = _only(document, choice.algorithm)
-        is_own = pl.col("algorithm") == choice.algorithm
-        curves = curves.filter(is_own)
-        flips = None if flips is None else flips.filter(is_own)
-    beside = _beside(folder, document, choice, flips)
+        curves = curves.filter(pl.col("algorithm") == choice.algorithm)
+        tables = tables.only(choice.algorithm)
+    beside = _beside(folder, document, choice, tables)
     target = folder if out is None else out
     with staged_folder(target) as stage:
         page = render_html(
@@ -147,7 +149,7 @@ def _require_unchanged(folder: Path) -> None:
     listed = read_manifest(folder).files
     changed = [
         name
-        for name in (EVALUATION, CURVE_FILE, FLIP_FILE)
+        for name in (EVALUATION, CURVE_FILE, FLIP_FILE, MISS_FILE, FALSE_FILE)
         if (folder / name).is_file() and listed.get(name) != file_digest(folder / name)
     ]
     if changed:
@@ -168,11 +170,9 @@ def _only(document: Document, algorithm: str) -> Document:
     return only_algorithm(document, algorithm)
 
 
-def _beside(
-    folder: Path, document: Document, choice: ReportChoice, flips: pl.DataFrame | None
-) -> Beside:
-    return Beside(
-        flips=flips,
+def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Beside) -> Beside:
+    return replace(
+        tables,
         causes=None if choice.causes is None else read_causes(choice.causes),
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
         combinations=tuple(pl.read_csv(path, glob=False) for path in choice.combinations),

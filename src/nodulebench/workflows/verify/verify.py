@@ -17,12 +17,13 @@ from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature
-from nodulebench.storage.table_file import null_unmeasured, read_parquet
+from nodulebench.storage.table_file import null_unmeasured, read_parquet, read_table
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import keep_to_candidates
 from nodulebench.workflows.evaluate.recompute import Evaluated, load_evaluated
 from nodulebench.workflows.evaluate.result_folder import (
     COMPARISON,
+    ERROR_TABLES,
     EVALUATION,
     PLAN,
     result_tables,
@@ -216,8 +217,15 @@ def _comparison_differences(
 
 
 def _table_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
+    """Where tables differ; lists of errors, which version 0.1 did not write, may be missing."""
     for name, table in tables.items():
-        written = null_unmeasured(read_parquet(folder / name))
+        if name in ERROR_TABLES and not (folder / name).exists():
+            continue
+        written = (
+            read_table(folder / name, ERROR_TABLES[name])
+            if name in ERROR_TABLES
+            else null_unmeasured(read_parquet(folder / name))
+        )
         yield from table_differences(written, table, name)
 
 

@@ -260,6 +260,9 @@ def test_case_level_results_go_out_only_where_the_policy_says_so(
     assert told["evaluation"]["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 1
     assert ("worst_cases" in json.dumps(told)) == tells_cases
     assert (tmp_path / "out" / "evaluation").exists() == tells_cases
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any(path.name == "misses.csv" for path in written) == tells_cases
+    assert any(b"hidden-nodule" in path.read_bytes() for path in written) == tells_cases
     second = look(desk, "two.csv", "scan0", "scan1")
     assert "no bound holds for a developer who adapts to it" in english(second["looks"]["warning"])
 

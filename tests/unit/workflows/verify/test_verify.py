@@ -76,10 +76,12 @@ def test_an_untouched_folder_is_verified_and_every_value_recomputed(whole: Path)
         "comparison.json",
         "curves.parquet",
         "evaluation.json",
+        "false_positives.csv",
         "flips.parquet",
         "inputs",
         "labels.parquet",
         "manifest.json",
+        "misses.csv",
         "plan.json",
         "report.html",
     }
@@ -373,7 +375,8 @@ def test_another_reference_is_told(originals) -> None:
     found = lines(verify_folder(folder, originals=given))
     places = [line.partition(": ")[0].removeprefix("evaluation.json ") for line in found]
     assert places[0] == "digests.reference"
-    assert all(place.startswith("reference.diameters.") for place in places[1:])
+    told = ("reference.diameters.", "misses.csv ", "false_positives.csv ")
+    assert all(place.startswith(told) for place in places[1:])
 
 
 def test_a_forgotten_fold_is_told(originals) -> None:

@@ -8,7 +8,7 @@ from builders.evaluation import curves_of, evaluation
 from builders.report import group_document
 from nodulebench.language import language
 from nodulebench.model.documents.summaries import RuleSummary, WorstCases
-from nodulebench.report.content import Beside
+from nodulebench.report.beside import Beside
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.results.errors import cause_blocks, worst_case_tables
 from nodulebench.report.sections.results.gallery import Patch, galleries

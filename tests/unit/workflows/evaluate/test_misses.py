@@ -1,0 +1,232 @@
+"""misses.csv and false_positives.csv: by hand, against plain loops, verified, and kept private."""
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.made_up import write_made_up_result
+from builders.random_cohorts import random_cases
+from builders.tables import (
+    case,
+    false_mark,
+    ignored,
+    mark,
+    nodule,
+    protocol,
+    reference,
+    submission,
+)
+from nodulebench.model.misses import FALSE_POSITIVES, MISSES
+from nodulebench.model.results import Evaluation
+from nodulebench.storage.manifest import MANIFEST, record_files
+from nodulebench.storage.table_file import read_table
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.result_folder import (
+    FALSE_FILE,
+    MISS_FILE,
+    result_tables,
+    write_evaluation,
+)
+from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
+from nodulebench.workflows.verify.verify import verify_folder
+
+RATES = (0.25, 0.5, 1.0)
+CASES = (
+    case("a", nodule(8, type="solid"), mark(0.9), false_mark(0.8)),
+    case("b", nodule(8, (50, 0, 0)), mark(0.4, (50, 0, 1)), false_mark(0.7)),
+    case("c", nodule(6, (0, 0, 0)), ignored(8, (0, 40, 0)), mark(0.6, (0, 30, 0))),
+    case("d", nodule(9)),
+)
+
+
+def evaluated(*cases: Any, **fields: Any) -> Evaluation:
+    chosen = protocol(figures=("recall", "cpm"), operating_points=RATES, **fields)
+    return evaluate(reference(*cases), [submission(*cases)], chosen)
+
+
+def misses_of(*cases: Any, **fields: Any) -> list[dict[str, Any]]:
+    return result_tables(evaluated(*cases, **fields))[MISS_FILE].rows(named=True)
+
+
+def test_misses_by_hand() -> None:
+    """Falses: 0.8, 0.7, 0.6 on four cases. b is hit from 0.4 on, with three of them."""
+    found = {row["case_id"]: row for row in misses_of(*CASES)}
+    assert set(found) == {"b", "c", "d"}
+    b, c, d = found["b"], found["c"], found["d"]
+    assert (b["is_missed"], b["missed_at"]) == (False, "0.25 0.5")
+    assert (b["found_from_score"], b["found_from_fp"]) == (0.4, 0.75)
+    assert (b["nearest_mark_mm"], b["nearest_mark_score"]) == (1.0, 0.4)
+    assert (c["is_missed"], c["missed_at"]) == (True, "0.25 0.5 1")
+    assert (c["found_from_score"], c["found_from_fp"]) == (None, None)
+    assert (c["nearest_mark_mm"], c["nearest_mark_score"]) == (30.0, 0.6)
+    assert (c["x_mm"], c["diameter_mm"], c["type"]) == (0.0, 6.0, None)
+    assert (d["nearest_mark"], d["nearest_mark_mm"]) == (None, None)
+    assert {row["also_missed_by"] for row in found.values()} == {None}
+
+
+def test_at_an_operating_point_more_are_missed_and_still_found_later() -> None:
+    found = {row["case_id"]: row for row in misses_of(*CASES, operating_point=0.5)}
+    assert {name for name, row in found.items() if row["is_missed"]} == {"b", "c", "d"}
+    assert found["b"]["found_from_score"] == 0.4
+
+
+def test_false_positives_by_hand() -> None:
+    rows = result_tables(evaluated(*CASES))[FALSE_FILE].rows(named=True)
+    assert [(row["rank"], row["case_id"], row["score"]) for row in rows] == [
+        (1, "a", 0.8),
+        (2, "b", 0.7),
+        (3, "c", 0.6),
+    ]
+    assert (rows[2]["nearest_nodule_mm"], rows[2]["nearest_is_ignored"]) == (10.0, True)
+    at_point = result_tables(evaluated(*CASES, operating_point=0.5))[FALSE_FILE]
+    assert at_point["score"].to_list() == [0.8, 0.7]
+
+
+def test_marks_without_scores_have_misses_but_no_thresholds() -> None:
+    (row,) = misses_of(case("a", nodule(8), mark(None)), case("b", nodule(8)))
+    assert (row["case_id"], row["is_missed"], row["missed_at"]) == ("b", True, None)
+    assert row["found_from_score"] is None
+
+
+def test_without_nodules_or_marks_the_tables_are_empty() -> None:
+    tables = result_tables(evaluated(case("a"), case("b")))
+    assert tables[MISS_FILE].height == tables[FALSE_FILE].height == 0
+
+
+def test_others_are_named() -> None:
+    truth = reference(*CASES)
+    blind = (case("a", nodule(8)), case("b", nodule(8, (50, 0, 0)), mark(0.3, (50, 0, 0))))
+    said = [submission(*CASES, name="one"), submission(*blind, name="two")]
+    chosen = protocol(figures=("recall",), operating_points=RATES)
+    table = result_tables(evaluate(truth, said, chosen))[MISS_FILE]
+    two = {row["case_id"]: row for row in table.filter(algorithm="two").iter_rows(named=True)}
+    assert (two["a"]["also_missed_by"], two["a"]["found_by"]) == (None, "one")
+    assert (two["d"]["also_missed_by"], two["d"]["found_by"]) == ("one", None)
+    only_late = table.filter(algorithm="one", case_id="b").row(0, named=True)
+    assert (only_late["is_missed"], only_late["found_by"]) == (False, "two")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_agrees_with_plain_loops(seed: int) -> None:
+    cases = random_cases(seed)
+    evaluation = evaluated(*cases)
+    rows = {(row["case_id"], row["nodule_id"]): row for row in misses_of(*cases)}
+    labels = evaluation.algorithms[0].labels
+    marks = {
+        (row["case_id"], row["mark_id"]): row
+        for row in submission(*cases).marks.iter_rows(named=True)
+    }
+    falses = [marks[row[2:4]]["score"] for row in labels.rows() if row[5] == "false_positive"]
+    hits = {(row[2], row[4]): marks[row[2:4]]["score"] for row in labels.rows() if row[5] == "hit"}
+    for one in reference(*cases).nodules.iter_rows(named=True):
+        key = one["case_id"], one["nodule_id"]
+        score = hits.get(key)
+        fp = None if score is None else sum(other >= score for other in falses) / len(cases)
+        missed_at = [f"{rate:g}" for rate in RATES if fp is None or fp > rate]
+        if key not in rows:
+            assert score is not None
+            assert not missed_at
+            continue
+        row = rows[key]
+        assert (row["found_from_score"], row["found_from_fp"]) == (score, fp)
+        assert (row["missed_at"] or "").split() == missed_at
+        places = [
+            math.dist(*([at[axis] for axis in ("x_mm", "y_mm", "z_mm")] for at in (one, other)))
+            for other in marks.values()
+            if other["case_id"] == one["case_id"]
+        ]
+        assert row["nearest_mark_mm"] == (pytest.approx(min(places)) if places else None)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("misses") / "out"
+    write_made_up_result(folder, cases=12, nodules=60)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "out"))
+
+
+def test_files_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+    evaluation = evaluated(*CASES)
+    write_evaluation(evaluation, tmp_path / "out")
+    tables = result_tables(evaluation)
+    for name, schema in ((MISS_FILE, MISSES), (FALSE_FILE, FALSE_POSITIVES)):
+        assert read_table(tmp_path / "out" / name, schema).equals(tables[name])
+
+
+def test_every_miss_of_the_document_is_listed(made: Path) -> None:
+    from nodulebench.workflows.evaluate.result_folder import read_document
+
+    misses = read_table(made / MISS_FILE, MISSES)
+    for algorithm, rule, result in read_document(made).results:
+        own = misses.filter(algorithm=algorithm.name, rule=rule)
+        assert own["is_missed"].sum() == result.counts["missed"]
+
+
+@pytest.mark.parametrize("name", [MISS_FILE, FALSE_FILE])
+def test_verify_recomputes_them(folder: Path, name: str) -> None:
+    assert verify_folder(folder).is_good
+    table = pl.read_csv(folder / name, infer_schema=False)
+    column = "nearest_mark_mm" if name == MISS_FILE else "score"
+    table[0, column] = "0.123"
+    table.write_csv(folder / name)
+    record_files(folder, [name])  # as someone would who covers it up
+    found = verify_folder(folder)
+    assert not found.problems
+    assert [one.file for one in found.differences] == [name]
+
+
+def test_a_result_of_version_0_1_has_none_and_verifies(folder: Path) -> None:
+    for name in (MISS_FILE, FALSE_FILE, MANIFEST):
+        (folder / name).unlink()
+    assert verify_folder(folder).from_folder is not None
+    assert not verify_folder(folder).differences
+    write_report(folder)
+    assert "Nodules missed, the hardest first" not in (folder / "report.html").read_text("utf-8")
+
+
+def test_report_shows_them_to_the_laboratory(folder: Path) -> None:
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    misses = read_table(folder / MISS_FILE, MISSES).filter(pl.col("is_missed"))
+    assert "Nodules missed, the hardest first" in page
+    assert "False positives with the highest scores" in page
+    assert misses["case_id"][0] in page
+
+
+@pytest.mark.parametrize("algorithm", [None, "careful"])
+def test_nothing_of_them_reaches_the_developer(
+    folder: Path, tmp_path: Path, algorithm: str | None
+) -> None:
+    """No file for the developer names a case, or the place of a nodule or a mark."""
+    misses = read_table(folder / MISS_FILE, MISSES)
+    falses = read_table(folder / FALSE_FILE, FALSE_POSITIVES)
+    out = tmp_path / "to-send"
+    choice = ReportChoice(audience="developer", algorithm=algorithm)
+    written = write_report(folder, choice, out)
+    text = "".join(path.read_text(encoding="utf-8") for path in written)
+    assert {path.name for path in out.rglob("*.csv")}.isdisjoint({MISS_FILE, FALSE_FILE})
+    secrets = {*misses["case_id"], *falses["case_id"]}
+    secrets |= {
+        f"{row['x_mm']:.1f}, {row['y_mm']:.1f}, ".replace("-", "−")
+        for table in (misses, falses)
+        for row in table.iter_rows(named=True)
+    }
+    lab = (folder / "report.html").read_text(encoding="utf-8")
+    assert len([one for one in secrets if one in lab]) > 20
+    assert not [one for one in secrets if one in text]
+    assert "Found from" not in text
+    assert "Nearest mark" not in text
+
+
+def test_copy_of_one_algorithm_does_not_name_the_others(folder: Path) -> None:
+    write_report(folder, ReportChoice(algorithm="careful"))
+    page = (folder / "report-careful.html").read_text(encoding="utf-8")
+    assert "small boxes" not in page
