@@ -12,10 +12,8 @@ from nodulebench.metrics.luna16_program import official_sensitivity
 from nodulebench.metrics.score_order import ScoreOrder, hits_at, score_order
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import SEVEN_RATES
 from nodulebench.model.results import Curve
-
-SEVEN_RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""The operating points of LUNA16, false positives per case."""
 
 Interpolation = Literal["linear", "step", "luna16"]
 

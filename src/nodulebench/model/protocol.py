@@ -28,6 +28,10 @@ def _is_none(value: Any) -> bool:
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
 
 
+SEVEN_RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Where LUNA16 reads the FROC: false positives per case."""
+
+
 class RuleChoice(Written):
     """A mark rule by name, with the parameters that differ from its published defaults."""
 
@@ -106,7 +110,7 @@ class TestProtocol(Written):
     """What happens to marks of cases that are not in the test set."""
     figures: tuple[str, ...] = Field(min_length=1)
     """Names of the figures of merit to compute."""
-    operating_points: tuple[Annotated[float, Field(gt=0)], ...] = (0.125, 0.25, 0.5, 1, 2, 4, 8)
+    operating_points: tuple[Annotated[float, Field(gt=0)], ...] = SEVEN_RATES
     """False positives per case at which sensitivity is read; their mean is the CPM."""
     interpolation: Literal["linear", "step", "luna16"] = "linear"
     """How the FROC is read between its points; "luna16" keeps the official program's rounding."""

@@ -72,4 +72,5 @@ def test_a_protocol_survives_json_with_its_digest() -> None:
         written = json.dumps(as_json(protocol.model_dump()), allow_nan=False)
         again = TestProtocol.model_validate(json.loads(written))
         assert again == protocol
+        assert json.dumps(as_json(again.model_dump()), allow_nan=False) == written
         assert again.digest == protocol.digest

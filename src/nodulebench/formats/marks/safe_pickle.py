@@ -106,10 +106,6 @@ def _array_of_buffer(data: Any, number_type: Any, shape: Any, order: Any, *_: An
     return number_type.array(data, shape, order)
 
 
-def _scalar(number_type: Any, data: Any) -> Any:
-    return number_type.array(data, ()).item()
-
-
 def _latin_bytes(text: str, encoding: str) -> bytes:
     """Old pickles write bytes as Latin-1 text."""
     if encoding != "latin1":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.documents.as_json import as_json, record
 from nodulebench.model.documents.summaries import (
     AlgorithmSummary,
@@ -162,6 +162,10 @@ def _rule(result: RuleResult) -> RuleSummary:
     )
 
 
+COUNTED = ("cases", "nodules", "hit", "missed", "marks", "false_positive")
+"""What the counts of every rule that was applied hold."""
+
+
 def read_evaluation(content: Any, source: str) -> Document:
     """The document that JSON values describe, of this version or an older one.
 
@@ -177,7 +181,21 @@ def read_evaluation(content: Any, source: str) -> Document:
         where = f"{source} field 'protocol.interval.bootstraps'"
         least = f"Input should be less than or equal to {MOST_RESAMPLES}, got {bootstraps}."
         raise InputError.at(where, least)
+    refuse_any(_lacking_counts(document, source))
     return document
+
+
+def _lacking_counts(document: Document, source: str) -> Iterator[Problem]:
+    """Where a rule was applied and does not say what everybody counts on."""
+    for place, algorithm in enumerate(document.algorithms):
+        for rule, result in algorithm.rules.items():
+            lacking = [name for name in COUNTED if name not in result.counts]
+            if lacking and result.undefined is None:
+                yield Problem(
+                    f"{source} field 'algorithms.{place}.rules.{rule}.counts'",
+                    f"lacks {', '.join(lacking)}.",
+                    "Give what 'nodulebench evaluate --out' wrote.",
+                )
 
 
 @cache

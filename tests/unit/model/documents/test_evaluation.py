@@ -184,3 +184,15 @@ def test_a_wrong_field_is_refused_by_its_place(
     part[place[-1]] = value
     with pytest.raises(InputError, match=where):
         read_evaluation(content, "evaluation.json")
+
+
+def test_counts_that_everybody_reads_are_asked_for() -> None:
+    content = written()
+    counts = content["algorithms"][0]["rules"]["center_hit"]["counts"]
+    del counts["hit"], counts["cases"]
+    with pytest.raises(InputError) as refusal:
+        read_evaluation(content, "evaluation.json")
+    assert str(refusal.value) == (
+        "evaluation.json field 'algorithms.0.rules.center_hit.counts': lacks cases, hit. "
+        "Give what 'nodulebench evaluate --out' wrote."
+    )
