@@ -60,7 +60,9 @@ def _as_version_01(value: Any, key: str = "") -> Any:
     if is_notice(value):
         return english(value)
     if isinstance(value, dict):
-        return {name: _as_version_01(one, name) for name, one in value.items()}
+        return {
+            name: _as_version_01(one, name) for name, one in value.items() if name != "missed_alone"
+        }
     if isinstance(value, list):
         return [_as_version_01(one) for one in value]
     if key == "version":

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.language.audience import WITHHELD, for_developers
+from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import AlgorithmSummary, Extras, RuleSummary
 from nodulebench.model.notice import Notice, is_notice, read_notice
@@ -40,9 +41,17 @@ def developers_document(document: Document) -> Document:
         notices=tuple(one for one in document.notices if one.code in SHOWN_OF_TEST_SET),
         algorithms=tuple(_algorithm(one, minimum) for one in document.algorithms),
         plan=None if document.plan is None else replace(document.plan, differences=()),
+        comparisons=tuple(_comparison(one) for one in document.comparisons),
     )
     allowed: Document = _allowed(shown)
     return allowed
+
+
+def _comparison(found: ComparisonDocument) -> ComparisonDocument:
+    """A comparison that counts the nodules which tell two algorithms apart, and names none."""
+    return replace(
+        found, detection=tuple(replace(one, missed_alone=None) for one in found.detection)
+    )
 
 
 def _allowed(value: Any) -> Any:

@@ -28,7 +28,7 @@ import sys, time
 import nodulebench.workflows.evaluate.result_folder as folder
 from nodulebench.cli import main
 
-def slow(*_):
+def slow(*_, **__):
     print("writing", flush=True)
     time.sleep(60)
 

@@ -1,6 +1,6 @@
 """AlgorithmComparison -> lines on the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -9,10 +9,14 @@ from nodulebench.cli.options import print_notices
 from nodulebench.language import english
 
 if TYPE_CHECKING:
+    from nodulebench.model.documents.comparison import MissedNodule
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
     from nodulebench.workflows.compare.gate import Gate
     from nodulebench.workflows.compare.nodules import DetectionDifference
     from nodulebench.workflows.compare.rule_effects import RuleEffects
+
+MOST_NODULES = 3
+"""How many nodules are named that one of two algorithms missed."""
 
 
 def print_comparison(comparison: "AlgorithmComparison") -> None:
@@ -91,6 +95,25 @@ def _print_detection(comparison: "AlgorithmComparison") -> None:
         ["rule", "algorithm", *counts, "P clustered", "P adj.", "P exact"],
         [_detection_cells(one) for one in comparison.detection],
     )
+    baseline = comparison.choice.baseline
+    for one in comparison.detection:
+        for who, missed in (
+            (one.algorithm, one.missed_alone.algorithm),
+            (baseline, one.missed_alone.baseline),
+        ):
+            if missed:
+                click.echo(f"  {one.rule}: missed by {who} alone: {_nodules(missed)}")
+
+
+def _nodules(missed: "Sequence[MissedNodule]") -> str:
+    """The largest of some nodules by their names, and how many more there are."""
+    named = [
+        f"{one.case_id} {one.nodule_id}"
+        + ("" if one.diameter_mm is None else f" ({one.diameter_mm:.1f} mm)")
+        for one in missed[:MOST_NODULES]
+    ]
+    more = len(missed) - len(named)
+    return ", ".join(named) + (f", and {more} more" if more > 0 else "")
 
 
 def _detection_cells(one: "DetectionDifference") -> list[str]:

@@ -31,6 +31,8 @@ TEXTS = {
     "compared.p_adjusted": "P adjusted",
     "compared.p_adjusted_hint": "Holm, over all algorithms and rules",
     "compared.p_permutation": "P permutation",
+    "alone.fold": "Nodules missed by one alone: {algorithm} and {baseline}",
+    "alone.caption": "Missed by {missed}, found by {found}",
     "mcnemar.caption": "Nodules found by one of two: each algorithm and {baseline}",
     "mcnemar.both": "Both",
     "mcnemar.it_alone": "It alone",

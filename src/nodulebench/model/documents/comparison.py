@@ -230,6 +230,26 @@ class NodulesFound:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedNodule:
+    """A nodule by its names."""
+
+    case_id: str
+    nodule_id: str
+    diameter_mm: float | None
+    """Null where nobody measured it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissedAlone:
+    """The nodules that one of two algorithms missed, the largest first."""
+
+    algorithm: tuple[MissedNodule, ...]
+    """Missed by the algorithm, found by the baseline."""
+    baseline: tuple[MissedNodule, ...]
+    """Missed by the baseline, found by the algorithm."""
+
+
+@dataclass(frozen=True, slots=True)
 class DetectionSummary:
     """Which nodules one algorithm finds and the baseline does not, under one rule."""
 
@@ -242,10 +262,14 @@ class DetectionSummary:
     """McNemar's test: exact, and in three forms for clustered nodules."""
     adjusted_p_value: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
+    missed_alone: MissedAlone | None = None
+    """Which nodules they are; not there in comparisons of version 0.1."""
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as it stands in comparison.json."""
         shown = record(self)
+        if self.missed_alone is None:
+            del shown["missed_alone"]
         return shown if self.tests else _only(shown, "rule", "algorithm", "nodules", "difference")
 
 

@@ -71,11 +71,24 @@ def is_signed(folder: Path) -> bool:
 def recompute_comparisons(evaluated: Evaluated) -> list[ComparisonDocument]:
     """Every comparison that evaluation.json lists, computed again with its own settings."""
     return [
-        comparison_document(
-            compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)), evaluated
+        _as_told(
+            comparison_document(
+                compare_algorithms(evaluated.cohorts, evaluated.protocol, choice_of(written)),
+                evaluated,
+            ),
+            written,
         )
         for written in evaluated.document.comparisons
     ]
+
+
+def _as_told(found: ComparisonDocument, written: ComparisonDocument) -> ComparisonDocument:
+    """The comparison without the names of nodules where version 0.1 wrote none."""
+    if any(one.missed_alone is not None for one in written.detection):
+        return found
+    return replace(
+        found, detection=tuple(replace(one, missed_alone=None) for one in found.detection)
+    )
 
 
 def choice_of(written: ComparisonDocument) -> ComparisonChoice:
@@ -150,7 +163,7 @@ def _detection(one: DetectionDifference) -> DetectionSummary:
     if one.tests is None:
         return DetectionSummary(*named, Estimate(None, reason=one.reason))
     tests = {name: getattr(one.tests, name) for name in TESTS}
-    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted)
+    return DetectionSummary(*named, one.tests.difference, tests, one.adjusted, one.missed_alone)
 
 
 def _effects(effects: RuleEffects) -> RuleEffectsSummary:

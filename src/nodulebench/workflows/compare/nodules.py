@@ -8,9 +8,15 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.documents.comparison import MissedAlone, MissedNodule
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
-from nodulebench.statistics.mcnemar import DetectionComparison, compare_detection, paired_hits
+from nodulebench.statistics.mcnemar import (
+    DetectionComparison,
+    PairedHits,
+    compare_detection,
+    paired_hits,
+)
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 from nodulebench.workflows.evaluate.estimate import units_of
 
@@ -37,6 +43,8 @@ class DetectionDifference:
     adjusted: dict[str, float] = field(default_factory=dict)
     """Obuchowski's P value adjusted over all algorithms and rules, by method."""
     reason: Notice | None = None
+    missed_alone: MissedAlone = field(default_factory=lambda: MissedAlone((), ()))
+    """Which nodules tell them apart."""
 
 
 def compare_nodules(
@@ -56,6 +64,7 @@ def compare_nodules(
                 algorithm_only=_count(hits.first & ~hits.second),
                 baseline_only=_count(~hits.first & hits.second),
                 neither=_count(~hits.first & ~hits.second),
+                missed_alone=_missed_alone(cohort, of_rule[baseline], hits),
             )
             try:
                 tests = compare_detection(hits, level=protocol.interval.level)
@@ -67,6 +76,20 @@ def compare_nodules(
     adjusted = iter(adjusted_p_values(p_values))
     for one in found:
         yield one if one.tests is None else replace(one, adjusted=next(adjusted))
+
+
+def _missed_alone(
+    cohort: LabelledCohort, baseline: LabelledCohort, hits: PairedHits
+) -> MissedAlone:
+    rows = np.intersect1d(cohort.nodule_row, baseline.nodule_row, assume_unique=True)
+
+    def named(is_missed: BoolArray) -> tuple[MissedNodule, ...]:
+        nodules = cohort.reference.nodules[rows[is_missed]]
+        nodules = nodules.select("case_id", "nodule_id", "diameter_mm")
+        largest = nodules.sort("diameter_mm", descending=True, nulls_last=True, maintain_order=True)
+        return tuple(MissedNodule(*row) for row in largest.iter_rows())
+
+    return MissedAlone(named(~hits.first & hits.second), named(hits.first & ~hits.second))
 
 
 def _count(is_counted: BoolArray) -> int:

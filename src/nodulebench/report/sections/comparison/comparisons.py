@@ -15,10 +15,23 @@ from nodulebench.language.numbers import (
     signed_interval,
     whole,
 )
-from nodulebench.model.documents.comparison import ComparisonDocument, DifferenceSummary
+from nodulebench.model.documents.comparison import (
+    ComparisonDocument,
+    DifferenceSummary,
+    MissedNodule,
+)
 from nodulebench.model.documents.evaluation import Document
-from nodulebench.report.blocks.blocks import Paragraphs, Side
-from nodulebench.report.blocks.cells import Cell, Notes, count, head, short, undefined, words
+from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
+from nodulebench.report.blocks.cells import (
+    Cell,
+    Notes,
+    code,
+    count,
+    head,
+    short,
+    undefined,
+    words,
+)
 from nodulebench.report.blocks.tables import Table, closed_if_long
 from nodulebench.report.sections.comparison.comparison_charts import (
     difference_chart,
@@ -28,6 +41,8 @@ from nodulebench.report.sections.comparison.comparison_charts import (
 )
 from nodulebench.report.sections.head.answer import is_clear, leading_figure, leading_rule
 
+MOST_ALONE = 20
+"""How many nodules are shown that one of two algorithms missed."""
 MARGIN_ANSWERS = (
     ("is_superior", "superior"),
     ("is_equivalent", "equivalent"),
@@ -52,6 +67,7 @@ def comparison_blocks(document: Document, say: Language) -> list[Any]:
         every = _difference_table(title, found.differences, found, say)
         blocks.append(closed_if_long(every, most_rows=0, file="tables/differences.csv"))
         blocks.append(closed_if_long(_detection_table(found, say)))
+        blocks += _alone_blocks(found, rule, say)
         blocks += _ranking_tables(found, rule, figure, say)
     return blocks
 
@@ -213,6 +229,42 @@ def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
     ]
     title = say("mcnemar.caption", baseline=found.baseline)
     return Table(title, heads, rows, notes.all())
+
+
+def _alone_blocks(found: ComparisonDocument, rule: str, say: Language) -> list[Any]:
+    """For each algorithm the nodules that it missed and the baseline found, and the reverse."""
+    blocks: list[Any] = []
+    for one in found.detection:
+        if one.missed_alone is None or one.rule != rule:
+            continue
+        tables = [
+            _alone_table(say("alone.caption", missed=who, found=other), missed, say)
+            for who, other, missed in (
+                (one.algorithm, found.baseline, one.missed_alone.algorithm),
+                (found.baseline, one.algorithm, one.missed_alone.baseline),
+            )
+            if missed
+        ]
+        if tables:
+            title = say("alone.fold", algorithm=one.algorithm, baseline=found.baseline)
+            blocks.append(Fold(title, [Side(tables)], is_open=False, file="comparison.json"))
+    return blocks
+
+
+def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Language) -> Table:
+    shown = missed[:MOST_ALONE]
+    rows = [
+        [code(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
+        for one in shown
+    ]
+    heads = [
+        words(say("head.case")),
+        words(say("head.nodule")),
+        Cell(say("head.diameter_mm")),
+    ]
+    left = len(missed) - len(shown)
+    remark = say("misses.more", count=left, file="comparison.json") if left else ""
+    return Table(caption, heads, rows, remark=remark)
 
 
 def _ranking_tables(found: ComparisonDocument, rule: str, figure: str, say: Language) -> list[Any]:
