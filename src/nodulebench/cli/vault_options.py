@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nodulebench.cli.options import FILE
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.keys import Secret
@@ -81,7 +81,7 @@ def first_line(path: Path) -> str:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
+        raise InputError.at(str(path), f"cannot be read as text: {error}.") from error
     if not lines or not lines[0]:
-        raise InputError(Problem(str(path), "has no passphrase in its first line."))
+        raise InputError.at(str(path), "has no passphrase in its first line.")
     return lines[0]

@@ -9,7 +9,7 @@ from nodulebench import __version__
 from nodulebench.cli.options import FILE
 from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
 from nodulebench.cli.vault_options import secret_from, vault_options
-from nodulebench.errors import InputError
+from nodulebench.errors import refuse_any
 
 if TYPE_CHECKING:
     from nodulebench.workflows.verify.verify import Recomputed, Verification
@@ -72,8 +72,7 @@ def command(
     if images is not None:
         from nodulebench.workflows.custody.bundle import image_problems
 
-        if problems := image_problems(folder, images):
-            raise InputError(problems)
+        refuse_any(image_problems(folder, images))
     from nodulebench.workflows.verify.verify import Originals, verify_folder
 
     originals = (

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.language import Language, LanguageName
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.optional_package import needs
@@ -106,12 +106,10 @@ def _family(font: Path) -> str:
         if one.path and Path(one.path).resolve() == font.resolve()
     }
     if not found:
-        raise InputError(
-            Problem(
-                str(font),
-                "cannot be embedded: it is no font that typst knows.",
-                "Give a TrueType or OpenType font (.ttf, .otf, .ttc).",
-            )
+        raise InputError.at(
+            str(font),
+            "cannot be embedded: it is no font that typst knows.",
+            "Give a TrueType or OpenType font (.ttf, .otf, .ttc).",
         )
     return min(found)
 

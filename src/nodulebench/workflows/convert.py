@@ -6,16 +6,20 @@ from typing import Literal
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, fitting, read_cases, read_reference, read_submission
 from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.format import Format
 from nodulebench.formats.readings import read_case_geometry, read_readings
 from nodulebench.formats.sniff import glimpse
+from nodulebench.model.findings import Readings
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission, without_images
 
 What = Literal["marks", "reference", "readings", "result"]
+Tables = Submission | Reference | Readings
+ITEMS: dict[What, str] = {"marks": "marks", "reference": "nodules", "readings": "findings"}
+"""The table that holds what is counted."""
 FINDINGS_TABLES = "findings_tables"
 """Readings as our own tables: not a format of marks, but readings can be written so."""
 LARGEST_CHANGE = 1e-4
@@ -88,18 +92,10 @@ def _convert_marks(
     reader = reader or fitting(source, "marks")
     before = read_submission(source, cases, reader.name)
     if writer.write_marks is None:
-        raise InputError(_cannot_write(writer, "marks"))
+        raise _cannot_write(writer, "marks")
     writer.write_marks(before, target, cases)
     after = read_submission(target, cases, writer.name)
-    return Conversion(
-        what="marks",
-        from_format=reader.name,
-        to_format=writer.name,
-        cases=before.marks["case_id"].n_unique(),
-        items=before.marks.height,
-        losses=tuple(_losses(_tables(before), _tables(after), before.marks, after.marks)),
-        notices=before.notices,
-    )
+    return _conversion("marks", reader.name, writer.name, before, after)
 
 
 def _convert_reference(
@@ -108,20 +104,12 @@ def _convert_reference(
     reader = reader or fitting(source, "reference")
     before = read_reference(source, cases, reader.name)
     if writer.write_reference is None:
-        raise InputError(_cannot_write(writer, "a reference"))
+        raise _cannot_write(writer, "a reference")
     if not writer.needs_images:
         before = replace(before, cases=without_images(before.cases))
     writer.write_reference(before, target)
     after = read_reference(target, before.cases if writer.needs_images else None, writer.name)
-    return Conversion(
-        what="reference",
-        from_format=reader.name,
-        to_format=writer.name,
-        cases=before.cases.height,
-        items=before.nodules.height,
-        losses=tuple(_losses(_tables(before), _tables(after), before.nodules, after.nodules)),
-        notices=before.notices,
-    )
+    return _conversion("reference", reader.name, writer.name, before, after)
 
 
 def _convert_readings(
@@ -138,21 +126,22 @@ def _convert_readings(
     else:
         writer = FORMATS[to_format]
         if writer.write_readings is None or writer.read_readings is None:
-            raise InputError(_cannot_write(writer, "readings"))
+            raise _cannot_write(writer, "readings")
         writer.write_readings(before, target, known)
         after = writer.read_readings(target, known)
-    tables = [
-        {"findings": one.findings, "slices": one.slices, "sessions": one.sessions}
-        for one in (before, after)
-    ]
+    return _conversion("readings", "readings", to_format, before, after)
+
+
+def _conversion(
+    what: What, from_format: str, to_format: str, before: Tables, after: Tables
+) -> Conversion:
+    """What was converted, and what the tables that were read again have lost."""
+    tables, new_tables = _tables(before), _tables(after)
+    items = tables[ITEMS[what]]
+    cases = items["case_id"].n_unique() if isinstance(before, Submission) else before.cases.height
+    losses = _losses(tables, new_tables, items, new_tables[ITEMS[what]])
     return Conversion(
-        what="readings",
-        from_format="readings",
-        to_format=to_format,
-        cases=before.cases.height,
-        items=before.findings.height,
-        losses=tuple(_losses(tables[0], tables[1], before.findings, after.findings)),
-        notices=before.notices,
+        what, from_format, to_format, cases, items.height, tuple(losses), before.notices
     )
 
 
@@ -192,12 +181,10 @@ def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFra
         if form.refuse_reference and writer.write_reference and not form.refuse_reference(seen):
             possible.add("reference")
     if not possible:
-        raise seen.error or InputError(
-            Problem(
-                str(source),
-                f"cannot be converted to {writer.name}: it holds nothing that the format can.",
-                "Name the format it is in, or choose another one to write.",
-            )
+        raise seen.error or InputError.at(
+            str(source),
+            f"cannot be converted to {writer.name}: it holds nothing that the format can.",
+            "Name the format it is in, or choose another one to write.",
         )
     if len(possible) == 1:
         return possible.pop()
@@ -205,17 +192,16 @@ def _what(source: Path, reader: Format | None, writer: Format, cases: pl.DataFra
     return "marks" if marks["score"].null_count() < marks.height else "reference"
 
 
-def _cannot_write(writer: Format, what: str) -> Problem:
-    return Problem(f"format '{writer.name}'", f"cannot hold {what}.", "Choose another to write.")
+def _cannot_write(writer: Format, what: str) -> InputError:
+    where = f"format '{writer.name}'"
+    return InputError.at(where, f"cannot hold {what}.", "Choose another to write.")
 
 
-def _tables(held: Submission | Reference) -> dict[str, pl.DataFrame]:
-    """The tables of a submission or reference by their names."""
-    tables = {"slices": held.slices}
-    if isinstance(held, Submission):
-        tables |= {"marks": held.marks, "runs": held.runs}
-    else:
-        tables |= {"cases": held.cases, "nodules": held.nodules}
+def _tables(held: Tables) -> dict[str, pl.DataFrame]:
+    """The tables of what was read, by their names; of readings, those that readers made."""
+    of_readings = isinstance(held, Readings)
+    names = "findings slices sessions" if of_readings else "slices marks runs cases nodules"
+    tables = {name: getattr(held, name, None) for name in names.split()}
     return {name: table for name, table in tables.items() if table is not None}
 
 

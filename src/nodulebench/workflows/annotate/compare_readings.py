@@ -27,7 +27,14 @@ from nodulebench.annotate.readings.reading import (
     type_number,
 )
 from nodulebench.annotate.readings.warnings import ReadingWarning
-from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
+from nodulebench.errors import (
+    InputError,
+    NoduleBenchError,
+    Problem,
+    UndefinedError,
+    adding_to,
+    refuse_any,
+)
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.formats.marks.nifdc_csv import write_reference
@@ -104,31 +111,25 @@ class ReadingComparison:
     @property
     def highlights(self) -> pl.DataFrame:
         """One row per slice and candidate on which readers are missing."""
+        text, whole, length = pl.String, pl.Int64, pl.Float64
+        names = {"case_id": text, "slice_index": whole, "candidate_id": text, "drawn_by": text}
+        names |= {"missing": text, "center_x_mm": length, "center_y_mm": length}
         rows = [
-            {
-                "case_id": check.case_id,
-                "slice_index": cluster.box.slice_index,
-                "candidate_id": one.candidate_id,
-                "drawn_by": " ".join(cluster.reader_ids),
-                "missing": " ".join(sorted(set(check.reader_ids) - set(cluster.reader_ids))),
-                "center_x_mm": cluster.box.center_x_mm,
-                "center_y_mm": cluster.box.center_y_mm,
-            }
+            (
+                check.case_id,
+                cluster.box.slice_index,
+                one.candidate_id,
+                " ".join(cluster.reader_ids),
+                " ".join(sorted(set(check.reader_ids) - set(cluster.reader_ids))),
+                cluster.box.center_x_mm,
+                cluster.box.center_y_mm,
+            )
             for check in self.checks
             for one in check.candidates
             for cluster in one.clusters
             if not cluster.is_consistent
         ]
-        names = {
-            "case_id": pl.String,
-            "slice_index": pl.Int64,
-            "candidate_id": pl.String,
-            "drawn_by": pl.String,
-            "missing": pl.String,
-            "center_x_mm": pl.Float64,
-            "center_y_mm": pl.Float64,
-        }
-        return pl.DataFrame(rows, schema=names)
+        return pl.DataFrame(rows, schema=names, orient="row")
 
 
 def or_reason(figure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -171,19 +172,16 @@ def compare_readings(
     said = [read_submission(path, known) for path in files]
     names = [one.name for one in said]
     if len(set(names)) < max(len(names), 2):
-        raise InputError(
-            Problem("readings", f"of {', '.join(names)}: need two or more different readers.")
+        raise InputError.at(
+            "readings", f"of {', '.join(names)}: need two or more different readers."
         )
     table = _named_cases(said) if known is None else known
     readings = [one for own in said for one in readings_of(own, table, own.name)]
     problems: list[Problem] = []
     for one in readings:
-        try:
+        with adding_to(problems):
             check_reading(one, table)
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     found = ReadingComparison(
         table,
         readings,

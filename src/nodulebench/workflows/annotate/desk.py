@@ -28,7 +28,7 @@ from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
 from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.teams import random_reviewer, random_teams
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked
 from nodulebench.storage.json_text import read_json, write_json
@@ -113,8 +113,8 @@ def start_project(
     written = _read_toml(roster)
     changes = written.pop("rules", {})
     if workflow not in WORKFLOWS:
-        raise InputError(
-            Problem(f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}.")
+        raise InputError.at(
+            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
         )
     people = checked(Roster, written, roster.name)
     changed = {**WORKFLOWS[workflow].model_dump(), **changes}
@@ -163,15 +163,14 @@ def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
         for reader in team.reader_ids
         if reader not in passed
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(Problem(path.name, f"is not valid TOML: {error}.")) from error
+        raise InputError.at(path.name, f"is not valid TOML: {error}.") from error
 
 
 def open_project(folder: Path) -> Desk:
@@ -181,13 +180,11 @@ def open_project(folder: Path) -> Desk:
         InputError: if the folder holds none.
     """
     if not (folder / PROJECT).is_file():
-        raise InputError(
-            Problem(str(folder), "holds no annotation project.", "Start one with 'start'.")
-        )
+        raise InputError.at(str(folder), "holds no annotation project.", "Start one with 'start'.")
     try:
         project = Project.model_validate(read_json(folder / PROJECT))
     except ValidationError as error:
-        raise InputError(Problem(str(folder / PROJECT), "is damaged.")) from error
+        raise InputError.at(str(folder / PROJECT), "is damaged.") from error
     workflow = Workflow(project.roster, read_cases(folder / CASES), project.rules)
     return Desk(folder, workflow, FileStore(folder / EVENTS), project.repeats)
 
@@ -248,7 +245,7 @@ def add_nodules(
         for finding in reading.findings
     ]
     if not steps:
-        raise InputError(Problem(path.name, "holds no nodule to add."))
+        raise InputError.at(path.name, "holds no nodule to add.")
     return _does_all(desk, steps)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, Problem, UndefinedError, refuse_any
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.language import english
 from nodulebench.match import label_marks, targets
@@ -108,8 +108,7 @@ def hold_exam(
         Problem(f"candidate '{name}'", "handed in more than one answer.", "Keep one.")
         for name in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return [_sheet(key, answer, rules) for answer in answers]
 
 
@@ -122,8 +121,8 @@ def _sheet(key: Reference, answer: Submission, rules: ExamRules) -> ExamSheet:
     try:
         labels = label_marks(key, said, protocol, choice)
     except UndefinedError as error:
-        raise InputError(
-            Problem(f"candidate '{answer.name}'", f"{english(reason_of(error))}.")
+        raise InputError.at(
+            f"candidate '{answer.name}'", f"{english(reason_of(error))}."
         ) from error
     cohort = labelled_cohort(key, said, labels, targets(key, said, protocol))
     false_rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
@@ -208,7 +207,7 @@ def who_passed(path: Path) -> frozenset[str]:
     if not isinstance(sheets, list) or not all(
         isinstance(sheet, dict) and {"candidate", "has_passed"} <= set(sheet) for sheet in sheets
     ):
-        raise InputError(Problem(str(path), "is not the result of an exam.", "Give exam.json."))
+        raise InputError.at(str(path), "is not the result of an exam.", "Give exam.json.")
     return frozenset(sheet["candidate"] for sheet in sheets if sheet["has_passed"])
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.match import label_marks
 from nodulebench.match.pairs import pairs_within
 from nodulebench.model.arrays import FloatArray, IntArray
@@ -84,8 +84,8 @@ def false_positives(
     rows = np.unique(labels.mark[labels.label == FALSE_POSITIVE])
     found = listed.marks[rows].sort("score", descending=True, maintain_order=True)
     if found["score"].null_count():
-        raise InputError(
-            Problem(f"submission '{submission.name}'", "has false positives without a score.")
+        raise InputError.at(
+            f"submission '{submission.name}'", "has false positives without a score."
         )
     # a product such as 0.1 x 30 may fall short of the whole number by rounding
     allowed = math.floor(rate * reference.cases.height + 1e-9)
@@ -188,12 +188,11 @@ def refuse_strangers(table: pl.DataFrame, suspects: pl.DataFrame, source: str) -
     strange = table.select("case_id", "mark_id").join(
         suspects, on=["case_id", "mark_id"], how="anti", maintain_order="left"
     )
-    if strange.height:
-        raise InputError(
-            Problem(
-                source,
-                f"mark '{mark_id}' of case '{case_id}' is not among the false positives.",
-                "Use the list that was given to the readers.",
-            )
-            for case_id, mark_id in strange.unique(maintain_order=True).rows()
+    refuse_any(
+        Problem(
+            source,
+            f"mark '{mark_id}' of case '{case_id}' is not among the false positives.",
+            "Use the list that was given to the readers.",
         )
+        for case_id, mark_id in strange.unique(maintain_order=True).rows()
+    )

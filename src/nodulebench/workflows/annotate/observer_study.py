@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
@@ -60,8 +60,7 @@ def check_calls(suspects: pl.DataFrame, calls: pl.DataFrame, *, readers: int = 4
                 f"A nodule measures at least {SMALLEST_MM:g} mm, a small nodule less.",
             )
         )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 @dataclass(frozen=True, eq=False)

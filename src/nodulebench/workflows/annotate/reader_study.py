@@ -123,12 +123,10 @@ def analyse_readers(
 
 def _of_ratings(path: Path, choice: StudyChoice) -> Readings:
     if choice.figure != AREA:
-        raise InputError(
-            Problem(
-                str(path),
-                f"holds ratings of cases, which give {AREA} and not '{choice.figure}'.",
-                "For other figures give an evaluation of the readers' marks, and --readers.",
-            )
+        raise InputError.at(
+            str(path),
+            f"holds ratings of cases, which give {AREA} and not '{choice.figure}'.",
+            "For other figures give an evaluation of the readers' marks, and --readers.",
         )
     table = read_table(path, RATINGS).sort("case_id")
     groups = table.partition_by("treatment", "reader_id", as_dict=True, maintain_order=True)
@@ -303,12 +301,10 @@ def _against(
         return []
     own = [cell for cell in read.cells if cell[1] == choice.algorithm]
     if len(own) != 1:
-        raise InputError(
-            Problem(
-                f"reader '{choice.algorithm}'",
-                f"stands for an algorithm and has {len(own)} readings.",
-                "An algorithm reads once, under any treatment.",
-            )
+        raise InputError.at(
+            f"reader '{choice.algorithm}'",
+            f"stands for an algorithm and has {len(own)} readings.",
+            "An algorithm reads once, under any treatment.",
         )
     rows = []
     for treatment in treatments:
@@ -324,11 +320,9 @@ def _against(
             undefined = Estimate(None, reason=reason_of(error))
             rows.append(row | {"difference": asdict(undefined)})
             continue
-        rows.append(
-            row
-            | {"difference": asdict(found.difference), **_significance(found.significance)}
-            | {"fixed_cases": _significance(found.fixed_cases)}
-        )
+        tested = _significance(found.significance)
+        fixed = {"fixed_cases": _significance(found.fixed_cases)}
+        rows.append(row | {"difference": asdict(found.difference)} | tested | fixed)
     return rows
 
 

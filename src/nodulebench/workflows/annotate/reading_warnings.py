@@ -9,7 +9,7 @@ import polars as pl
 from nodulebench.annotate.process.batch import State
 from nodulebench.annotate.readings.reading import Reading
 from nodulebench.annotate.readings.warnings import ReadingWarning, WarningLimits, warn
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, adding_to, refuse_any
 from nodulebench.formats.images.case_images import image_reader
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.volume import Volume, to_patient_axes
@@ -53,12 +53,9 @@ def warn_of(
         if images is None or not own:
             found += [told for one in own for told in warn(one, places.get(case_id), limits=limits)]
             continue
-        try:
+        with adding_to(problems):
             found += _warn_with_image(own, case_id, places.get(case_id), images, limits)
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return found
 
 
@@ -71,11 +68,9 @@ def warn_of_batch(desk: Desk, batch_id: str, images: Path | None = None) -> list
     """
     batch = desk.batch(batch_id)
     if batch.state in BLIND_STATES:
-        raise InputError(
-            Problem(
-                f"batch '{batch_id}'",
-                f"is in the state '{batch.state}'; its readings are blind until the review.",
-            )
+        raise InputError.at(
+            f"batch '{batch_id}'",
+            f"is in the state '{batch.state}'; its readings are blind until the review.",
         )
     order = batch.order.case_ids
     cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order))
@@ -118,12 +113,10 @@ def _refuse_other_image(volume: Volume, place: Geometry, where: str) -> None:
         is_near = (np.abs(found[2] - said[2]) <= found[0] / 2).all()
         is_same = bool(is_near) and np.array_equal(found[1], said[1])
     if not is_same:
-        raise InputError(
-            Problem(
-                where,
-                f"has {_shown(volume.geometry)}; the table of cases says {_shown(place)}.",
-                "Is it the image of another series?",
-            )
+        raise InputError.at(
+            where,
+            f"has {_shown(volume.geometry)}; the table of cases says {_shown(place)}.",
+            "Is it the image of another series?",
         )
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.annotate.process.batch import Batch, Key
 from nodulebench.annotate.readings.findings import findings_of
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.model.findings import FINDINGS, Readings
@@ -71,8 +71,7 @@ def released(desk: Desk, batch_ids: Iterable[str] = ()) -> dict[str, Batch]:
         Problem(f"case '{case_id}'", "is in several of the batches.", "Name one of them.")
         for case_id in dict.fromkeys(name for name in names if names.count(name) > 1)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return {name: batches[name] for name in wanted}
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck
 from nodulebench.annotate.readings.findings import finding_name
 from nodulebench.annotate.readings.reading import DrawnSlice, Reading
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.marks.slice_boxes import gather
 from nodulebench.imaging.geometry import Geometry, geometries
 from nodulebench.imaging.outline_pixels import voxels_of
@@ -152,16 +152,15 @@ def _with_heights(table: pl.DataFrame, places: Mapping[str, Geometry]) -> pl.Dat
         InputError: for each case whose slices lie nobody knows where.
     """
     bare = table.filter(pl.col("z_mm").is_null())["case_id"].unique(maintain_order=True)
-    unknown = [case_id for case_id in bare if case_id not in places]
-    if unknown:
-        raise InputError(
-            Problem(
-                f"case '{case_id}'",
-                "the height of its slices is not known.",
-                "Give z_mm with the slices, or a table of cases with spacing and origin.",
-            )
-            for case_id in unknown
+    refuse_any(
+        Problem(
+            f"case '{case_id}'",
+            "the height of its slices is not known.",
+            "Give z_mm with the slices, or a table of cases with spacing and origin.",
         )
+        for case_id in bare
+        if case_id not in places
+    )
     heights = [
         float(
             places[row["case_id"]].height_on(

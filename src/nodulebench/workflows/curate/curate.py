@@ -9,7 +9,7 @@ from nodulebench.curate.examine.checks import CODES_OF_MODULE
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.known.duplicates import Fingerprint, KnownSet, find_duplicates
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
@@ -77,11 +77,9 @@ def curate(
     require_pydicom()  # told here, not by every worker
     chosen = limits or Limits()
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is not a folder.", "Give a folder of DICOM files."))
+        raise InputError.at(str(folder), "is not a folder.", "Give a folder of DICOM files.")
     if out.resolve() == folder.resolve():
-        raise InputError(
-            Problem(str(out), "is the folder that is read.", "Write to another folder.")
-        )
+        raise InputError.at(str(out), "is the folder that is read.", "Write to another folder.")
     with open_journal(out) as journal:
         paths, closed = _files_below(folder, out)
         slices, others = _read_headers(paths, processes, progress)

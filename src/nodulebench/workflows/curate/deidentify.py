@@ -15,7 +15,7 @@ import polars as pl
 from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.durable import replace_whole
@@ -129,7 +129,7 @@ def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
         jobs: processes.
     """
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is no folder."))
+        raise InputError.at(str(folder), "is no folder.")
     paths, closed = _files_below(folder)
     check = partial(check_file, memory=Memory())
     found = {
@@ -165,7 +165,7 @@ def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:
         InputError: if it is no key table, was changed, or the secret is another.
     """
     if not path.is_file():
-        raise InputError(Problem(str(path), "is not there."))
+        raise InputError.at(str(path), "is not there.")
     return _open_table(path, secret)[2]
 
 
@@ -208,8 +208,7 @@ def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> Non
             )
     if not prefix.isalnum() or not prefix.isascii() or prefix != prefix.upper() or len(prefix) > 16:
         problems.append(Problem(f"prefix '{prefix}'", "is not up to 16 capitals and digits."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
 
 
 def _open_table(path: Path, secret: Secret) -> tuple[dict[str, Any], Vault, list[dict[str, Any]]]:
@@ -220,12 +219,12 @@ def _open_table(path: Path, secret: Secret) -> tuple[dict[str, Any], Vault, list
     content = read_json(path)
     found = content.get("schema") if isinstance(content, dict) else None
     if found != SCHEMA:
-        raise InputError(Problem(str(path), f"has the schema '{found}', not '{SCHEMA}'."))
+        raise InputError.at(str(path), f"has the schema '{found}', not '{SCHEMA}'.")
     vault = open_vault(content.get("vault"), secret, str(path))
     try:
         sealed = base64.b64decode(content["sealed"], validate=True)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(Problem(str(path), "was changed: it holds no sealed table.")) from error
+        raise InputError.at(str(path), "was changed: it holds no sealed table.") from error
     rows: list[dict[str, Any]] = json.loads(vault.open(sealed, _TABLE, str(path)))
     return content["vault"], vault, rows
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from nodulebench.curate.intake.fetch import RemoteSeries, connect, fetch_series, list_series
 from nodulebench.curate.intake.listen import listening
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 
 __all__ = ["client_of", "fetch_series", "listening", "wanted_series"]
 
@@ -31,6 +31,5 @@ def wanted_series(
     """
     found = [one for one in list_series(client, filters) if not uids or one.series_uid in uids]
     missing = set(uids) - {one.series_uid for one in found}
-    if missing:
-        raise InputError(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
+    refuse_any(Problem(url, f"has no CT series {uid}.") for uid in sorted(missing))
     return found

@@ -9,7 +9,7 @@ from nodulebench.custody.audit import Anchor, anchor_of, anchor_problems
 from nodulebench.custody.audit import Event as Event
 from nodulebench.custody.budget import Use, uses
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.event_log import stored_events
 from nodulebench.storage.file_names import in_a_line as in_a_line
@@ -63,8 +63,7 @@ def write_anchor(
         problems += anchor_problems(
             path.read_bytes(), bundle, stored_events(folder / layout.AUDIT), str(path)
         )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     anchor = anchor_of(events, bundle, datetime.now(UTC))
     signature = None if key is None else sign_bytes(anchor.to_bytes(), key, passphrase)
     with staged_file(path) as stage:

@@ -10,7 +10,7 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.layout import IMAGE_LIST, IMAGES
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats import read_reference
 from nodulebench.formats.bundle import write_reference
 from nodulebench.model.progress import Progress, untold
@@ -139,8 +139,7 @@ def _owners(images: Path, case_ids: pl.Series) -> dict[str, str]:
             )
         else:
             found[name] = owner
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return found
 
 

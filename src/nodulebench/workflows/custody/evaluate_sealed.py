@@ -19,7 +19,7 @@ from nodulebench.custody.budget import (
     same_developer,
 )
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
-from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_submission
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.plan import TestPlan
@@ -86,10 +86,8 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         at_fp=order.at_fp,
     )
     if reuse.feedback == "verdict" and plan is None:
-        raise InputError(
-            Problem(
-                "policy", "tells passed or not passed only, and no plan was given.", "Give --plan."
-            )
+        raise InputError.at(
+            "policy", "tells passed or not passed only, and no plan was given.", "Give --plan."
         )
     look, number, standing = _charge(opened, order, protocol)
     try:
@@ -123,7 +121,7 @@ def _charge(
     """Admit a look and write it down: the look, its event, and which of the developer's it is."""
     developer = same_developer(order.developer)
     if not developer:
-        raise InputError(Problem("developer", "has no name.", "Looks are counted by developer."))
+        raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
     look = Look(developer, file_digest(order.marks), protocol.digest)
     reuse = opened.policy.reuse
     place = 0
@@ -162,7 +160,7 @@ def _refuse_other_cases(submission: Submission, reference: Reference) -> None:
     named = submission.marks["case_id"]
     if len(named) and not named.is_in(reference.cases["case_id"].implode()).any():
         what = f"marks no case of this test set, but '{named[0]}' and others."
-        raise InputError(Problem(submission.name, what, "Is it for another set?"))
+        raise InputError.at(submission.name, what, "Is it for another set?")
 
 
 def _told(document: Document, opened: SealedSet, standing: Standing) -> dict[str, Any]:

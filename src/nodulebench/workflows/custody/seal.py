@@ -15,7 +15,7 @@ from nodulebench.custody import layout
 from nodulebench.custody.audit import next_event
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
-from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
 from nodulebench.formats import bundle as bundle_format
 from nodulebench.match.rules import RULES
 from nodulebench.metrics import FIGURES
@@ -90,11 +90,10 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
     role = policy.role_of(order.person, "seal")
     reference = bundle_format.read_reference(order.bundle)
     source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
-    if is_bag(order.bundle) and (problems := manifest_problems(order.bundle)):
-        raise InputError(problems)
+    refuse_any(manifest_problems(order.bundle) if is_bag(order.bundle) else ())
     if order.out.resolve().is_relative_to(order.bundle.resolve()):
-        raise InputError(
-            Problem(str(order.out), "lies in the bundle, which stays as it is.", "Choose another.")
+        raise InputError.at(
+            str(order.out), "lies in the bundle, which stays as it is.", "Choose another."
         )
     names = _names_in(source)
     place = order.out.resolve()
@@ -104,10 +103,8 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
         if is_sealed(order.out):
             return _already(order, reference, source, names)
         if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
-            raise InputError(
-                Problem(
-                    str(order.out), "is already there.", "Choose a new place for the sealed set."
-                )
+            raise InputError.at(
+                str(order.out), "is already there.", "Choose a new place for the sealed set."
             )
         stage.mkdir(exist_ok=True)
         vault = _vault_of(stage, order.secret)
@@ -133,7 +130,7 @@ def _refuse_unknown_figures(policy: CustodyPolicy, source: Path) -> None:
             RULES[rule], FIGURES[figure]
         except UnknownNameError as error:
             where = f"{source} field 'reuse.figures'"
-            raise InputError(Problem(where, f"'{named}': {error}", "Write rule.figure.")) from error
+            raise InputError.at(where, f"'{named}': {error}", "Write rule.figure.") from error
 
 
 def _write_descriptions(
@@ -249,8 +246,8 @@ def _already(order: SealOrder, reference: Reference, source: Path, names: list[s
     vault = open_vault(read_json(path), order.secret, str(path))
     found = _source_code(vault, {name: file_digest(source / name) for name in names})
     if read_note(order.out)["source"] != found:
-        raise InputError(
-            Problem(str(order.out), "is another sealed set.", "Choose a new place for this one.")
+        raise InputError.at(
+            str(order.out), "is another sealed set.", "Choose a new place for this one."
         )
     secrets = sum(layout.place_of(name).is_secret for name in names)
     return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
@@ -264,12 +261,11 @@ def _source_code(vault: Vault, digests: dict[str, str]) -> str:
 def _names_in(folder: Path) -> list[str]:
     files = [path for path in folder.rglob("*") if path.is_file()]
     names = sorted(path.relative_to(folder).as_posix() for path in files)
-    strange = [name for name in names if shown(name) != name]
-    if strange:
-        raise InputError(
-            Problem(str(folder / shown(name)), "has a name that is not UTF-8.", "Rename it.")
-            for name in strange
-        )
+    refuse_any(
+        Problem(str(folder / shown(name)), "has a name that is not UTF-8.", "Rename it.")
+        for name in names
+        if shown(name) != name
+    )
     return names
 
 

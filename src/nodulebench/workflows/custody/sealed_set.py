@@ -10,7 +10,7 @@ from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, Fact, Step
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.custody.roles import Action, Role
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.bundle import reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import bytes_digest, file_digest
@@ -64,8 +64,7 @@ class SealedSet:
         check = log_authenticator(self.vault)
         events, problems = audit.read_events(stored, self.bundle, check)
         problems += audit.head_problems(content, stored, str(head), check)
-        if problems:
-            raise InputError(problems)
+        refuse_any(problems)
         return events
 
     def record(
@@ -105,7 +104,7 @@ class SealedSet:
                     events = self.events
                     write_head(self.folder, events, self.vault)
                 return event
-        raise InputError(Problem(str(self.folder / layout.AUDIT), "is too busy to be written to."))
+        raise InputError.at(str(self.folder / layout.AUDIT), "is too busy to be written to.")
 
     def plain(self, name: str) -> bytes:
         """A secret file of the set, in memory.
@@ -164,8 +163,8 @@ def read_note(folder: Path) -> dict[str, Any]:
     path = folder / layout.SEALED_NOTE
     note = read_json(path) if path.is_file() else None
     if not isinstance(note, dict) or note.get("schema") != SCHEMA or "name" not in note:
-        raise InputError(
-            Problem(str(folder), "is no sealed test set.", "Make one with: nodulebench seal")
+        raise InputError.at(
+            str(folder), "is no sealed test set.", "Make one with: nodulebench seal"
         )
     return note
 
@@ -177,9 +176,7 @@ def refuse_inside(path: Path, folder: Path) -> None:
         InputError: if the path lies in it.
     """
     if path.resolve().is_relative_to(folder.resolve()):
-        raise InputError(
-            Problem(str(path), "lies in the sealed set itself.", "Keep it somewhere else.")
-        )
+        raise InputError.at(str(path), "lies in the sealed set itself.", "Keep it somewhere else.")
 
 
 def write_head(folder: Path, events: list[Event], vault: Vault) -> None:
@@ -210,6 +207,5 @@ def _checked_manifest(folder: Path) -> Manifest:
             problems.append(Problem(str(path), "was changed after the set was sealed."))
     if manifest.signed is None:
         problems.append(Problem(str(folder / MANIFEST), "is not signed."))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return manifest

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.custody import layout
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.sealed_set import open_sealed, refuse_inside
@@ -18,7 +18,7 @@ def export_reference(sealed: Path, secret: Secret, person: str, reason: str, out
         InputError: if the person may not, gives no reason, or the folder is not empty.
     """
     if not reason.strip():
-        raise InputError(Problem("export", "has no reason.", "Say why in --reason; it is logged."))
+        raise InputError.at("export", "has no reason.", "Say why in --reason; it is logged.")
     refuse_inside(out, sealed)
     opened = open_sealed(sealed, secret, person, "export")
     names = opened.secret_names
@@ -41,7 +41,7 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
     if not path.is_file():
         kept = sorted(one.name for one in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
         listed = ", ".join(str(int(name.partition(".")[0])) for name in kept) or "none"
-        raise InputError(Problem(str(path), "is not there.", f"Kept looks: {listed}."))
+        raise InputError.at(str(path), "is not there.", f"Kept looks: {listed}.")
     opened.record("inspected", {"look": look})
     name = f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}"
     content: dict[str, Any] = json.loads(opened.vault.open(path.read_bytes(), name, str(path)))

@@ -11,8 +11,9 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
-from nodulebench.algorithms.detectors import candidates_of, detector_names, together
-from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.algorithms.detectors import candidates_of, together
+from nodulebench.algorithms.detectors import detector_names as detector_names
+from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
 from nodulebench.formats.images.case_images import image_reader, read_case_image
 from nodulebench.formats.marks.submission_folder import write_marks
@@ -136,14 +137,8 @@ def detect_set(
 
 def submission_of(names: Sequence[str], detections: Sequence[Detection]) -> Submission:
     """The marks of all cases, and how each run ended."""
-    runs = pl.DataFrame(
-        {
-            "case_id": [one.case_id for one in detections],
-            "state": [one.state for one in detections],
-            "seconds": [one.seconds for one in detections],
-            "peak_memory_mb": [one.peak_memory_mb for one in detections],
-        }
-    )
+    told = ("case_id", "state", "seconds", "peak_memory_mb")
+    runs = pl.DataFrame({name: [getattr(one, name) for one in detections] for name in told})
     return Submission(
         "+".join(names),
         pl.concat([one.marks for one in detections]),
@@ -186,12 +181,11 @@ def _set_cases(folder: Path) -> list[tuple[str, Path]]:
             by_name.setdefault(case_of_image(path.name), path)
     table = folder / "cases.parquet"
     wanted = read_cases(table)["case_id"].to_list() if table.is_file() else list(by_name)
-    missing = [case_id for case_id in wanted if case_id not in by_name]
-    if missing:
-        for case_id in missing[:1]:
+    for case_id in wanted:
+        if case_id not in by_name:
             image_reader(images)(case_id)  # says what was looked for
     if not wanted:
-        raise InputError(Problem(str(images), "holds no image.", "Put one image per case there."))
+        raise InputError.at(str(images), "holds no image.", "Put one image per case there.")
     return [(case_id, by_name[case_id]) for case_id in wanted]
 
 
@@ -203,15 +197,3 @@ def _peak_memory_mb() -> float:
         return 0.0
     # Linux counts in kilobytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-
-
-__all__ = [
-    "Detection",
-    "DetectionTask",
-    "detect_case",
-    "detect_set",
-    "detector_names",
-    "is_test_set",
-    "submission_of",
-    "write_detections",
-]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nodulebench.algorithms.lungs.lung_density import lung_density
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.images.case_images import read_case
 from nodulebench.imaging.volume import Volume
 from nodulebench.robustness.relations import (
@@ -62,47 +62,26 @@ class RobustnessOutcome:
         return {True: "pass", False: "FAIL", None: "not tested"}[self.verdict.is_passed]
 
 
-def _exact(bench: Bench, variant: Variant) -> RelationVerdict:
-    choice = bench.choice
+def _same(
+    bench: Bench, variant: Variant, least: float, *, score_tolerance: float | None = None
+) -> RelationVerdict:
     return same_marks(
         *bench.moved(variant),
-        tolerance_mm=choice.tolerance_mm,
-        least=choice.exact_share,
-        score_tolerance=SCORE_TOLERANCE,
+        tolerance_mm=bench.choice.tolerance_mm,
+        least=least,
+        score_tolerance=score_tolerance,
     )
 
 
-def _near(bench: Bench, variant: Variant) -> RelationVerdict:
-    choice = bench.choice
-    return same_marks(
-        *bench.moved(variant), tolerance_mm=choice.tolerance_mm, least=choice.near_share
-    )
+def _exact(bench: Bench, variant: Variant) -> RelationVerdict:
+    return _same(bench, variant, bench.choice.exact_share, score_tolerance=SCORE_TOLERANCE)
 
 
 def _highest(bench: Bench, variant: Variant) -> RelationVerdict:
-    choice = bench.choice
+    tolerance_mm, least = bench.choice.tolerance_mm, bench.choice.highest_share
     return kept_marks(
-        *bench.moved(variant),
-        tolerance_mm=choice.tolerance_mm,
-        count=TOP_MARKS,
-        least=choice.highest_share,
+        *bench.moved(variant), tolerance_mm=tolerance_mm, count=TOP_MARKS, least=least
     )
-
-
-def _shift(bench: Bench) -> RelationVerdict:
-    return _exact(bench, shifted(bench.volume, np.array(SHIFT_MM)))
-
-
-def _flip_columns(bench: Bench) -> RelationVerdict:
-    return _exact(bench, flipped(bench.volume, 0))
-
-
-def _flip_slices(bench: Bench) -> RelationVerdict:
-    return _exact(bench, flipped(bench.volume, 2))
-
-
-def _mirror(bench: Bench) -> RelationVerdict:
-    return _highest(bench, mirrored(bench.volume))
 
 
 def _crop(bench: Bench) -> RelationVerdict:
@@ -113,11 +92,7 @@ def _crop(bench: Bench) -> RelationVerdict:
         low = int(inside[0]) - round(CROP_LOW_MM / spacing)
         high = int(inside[-1]) + round(CROP_HIGH_MM / spacing) + 1
         box.append(slice(max(0, low), min(bench.volume.hu.shape[axis], high)))
-    return _near(bench, cropped(bench.volume, tuple(box)))
-
-
-def _noise(bench: Bench) -> RelationVerdict:
-    return _highest(bench, with_noise(bench.volume, bench.choice.noise_hu, bench.random(1)))
+    return _same(bench, cropped(bench.volume, tuple(box)), bench.choice.near_share)
 
 
 def _insert(bench: Bench) -> RelationVerdict:
@@ -144,10 +119,6 @@ def _dose(bench: Bench) -> RelationVerdict:
     return _falling(bench, worse)
 
 
-def _thickness(bench: Bench) -> RelationVerdict:
-    return _falling(bench, (thicker(bench.with_nodules, factor) for factor in (2, 4)))
-
-
 def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
     names, found = ["as it is"], [int(bench.found.sum())]
     for variant in worse:
@@ -156,31 +127,49 @@ def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
     return never_rising(names, found, len(bench.nodules), bench.choice.chance)
 
 
-def _smooth_kernel(bench: Bench) -> RelationVerdict:
-    return _kernel(bench, smoother(bench.with_nodules, BLUR_MM))
-
-
-def _sharp_kernel(bench: Bench) -> RelationVerdict:
-    return _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING))
-
-
 def _kernel(bench: Bench, variant: Variant) -> RelationVerdict:
     after = bench.found_in(variant.name, variant.volume)
     return still_found(bench.nodules, bench.found, after, bench.choice.large_mm)
 
 
 TESTS: dict[str, tuple[str, Callable[[Bench], RelationVerdict]]] = {
-    "shift": ("the patient lies elsewhere: marks move along", _shift),
-    "flip-columns": ("columns stored backwards: the same marks", _flip_columns),
-    "flip-slices": ("slices stored from head to feet: the same marks", _flip_slices),
-    "mirror": ("the mirror image has the highest-scored marks mirrored", _mirror),
+    "shift": (
+        "the patient lies elsewhere: marks move along",
+        lambda bench: _exact(bench, shifted(bench.volume, np.array(SHIFT_MM))),
+    ),
+    "flip-columns": (
+        "columns stored backwards: the same marks",
+        lambda bench: _exact(bench, flipped(bench.volume, 0)),
+    ),
+    "flip-slices": (
+        "slices stored from head to feet: the same marks",
+        lambda bench: _exact(bench, flipped(bench.volume, 2)),
+    ),
+    "mirror": (
+        "the mirror image has the highest-scored marks mirrored",
+        lambda bench: _highest(bench, mirrored(bench.volume)),
+    ),
     "crop": ("cut to the lungs: the same marks", _crop),
-    "noise": ("a little noise: the highest-scored marks stay", _noise),
+    "noise": (
+        "a little noise: the highest-scored marks stay",
+        lambda bench: _highest(
+            bench, with_noise(bench.volume, bench.choice.noise_hu, bench.random(1))
+        ),
+    ),
     "insert": ("nodules drawn in are found, other marks stay", _insert),
     "dose": ("sensitivity does not rise as dose falls", _dose),
-    "thickness": ("sensitivity does not rise as slices get thicker", _thickness),
-    "smooth-kernel": ("large nodules are found with a smoother kernel", _smooth_kernel),
-    "sharp-kernel": ("large nodules are found with a sharper kernel", _sharp_kernel),
+    "thickness": (
+        "sensitivity does not rise as slices get thicker",
+        lambda bench: _falling(bench, (thicker(bench.with_nodules, n) for n in (2, 4))),
+    ),
+    "smooth-kernel": (
+        "large nodules are found with a smoother kernel",
+        lambda bench: _kernel(bench, smoother(bench.with_nodules, BLUR_MM)),
+    ),
+    "sharp-kernel": (
+        "large nodules are found with a sharper kernel",
+        lambda bench: _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING)),
+    ),
 }
 """Name -> the relation in words, and its test. One line adds a test."""
 
@@ -212,12 +201,11 @@ def check_robustness(
     Raises:
         InputError: if a test is unknown, or the case shows no lung.
     """
-    unknown = [name for name in names if name not in TESTS]
-    if unknown:
-        raise InputError(
-            Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
-            for name in unknown
-        )
+    refuse_any(
+        Problem("robustness test", f"'{name}' is not one of {', '.join(TESTS)}.")
+        for name in names
+        if name not in TESTS
+    )
     bench = Bench(algorithm, volume, choice)
     for name in names:
         relation, test = TESTS[name]

@@ -1,6 +1,7 @@
 """One algorithm and one case -> its marks on variants of the case, each made once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,22 +49,22 @@ class Bench:
         self.lungs: Lungs = segment_lungs(self.volume, "case")
         self.marks: dict[str, Marks] = {}
         self._algorithm = algorithm
-        self._inserted: tuple[tuple[InsertedNodule, ...], Volume] | None = None
 
     @property
     def before(self) -> Marks:
         """Marks of the case as it is."""
         return self.run("as it is", self.volume)
 
-    @property
+    @cached_property
     def nodules(self) -> tuple[InsertedNodule, ...]:
-        """What was inserted."""
-        return self._insertion()[0]
+        """What is inserted: where the lungs are free of marks."""
+        marks, sizes = self.before.center_mm, self.choice.diameters_mm
+        return place_nodules(self.volume, self.lungs.mask, sizes, marks, self.random(0))
 
-    @property
+    @cached_property
     def with_nodules(self) -> Volume:
         """The case with the nodules drawn into it."""
-        return self._insertion()[1]
+        return insert_nodules(self.volume, self.nodules, self.choice.nodule_hu)
 
     @property
     def found(self) -> BoolArray:
@@ -89,14 +90,3 @@ class Bench:
     def random(self, purpose: int) -> np.random.Generator:
         """Chance that does not depend on which tests are run."""
         return np.random.default_rng([self.choice.seed, purpose])
-
-    def _insertion(self) -> tuple[tuple[InsertedNodule, ...], Volume]:
-        if self._inserted is None:
-            choice = self.choice
-            marks = self.before.center_mm
-            nodules = place_nodules(
-                self.volume, self.lungs.mask, choice.diameters_mm, marks, self.random(0)
-            )
-            drawn = insert_nodules(self.volume, nodules, choice.nodule_hu)
-            self._inserted = nodules, drawn
-        return self._inserted

@@ -1,7 +1,7 @@
 """Blocks of CT with known nodules -> a detector's candidates with features -> its classifier."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import Classifier, write_weights
 from nodulebench.algorithms.lungs.part_of_lung import segment_part_of_lung
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
@@ -35,13 +35,8 @@ class Examples:
     def of_folds(self, folds: Iterable[int]) -> "Examples":
         """Only the candidates of some folds (blocks and nodules stay those of all)."""
         chosen = np.isin(self.fold, list(folds))
-        return Examples(
-            self.features[chosen],
-            self.is_nodule[chosen],
-            self.fold[chosen],
-            self.blocks,
-            self.nodules,
-        )
+        features, is_nodule = self.features[chosen], self.is_nodule[chosen]
+        return replace(self, features=features, is_nodule=is_nodule, fold=self.fold[chosen])
 
 
 def collect_examples(
@@ -72,7 +67,7 @@ def collect_examples(
         if count % 50 == 0:
             progress(f"{count} blocks, {sum(map(len, fold))} candidates")
     if not count:
-        raise InputError(Problem(str(blocks), "holds no block of these folds."))
+        raise InputError.at(str(blocks), "holds no block of these folds.")
     return Examples(
         np.concatenate(features), np.concatenate(is_nodule), np.concatenate(fold), count, nodules
     )

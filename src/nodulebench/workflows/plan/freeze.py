@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nodulebench.errors import InputError, Problem, did_you_mean
+from nodulebench.errors import InputError, Problem, did_you_mean, refuse_any
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.language import english
@@ -43,12 +43,8 @@ def freeze_files(
             protocol on this test set, or the plan's file is already there.
     """
     if out.exists():
-        raise InputError(
-            Problem(
-                str(out),
-                "is already there; a frozen plan is never overwritten.",
-                "Choose a new name.",
-            )
+        raise InputError.at(
+            str(out), "is already there; a frozen plan is never overwritten.", "Choose a new name."
         )
     truth = read_reference(reference, cases=cases)
     if series is not None:
@@ -80,8 +76,7 @@ def freeze_plan(
         InputError: for each criterion that this protocol cannot decide on this test set.
     """
     problems = list(_undecidable(stated, reference, protocol, source))
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return TestPlan(
         **dict(stated),
         frozen_at=(at or datetime.now(UTC)).replace(microsecond=0),
@@ -103,7 +98,7 @@ def read_criteria(path: Path) -> AcceptanceCriteria:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(path), f"cannot be read as text: {error}.")) from error
+        raise InputError.at(str(path), f"cannot be read as text: {error}.") from error
     return parse_written(AcceptanceCriteria, text, str(path))
 
 
@@ -127,23 +122,18 @@ def read_plan(path: Path) -> TestPlan:
     content = read_json(path)
     found = content.pop("schema", None) if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != SCHEMA:
-        raise InputError(
-            Problem(
-                str(path),
-                f"has the schema '{found}', not '{SCHEMA}'.",
-                "Give a file that 'nodulebench test-plan freeze' wrote.",
-            )
+        raise InputError.at(
+            str(path),
+            f"has the schema '{found}', not '{SCHEMA}'.",
+            "Give a file that 'nodulebench test-plan freeze' wrote.",
         )
     digest = content.pop("digest", None)
     plan = checked(TestPlan, content, str(path))
     if plan.digest != digest:
-        raise InputError(
-            Problem(
-                str(path),
-                f"was changed after it was frozen: it says {digest}, its content gives "
-                f"{plan.digest}.",
-                "Use the plan as it was frozen, or freeze a new one.",
-            )
+        raise InputError.at(
+            str(path),
+            f"was changed after it was frozen: it says {digest}, its content gives {plan.digest}.",
+            "Use the plan as it was frozen, or freeze a new one.",
         )
     return plan
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.errors import InputError, UnknownNameError, refuse_any
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.statistics.sample_size.pilot import size_from_pilot
@@ -49,8 +49,7 @@ def plan_from_pilot(
         UnknownNameError: if there is no such algorithm, rule or figure.
     """
     evaluated = load_evaluated(folder)
-    if evaluated.problems:
-        raise InputError(evaluated.problems)
+    refuse_any(evaluated.problems)
     protocol = evaluated.protocol
     chosen = rule or protocol.rules[0].name
     if chosen not in evaluated.cohorts:
@@ -87,12 +86,10 @@ def _algorithm(cohorts: dict[str, LabelledCohort], name: str) -> LabelledCohort:
 def _require_single_merit(name: str) -> None:
     _ = FIGURES[name]  # an unknown name suggests near ones
     if better_of(name) != "higher" or facts_of(name).columns:
-        raise InputError(
-            Problem(
-                f"figure '{name}'",
-                "is not one number that is better when higher.",
-                "Plan with such a figure: cpm, recall, an area.",
-            )
+        raise InputError.at(
+            f"figure '{name}'",
+            "is not one number that is better when higher.",
+            "Plan with such a figure: cpm, recall, an area.",
         )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
@@ -40,5 +40,5 @@ def nodules_of_patients(path: Path) -> dict[str, float]:
     patients = reference.unit_of_case[reference.nodule_case[is_target]]
     counts = np.unique(patients, return_counts=True)[1]
     if not counts.size:
-        raise InputError(Problem(str(path), "has no nodule to be found.", "Give another pilot."))
+        raise InputError.at(str(path), "has no nodule to be found.", "Give another pilot.")
     return {"nodules_per_patient": float(counts.mean()), "nodules_sd": float(counts.std())}

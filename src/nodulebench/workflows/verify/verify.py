@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, NoduleBenchError, Problem
+from nodulebench.errors import InputError, NoduleBenchError, Problem, refuse_any
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.documents.as_json import as_json
@@ -108,7 +108,7 @@ def verify_folder(
         InputError: if there is no such folder.
     """
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is no folder."))
+        raise InputError.at(str(folder), "is no folder.")
     problems = manifest_problems(folder)
     signature: Signature | None = None
     evaluated: Evaluated | None = None
@@ -276,6 +276,5 @@ def _in_written_order(
     problems.extend(
         Problem(f"submission '{one.name}'", "is none of the evaluated algorithms.") for one in left
     )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return found
