@@ -86,7 +86,7 @@ def better_in_noise(volume):
 def lost_when_smooth(volume):
     """Reports nothing where slices are smooth."""
     found = faithful(volume)
-    return found if roughness(volume) > 3 else found.only(np.zeros(len(found), dtype=bool))
+    return found if roughness(volume) > 3 else found.chosen(np.zeros(len(found), dtype=bool))
 
 
 def silent(_volume):

@@ -96,18 +96,12 @@ def _strata(document: Document) -> Iterator[Row]:
         for division, strata in result.strata.items():
             for name, one in strata.items():
                 rate = Estimate(None) if one.is_too_few else one.miss_rate
+                counts = ("cases", "nodules", "missed", "is_too_few")
                 yield {
-                    "algorithm": algorithm.name,
-                    "rule": rule,
-                    "division": division,
-                    "stratum": name,
-                    "cases": one.cases,
-                    "nodules": one.nodules,
-                    "missed": one.missed,
-                    "is_too_few": one.is_too_few,
-                    "miss_rate": rate.value,
-                    "low": rate.low,
-                    "high": rate.high,
+                    **{"algorithm": algorithm.name, "rule": rule},
+                    **{"division": division, "stratum": name},
+                    **{key: getattr(one, key) for key in counts},
+                    **{"miss_rate": rate.value, "low": rate.low, "high": rate.high},
                 }
 
 
@@ -134,30 +128,20 @@ def _flips(flips: pl.DataFrame | None) -> Iterator[Row]:
 def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
     for found in comparisons:
         for one in found.differences:
-            shown, adjusted = one.difference, one.adjusted_p_value
-            permutation, margin = one.permutation, as_json(one.margin) or {}
+            shown, margin = one.difference, as_json(one.margin) or {}
+            named = ("algorithm", "rule", "figure", "point", "value", "baseline_value")
+            adjustments = ("holm", "bonferroni", "benjamini_hochberg")
+            answers = ("margin", "is_non_inferior", "is_equivalent", "is_superior")
             row = {
                 "baseline": found.baseline,
-                "algorithm": one.algorithm,
-                "rule": one.rule,
-                "figure": one.figure,
-                "point": one.point,
-                "value": one.value,
-                "baseline_value": one.baseline_value,
+                **{name: getattr(one, name) for name in named},
                 "difference": shown.value,
-                "low": shown.low,
-                "high": shown.high,
-                "level": shown.level,
+                **{name: getattr(shown, name) for name in ("low", "high", "level")},
                 "standard_error": one.standard_error,
                 "p_value": one.p_value,
-                "p_holm": adjusted.get("holm"),
-                "p_bonferroni": adjusted.get("bonferroni"),
-                "p_benjamini_hochberg": adjusted.get("benjamini_hochberg"),
-                "p_permutation": None if permutation is None else permutation.p_value,
-                "margin": margin.get("margin"),
-                "is_non_inferior": margin.get("is_non_inferior"),
-                "is_equivalent": margin.get("is_equivalent"),
-                "is_superior": margin.get("is_superior"),
+                **{f"p_{name}": one.adjusted_p_value.get(name) for name in adjustments},
+                "p_permutation": _p(one.permutation),
+                **{name: margin.get(name) for name in answers},
                 "reason": shown.reason or one.reason,
             }
             yield _worded(row)
@@ -175,21 +159,22 @@ def _rule_effects(document: Document) -> Iterator[Row]:
     for found in document.comparisons:
         for one in found.rule_effects.figures if found.rule_effects else ():
             for pair in one.pairs:
-                groups = [one.groups[side] for side in (pair.first, pair.second)]
+                sides = {"first": pair.first, "second": pair.second}
+                tests = ("unpaired_t", "paired_t", "wilcoxon")
                 yield {
                     "figure": one.figure,
                     "point": one.point,
-                    "first": pair.first,
-                    "first_mean": groups[0].mean,
-                    "first_sd": groups[0].sd,
-                    "second": pair.second,
-                    "second_mean": groups[1].mean,
-                    "second_sd": groups[1].sd,
-                    "mean_difference": pair.mean_difference,
                     **{
-                        f"p_{test}": _p(getattr(pair, test))
-                        for test in ("unpaired_t", "paired_t", "wilcoxon")
+                        f"{side}{key}": told
+                        for side, rule in sides.items()
+                        for key, told in (
+                            ("", rule),
+                            ("_mean", one.groups[rule].mean),
+                            ("_sd", one.groups[rule].sd),
+                        )
                     },
+                    "mean_difference": pair.mean_difference,
+                    **{f"p_{test}": _p(getattr(pair, test)) for test in tests},
                     "p_paired_t_holm": pair.paired_t_holm,
                     "p_wilcoxon_holm": pair.wilcoxon_holm,
                     "p_one_way": _p(one.one_way),

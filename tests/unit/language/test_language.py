@@ -104,7 +104,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "readings.by_{by}": ("rate", "fraction", "point"),
     "spread.{name}": ("reference", "nodules", "hit"),
     "literature.{key}": ("year", "scans", "nodules", "thickness", "size", "agreement"),
-    "answer.{key}": (
+    "answer.{topic}": (
         "design", "goal", "missing_data", "blinding_index", "hit_criterion", "figures", "counts",
         "estimates", "protocol", "software",
     ),

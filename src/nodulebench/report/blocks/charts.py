@@ -76,11 +76,7 @@ def readable_chart(
         legend=tuple((one.name, one.line.style) for one in series),
         readings={
             "frame": [LEFT, TOP, WIDTH, HEIGHT],
-            "x": {
-                "low": x_axis.low,
-                "high": x_axis.high,
-                "log": x_axis.is_log,
-            },
+            "x": {"low": x_axis.low, "high": x_axis.high, "log": x_axis.is_log},
             "at": say("chart.at", x="{x}", name=x_axis.reading or x_axis.title),
             "score": say("chart.score"),
             "unit": PRECISION,

@@ -52,21 +52,10 @@ def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Language)
     if ranking is None or len(ranking.lines) < 3:
         return None
     lines = ranking.lines
-    rows = [
-        Row(
-            line.name,
-            (
-                Value(
-                    line.rank,
-                    line.best_rank,
-                    line.worst_rank,
-                    say("rank.group_short", group=line.group),
-                    kind=line.group - 1,
-                ),
-            ),
-        )
-        for line in lines
-    ]
+    rows = []
+    for line in lines:
+        text, ends = say("rank.group_short", group=line.group), (line.best_rank, line.worst_rank)
+        rows.append(Row(line.name, (Value(line.rank, *ends, text, kind=line.group - 1),)))
     count_ = len(lines)
     step = max(1, round(count_ / 10))
     ticks = tuple((float(rank), str(rank)) for rank in range(1, count_ + 1, step))

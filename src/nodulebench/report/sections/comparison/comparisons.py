@@ -146,16 +146,12 @@ def _difference_table(
     has_permutation = any(one.permutation for one in differences)
     rows = []
     for one in differences:
-        lead = [
-            head(one.algorithm),
-            short(say.word(one.rule)),
-            short(_figure_title(one, say)),
-        ]
+        lead = [head(one.algorithm), short(say.word(one.rule)), short(_figure_title(one, say))]
         if one.difference.value is None:
             rows.append([*lead, Cell("–"), Cell("–"), undefined(one.difference.reason, notes)])
             rows[-1] += [Cell("–")] * (2 + has_permutation + has_margin)
             continue
-        permutation = one.permutation
+        swapped = Cell("–" if not one.permutation else p_value(one.permutation.p_value))
         rows.append(
             [
                 *lead,
@@ -164,11 +160,7 @@ def _difference_table(
                 Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
                 Cell(p_value(one.p_value)),
                 Cell(p_value(one.holm)),
-                *(
-                    [Cell("–" if not permutation else p_value(permutation.p_value))]
-                    if has_permutation
-                    else []
-                ),
+                *([swapped] if has_permutation else []),
                 *([words(margin_answer(one, say) or "–")] if has_margin else []),
             ]
         )
@@ -199,6 +191,7 @@ def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
     if not found.detection:
         return None
     notes, rows = Notes(say), []
+    sides = ("both", "algorithm_only", "baseline_only", "neither")
     for one in found.detection:
         lead = [head(one.algorithm), short(say.word(one.rule))]
         if not one.tests:
@@ -208,10 +201,7 @@ def _detection_table(found: ComparisonDocument, say: Language) -> Table | None:
         rows.append(
             [
                 *lead,
-                *(
-                    count(getattr(nodules, key))
-                    for key in ("both", "algorithm_only", "baseline_only", "neither")
-                ),
+                *(count(getattr(nodules, key)) for key in sides),
                 Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
                 Cell(p_value(tests["obuchowski"].p_value)),
                 Cell(p_value(one.adjusted_p_value["holm"])),

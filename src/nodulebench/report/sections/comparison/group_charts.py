@@ -47,14 +47,7 @@ def mean_chart(document: Document, say: Language) -> Chart | None:
         return None
     columns = [
         [
-            None
-            if one is None
-            else Column(
-                one.mean,
-                max(0.0, one.mean - one.sd),
-                one.mean + one.sd,
-                decimals(100 * one.mean, 1),
-            )
+            None if one is None else Column(one.mean, *one.reach, decimals(100 * one.mean, 1))
             for one in line
         ]
         for _, line in found
@@ -100,22 +93,13 @@ def box_charts(
         values = np.concatenate([group.values for group in found.values()])
         low = floor(values.min() * 10 - 0.2) / 10
         high = ceil(values.max() * 10 + 0.2) / 10
-        axis = Axis(
-            say("axis.percent"),
-            max(0.0, low),
-            min(1.0, high),
-            tuple((n / 10, f"{10 * n}") for n in range(11) if low <= n / 10 <= high + 1e-9),
-        )
+        ticks = tuple((n / 10, f"{10 * n}") for n in range(11) if low <= n / 10 <= high + 1e-9)
+        axis = Axis(say("axis.percent"), max(0.0, low), min(1.0, high), ticks)
         title = say.figure(figure).title
         boxes = [(say.word(rule), np.array(group.values)) for rule, group in found.items()]
         described = say("group.boxes", figure=title)
-        charts.append(
-            Chart(
-                title,
-                box_plot(boxes, sorted(brackets, key=_reach), axis, described),
-                is_narrow=True,
-            )
-        )
+        drawn = box_plot(boxes, sorted(brackets, key=_reach), axis, described)
+        charts.append(Chart(title, drawn, is_narrow=True))
     return charts
 
 
@@ -165,14 +149,7 @@ def miss_rate_chart(document: Document, division: str, say: Language) -> Chart |
     rows = [
         Row(
             say.word(stratum),
-            (
-                Value(
-                    group.mean,
-                    max(0.0, group.mean - group.sd),
-                    group.mean + group.sd,
-                    percent_of(group.mean, group.sd),
-                ),
-            ),
+            (Value(group.mean, *group.reach, percent_of(group.mean, group.sd)),),
         )
         for stratum, group in groups.items()
     ]

@@ -29,6 +29,11 @@ class Group:
         """The sample standard deviation (n - 1) over the algorithms."""
         return stdev(self.values)
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """One standard deviation to both sides of the mean, not below 0."""
+        return max(0.0, self.mean - self.sd), self.mean + self.sd
+
 
 def group_values(document: Document, rule: str, figure: str) -> Group | None:
     """A figure of all algorithms under one rule; None where fewer than two have it."""

@@ -4,7 +4,6 @@ Topics are in our own words; the numbers lead to the items of the published chec
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, rate, whole
@@ -68,22 +67,22 @@ def checklist_table(document: Document, say: Language) -> Table:
     """Every topic with what this report says of it, or that it is not known here."""
     rows = []
     for topic, stard, claim in ITEMS:
-        answer = ANSWERS[topic](document, say) if topic in ANSWERS else ""
+        answer = _answer(topic, document, say)
         told = words(answer) if answer else Cell(say("checklist.not_known"), kind="words open")
-        rows.append(
-            [
-                head(say(f"check.{topic}")),
-                words(stard or UNDEFINED),
-                words(claim or UNDEFINED),
-                told,
-            ]
-        )
+        named = head(say(f"check.{topic}"))
+        rows.append([named, words(stard or UNDEFINED), words(claim or UNDEFINED), told])
     heads = [words(say(f"checklist.{key}")) for key in ("topic", "stard", "claim", "answer")]
     return Table(say("checklist.caption"), heads, rows, remark=say("checklist.remark"))
 
 
-def _title(document: Document, say: Language) -> str:
-    return say("answer.title", names=say.listed(one.name for one in document.algorithms))
+def _answer(topic: str, document: Document, say: Language) -> str:
+    if topic in STATED:
+        return say(f"answer.{topic}")
+    return ANSWERS[topic](document, say) if topic in ANSWERS else ""
+
+
+def _names(document: Document, say: Language) -> str:
+    return say.listed(one.name for one in document.algorithms)
 
 
 def _objective(document: Document, say: Language) -> str:
@@ -95,10 +94,6 @@ def _objective(document: Document, say: Language) -> str:
 def _data_source(document: Document, say: Language) -> str:
     reference = document.reference
     return say("answer.data_source", name=reference.name, cases=whole(reference.cases))
-
-
-def _index_test(document: Document, say: Language) -> str:
-    return say("answer.index_test", names=say.listed(one.name for one in document.algorithms))
 
 
 def _index_version(document: Document, say: Language) -> str:
@@ -126,10 +121,6 @@ def _reference_standard(document: Document, say: Language) -> str:
     return say("answer.reference_standard", rule=say.word(rule)) if rule else ""
 
 
-def _uncertainty(document: Document, say: Language) -> str:
-    return interval_words(document.protocol.interval, say)
-
-
 def _indeterminate(document: Document, say: Language) -> str:
     ignored = document.reference.ignored_findings
     return say("answer.indeterminate", count=whole(ignored)) if ignored is not None else ""
@@ -148,15 +139,6 @@ def _prespecified(document: Document, say: Language) -> str:
     return say(key, name=plan.name, when=plan.frozen_at)
 
 
-def _flow(document: Document, say: Language) -> str:
-    return say("answer.flow", cases=whole(document.reference.cases))
-
-
-def _characteristics(document: Document, say: Language) -> str:
-    has_sizes = bool(document.reference.diameters)
-    return say("answer.characteristics") if has_sizes else ""
-
-
 def _fairness(document: Document, say: Language) -> str:
     wanted = [one for one in document.protocol.strata if one in ("sex", "age", "site")]
     return say("answer.fairness", strata=say.listed(map(say.stratum, wanted))) if wanted else ""
@@ -167,38 +149,28 @@ def _errors(document: Document, say: Language) -> str:
     return say("answer.errors" if has_cases else "answer.errors_strata")
 
 
-def _stated(key: str) -> Answer:
-    def told(_document: Document, say: Language) -> str:
-        return say(f"answer.{key}")
-
-    return told
-
-
-ANSWERS: dict[str, Any] = {
-    "title": _title,
+STATED = (
+    "design", "goal", "missing_data", "blinding_index", "hit_criterion", "figures", "counts",
+    "estimates", "protocol", "software",
+)  # fmt: skip
+"""Topics of which every evaluation says the same."""
+ANSWERS: dict[str, Answer] = {
+    "title": lambda document, say: say("answer.title", names=_names(document, say)),
     "objective": _objective,
-    "design": _stated("design"),
-    "goal": _stated("goal"),
     "data_source": _data_source,
-    "missing_data": _stated("missing_data"),
-    "index_test": _index_test,
+    "index_test": lambda document, say: say("answer.index_test", names=_names(document, say)),
     "index_version": _index_version,
     "threshold": _threshold,
     "reference_standard": _reference_standard,
-    "blinding_index": _stated("blinding_index"),
-    "hit_criterion": _stated("hit_criterion"),
-    "figures": _stated("figures"),
-    "uncertainty": _uncertainty,
+    "uncertainty": lambda document, say: interval_words(document.protocol.interval, say),
     "indeterminate": _indeterminate,
     "subgroups": _subgroups,
     "prespecified": _prespecified,
-    "flow": _flow,
-    "characteristics": _characteristics,
-    "counts": _stated("counts"),
-    "estimates": _stated("estimates"),
+    "flow": lambda document, say: say("answer.flow", cases=whole(document.reference.cases)),
+    "characteristics": lambda document, say: (
+        say("answer.characteristics") if document.reference.diameters else ""
+    ),
     "errors": _errors,
     "fairness": _fairness,
-    "protocol": _stated("protocol"),
-    "software": _stated("software"),
 }
-"""Topics that an evaluation can answer; the others are for the laboratory or the developer."""
+"""Topics that an evaluation answers by what it holds; others are for laboratory or developer."""

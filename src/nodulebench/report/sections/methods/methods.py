@@ -62,11 +62,9 @@ def identity_table(document: Document, say: Language) -> Table:
     """Version and digests that tie the numbers to their inputs."""
     rows = [[head("NoduleBench"), code(document.version)]]
     rows += [[head(say.heading(name)), code(digest)] for name, digest in document.digests.items()]
+    no_file = say("identity.no_file")
     rows += [
-        [
-            head(say("identity.submission", name=one.name)),
-            code(one.digest or say("identity.no_file")),
-        ]
+        [head(say("identity.submission", name=one.name)), code(one.digest or no_file)]
         for one in document.algorithms
     ]
     return Table(say("identity.caption"), [], rows)
@@ -139,12 +137,8 @@ def _size_limit(limit: SizeLimit | None, say: Language) -> str:
     if limit is None:
         return ""
     tolerance = "∞" if isinf(limit.tolerance_mm) else f"{limit.tolerance_mm:g}"
-    return say(
-        "protocol.limit",
-        minimum=f"{limit.minimum_mm:g}",
-        tolerance=tolerance,
-        reading=say.word(limit.reading),
-    )
+    minimum, reading = f"{limit.minimum_mm:g}", say.word(limit.reading)
+    return say("protocol.limit", minimum=minimum, tolerance=tolerance, reading=reading)
 
 
 def _cap(protocol: TestProtocol, say: Language) -> str:

@@ -102,16 +102,13 @@ def _has_sweep(document: Document) -> bool:
 def traceability_table(document: Document, say: Language) -> Table:
     """What each number goes back to, step by step, with the digest of each step."""
     digests = document.digests
-    withheld = say("trace.withheld")
+    withheld, no_file = say("trace.withheld"), say("identity.no_file")
     steps = [
         ("report", "evaluation.json"),
         ("figures", f"NoduleBench {document.version}"),
         ("protocol", digests["protocol"]),
         ("labels", "labels.parquet"),
-        *(
-            (("marks", one.name), one.digest or say("identity.no_file"))
-            for one in document.algorithms
-        ),
+        *((("marks", one.name), one.digest or no_file) for one in document.algorithms),
         ("reference", digests.get("reference", withheld)),
         ("cohort", digests.get("cohort", withheld)),
         *([("plan", digests["plan"])] if "plan" in digests else []),

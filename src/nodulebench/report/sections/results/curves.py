@@ -97,14 +97,8 @@ def rate_axis(operating_points: Sequence[float], say: Language) -> Axis:
     low = min(-3, floor(log2(min(operating_points, default=1))))
     high = max(3, ceil(log2(max(operating_points, default=1))))
     ticks = tuple((2.0**power, rate(2.0**power)) for power in range(low, high + 1))
-    return Axis(
-        say("axis.fp_per_case_log"),
-        2.0**low,
-        2.0**high,
-        ticks,
-        is_log=True,
-        reading=say("axis.fp_per_case"),
-    )
+    title, reading = say("axis.fp_per_case_log"), say("axis.fp_per_case")
+    return Axis(title, 2.0**low, 2.0**high, ticks, is_log=True, reading=reading)
 
 
 Member = tuple[str, tuple[str, str]]

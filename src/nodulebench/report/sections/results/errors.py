@@ -25,27 +25,17 @@ CAUSES = ("vessel", "scar", "spine", "mediastinum", "motion", "noise")
 def worst_case_tables(result: RuleSummary, say: Language) -> list[Table]:
     """The cases with most misses and with most false positives, of one result."""
     found: dict[str, Any] = dict(result.extras.get("worst_cases", {}))
-    heads = [
-        words(say("head.case")),
-        Cell(say("strata.nodules")),
-        Cell(say.count("missed")[0]),
-        Cell(say.count("false_positive")[0]),
-    ]
-    return [
-        Table(
-            say(f"worst.{kind}"),
-            heads,
-            [
-                [
-                    case(row["case_id"]),
-                    *(count(row[k]) for k in ("nodules", "missed", "false_positive")),
-                ]
-                for row in rows
-            ],
-        )
+    counted = {
+        "nodules": say("strata.nodules"),
+        "missed": say.count("missed")[0],
+        "false_positive": say.count("false_positive")[0],
+    }
+    heads = [words(say("head.case")), *map(Cell, counted.values())]
+    tables = {
+        kind: [[case(row["case_id"]), *(count(row[name]) for name in counted)] for row in rows]
         for kind, rows in found.items()
-        if rows
-    ]
+    }
+    return [Table(say(f"worst.{kind}"), heads, rows) for kind, rows in tables.items() if rows]
 
 
 def cause_blocks(causes: pl.DataFrame, document: Document, say: Language) -> list[Any]:
