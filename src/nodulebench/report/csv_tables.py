@@ -183,5 +183,5 @@ def _rule_effects(document: Document) -> Iterator[Row]:
                 }
 
 
-def _p(test: Significance | None) -> float | None:
+def _p(test: Significance | Permutation | None) -> float | None:
     return None if test is None else test.p_value
