@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Literal, TypeVar
 
@@ -96,6 +97,40 @@ def work(
     finally:
         for one in workers:
             one.end()
+
+
+def work_in_batches(
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    size: int,
+    seconds_alone: float = 600.0,
+    **how: Any,
+) -> Iterator[tuple[int, Result | Lost]]:
+    """Run a function on tasks as ``work`` does, but give a worker so many of them at once.
+
+    Tasks of a batch that is lost are given again, one at a time: only the cause is lost then.
+
+    Args:
+        function: a function of a module.
+        tasks: what it is called with.
+        size: how many tasks a batch has.
+        seconds_alone: how long a task may take that is given again.
+        how: what ``work`` takes besides; ``seconds`` are those of a batch.
+    """
+    batches = [tasks[first : first + size] for first in range(0, len(tasks), size)]
+    lost: list[int] = []
+    for number, answers in work(partial(_each, function), batches, **how):
+        if isinstance(answers, Lost):
+            lost += range(number * size, number * size + len(batches[number]))
+        else:
+            yield from enumerate(answers, number * size)
+    again = work(function, [tasks[one] for one in lost], **how | {"seconds": seconds_alone})
+    yield from ((lost[place], result) for place, result in again)
+
+
+def _each(function: Callable[[Task], Result], batch: Sequence[Task]) -> list[Result]:
+    return [function(task) for task in batch]
 
 
 def _arrived(workers: list[_Worker[Task, Result]]) -> Iterator[tuple[int, Result | Lost]]:

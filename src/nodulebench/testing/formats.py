@@ -247,12 +247,12 @@ def _owners_and_slices(key: str, count: int, seed: int) -> tuple[pl.DataFrame, p
         size = chance.uniform(3, 30)
         x, y = chance.uniform(-120, 120), chance.uniform(-120, 120)
         heights = [ORIGIN[2] + SPACING[2] * (first + step) for step in range(slices)]
+        middle = {"x_mm": x, "y_mm": y, "z_mm": (heights[0] + heights[-1]) / 2}
+        box = {"center_x_mm": x, "center_y_mm": y, "length_mm": size, "width_mm": size}
         rows.append(
             {
                 **named,
-                "x_mm": x,
-                "y_mm": y,
-                "z_mm": (heights[0] + heights[-1]) / 2,
+                **middle,
                 "diameter_mm": size,
                 "score": chance.random(),
                 "is_ignored": False,
@@ -260,15 +260,7 @@ def _owners_and_slices(key: str, count: int, seed: int) -> tuple[pl.DataFrame, p
             }
         )
         boxes.extend(
-            {
-                **named,
-                "slice_index": first + step,
-                "z_mm": height,
-                "center_x_mm": x,
-                "center_y_mm": y,
-                "length_mm": size,
-                "width_mm": size,
-            }
+            {**named, "slice_index": first + step, "z_mm": height, **box}
             for step, height in enumerate(heights)
         )
     return pl.DataFrame(rows), pl.DataFrame(boxes)

@@ -11,6 +11,7 @@ from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readi
 from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES
 from nodulebench.reference.build import build_reference
 from nodulebench.testing.expect import expect
+from nodulebench.testing.scenes import with_tables
 
 READERS = ("1", "2", "3")
 OFFICIAL = "luna16"
@@ -89,14 +90,7 @@ def cases_do_not_depend_on_each_other(rule: str, drawn: Readings, parameters: Pa
     def turned(table: pl.DataFrame) -> pl.DataFrame:
         return pl.concat([table.filter(case_id=name) for name in reversed(names)])
 
-    other = replace(
-        drawn,
-        cases=turned(drawn.cases),
-        sessions=turned(drawn.sessions),
-        findings=turned(drawn.findings),
-        slices=turned(drawn.slices),
-    )
-    before, after = (_nodules(rule, one, parameters) for one in (drawn, other))
+    before, after = (_nodules(rule, one, parameters) for one in (drawn, with_tables(drawn, turned)))
     for name in names:
         same = before.filter(case_id=name).equals(after.filter(case_id=name))
         expect(same, f"{rule} judges a case by other cases")

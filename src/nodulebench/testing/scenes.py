@@ -1,14 +1,15 @@
 """Small random test sets in which much happens: ties, misses, duplicates, crowds, empty cases."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.findings import Readings
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, TestProtocol
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (
@@ -28,7 +29,9 @@ TestSet = tuple[Reference, Submission]
 """A reference, and what one algorithm said of its cases."""
 SCORES = (0.1, 0.2, 0.5, 0.5, 0.7, 0.9)
 """Few values, so that many marks tie."""
+BOX = ("slice_index", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
 Row = dict[str, Any]
+Held = TypeVar("Held", Reference, Submission, Readings)
 
 
 def telling_set(seed: int, *, abnormal: int = 6, normal: int = 4) -> TestSet:
@@ -122,20 +125,14 @@ def protocol_of(rule: str, **fields: Any) -> TestProtocol:
 def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -> TestSet:
     """The same with every table changed."""
     reference, said = test_set
-    return (
-        replace(
-            reference,
-            cases=change(reference.cases),
-            nodules=change(reference.nodules),
-            slices=None if reference.slices is None else change(reference.slices),
-        ),
-        replace(
-            said,
-            marks=change(said.marks),
-            slices=None if said.slices is None else change(said.slices),
-            runs=None if said.runs is None else change(said.runs),
-        ),
-    )
+    return with_tables(reference, change), with_tables(said, change)
+
+
+def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
+    """What holds tables, with every one of them changed."""
+    tables = {one.name: getattr(held, one.name) for one in fields(held)}
+    new = {name: change(one) for name, one in tables.items() if isinstance(one, pl.DataFrame)}
+    return replace(held, **new)
 
 
 def repeated(test_set: TestSet, times: Sequence[int]) -> TestSet:
@@ -195,16 +192,8 @@ def _numbered(items: Iterable[Row], key: str) -> tuple[list[Row], list[Row]]:
         named = {"case_id": item["case_id"], key: f"{key[0]}{number}"}
         rows.append({**item, **named})
         boxes.extend(
-            named
-            | {
-                "slice_index": index,
-                "z_mm": float(index),
-                "center_x_mm": x,
-                "center_y_mm": y,
-                "length_mm": length,
-                "width_mm": width,
-            }
-            for index, x, y, length, width in rows[-1].pop("boxes", ())
+            named | {"z_mm": float(box[0]), **dict(zip(BOX, box, strict=True))}
+            for box in rows[-1].pop("boxes", ())
         )
     return rows, boxes
 

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from builders.worker_tasks import behave, double, memory_limit, threads
-from nodulebench.run.local import MOST_MEMORY_BYTES, Lost, work
+from nodulebench.run.local import MOST_MEMORY_BYTES, Lost, work, work_in_batches
 
 
 def test_every_task_has_its_result_whatever_the_number_of_workers():
@@ -29,6 +29,17 @@ def test_a_task_that_takes_too_long_is_lost():
     found = dict(work(behave, ["hang", "a"], processes=1, seconds=10.0))
     assert found == {0: Lost("timed_out"), 1: "A"}
     assert time.monotonic() - start < 50
+
+
+def test_of_a_lost_batch_only_the_cause_stays_lost():
+    found = dict(work_in_batches(behave, ["a", "die", "b", "c", "d"], size=2, processes=2))
+    assert found == {0: "A", 1: Lost("died", -9), 2: "B", 3: "C", 4: "D"}
+
+
+def test_a_task_that_hangs_its_batch_has_its_own_time_when_it_is_given_again():
+    tasks = ["hang", "a"]
+    found = dict(work_in_batches(behave, tasks, size=2, seconds=8.0, seconds_alone=6.0))
+    assert found == {0: Lost("timed_out"), 1: "A"}
 
 
 def test_a_task_that_wants_too_much_memory_does_not_get_it():

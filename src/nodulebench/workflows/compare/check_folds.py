@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.model.schema import Column, TableSchema
@@ -54,8 +54,7 @@ def check_folds(
     truth = read_reference(reference, cases=cases)
     folds = read_folds(paths)
     problems = [*fold_problems(folds, truth)]
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return fold_sizes(folds, truth)
 
 
@@ -74,12 +73,10 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
     (path,) = paths
     header = read_header(path)
     if "fold" not in header:
-        raise InputError(
-            Problem(
-                str(path),
-                "has no column 'fold'.",
-                "Give a table with seriesuid and fold, or a list of cases for each fold.",
-            )
+        raise InputError.at(
+            str(path),
+            "has no column 'fold'.",
+            "Give a table with seriesuid and fold, or a list of cases for each fold.",
         )
     case = "case_id" if "case_id" in header else "seriesuid"
     part = [name for name in header if name == "part"]

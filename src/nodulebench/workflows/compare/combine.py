@@ -16,7 +16,7 @@ from nodulebench.algorithms.combine import (
     merge_candidates,
     require_combinable,
 )
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.images.metaimage import read_mask
@@ -106,12 +106,10 @@ def combine_files(
     submissions = [submission for submission, _ in given]
     notices = tuple(notice for _, told in given for notice in told)
     if len(submissions) > MOST_TABULATED:
-        raise InputError(
-            Problem(
-                "combination",
-                f"of {len(submissions)} submissions has {2 ** len(submissions) - 1} parts.",
-                f"Give at most {MOST_TABULATED}.",
-            )
+        raise InputError.at(
+            "combination",
+            f"of {len(submissions)} submissions has {2 ** len(submissions) - 1} parts.",
+            f"Give at most {MOST_TABULATED}.",
         )
     if is_by_scores:
         common = (
@@ -155,7 +153,7 @@ def combine_candidates(
         if sources is not None and members == everyone:
             marks = _candidate_list(merged, labels, sources)
     if not nodules:
-        raise InputError(Problem("reference", "has no nodules to find."))
+        raise InputError.at("reference", "has no nodules to find.")
     return Combination(marks, candidate_table(found, nodules=nodules, cases=reference.cases.height))
 
 
@@ -261,12 +259,10 @@ def _mask_file(folder: Path, case_id: str) -> Path:
     for suffix in (".mhd", ".mha"):
         if (folder / f"{case_id}{suffix}").is_file():
             return folder / f"{case_id}{suffix}"
-    raise InputError(
-        Problem(
-            str(folder),
-            f"has no lung mask of case '{case_id}'.",
-            f"Put {case_id}.mhd or {case_id}.mha there.",
-        )
+    raise InputError.at(
+        str(folder),
+        f"has no lung mask of case '{case_id}'.",
+        f"Put {case_id}.mhd or {case_id}.mha there.",
     )
 
 

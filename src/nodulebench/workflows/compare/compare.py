@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError
+from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError, refuse_any
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Permutation
@@ -163,8 +163,7 @@ def _check(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -
                 "margin", f"{choice.margin:g} is not positive.", "Give the largest loss allowed."
             )
         )
-    if problems:
-        raise InputError(problems)
+    refuse_any(problems)
     return bootstraps
 
 

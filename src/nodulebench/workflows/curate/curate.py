@@ -15,7 +15,7 @@ from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
 from nodulebench.model.notice import Notice, read_notice
 from nodulebench.model.progress import Progress, untold
-from nodulebench.run.local import Lost, work
+from nodulebench.run.local import Lost, work, work_in_batches
 from nodulebench.storage.walk import files_below
 from nodulebench.workflows.curate.journal import JOURNAL, Journal, open_journal, series_key
 
@@ -105,48 +105,31 @@ def _read_headers(
     paths: Sequence[str], processes: int, progress: Progress
 ) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
     """The slices of all files, and the files that have none."""
-    chunks = [paths[at : at + FILES_AT_A_TIME] for at in range(0, len(paths), FILES_AT_A_TIME)]
     slices: list[SliceHeader] = []
     others: list[NoSlices] = []
-    doubtful: list[str] = []
-    done = 0
-    seconds = SECONDS_PER_FILE * FILES_AT_A_TIME
-    for number, found in work(
-        read_chunk, chunks, processes=processes, seconds=seconds, preload=PRELOAD
-    ):
+    read = work_in_batches(
+        read_headers,
+        paths,
+        size=FILES_AT_A_TIME,
+        processes=processes,
+        seconds=SECONDS_PER_FILE * FILES_AT_A_TIME,
+        seconds_alone=SECONDS_PER_FILE,
+        preload=PRELOAD,
+    )
+    for done, (number, found) in enumerate(read, start=1):
         if isinstance(found, Lost):
-            doubtful += chunks[number]
+            others.append(NoSlices(paths[number], found.why, is_damaged=True))
+        elif isinstance(found, NoSlices):
+            others.append(found)
         else:
-            _sort_out(found, slices, others)
-        done += len(chunks[number])
+            slices.extend(found)
         progress("reading headers", done, len(paths))
-    # a file that ends its reader is found by reading one at a time
-    singles = [[path] for path in doubtful]
-    for number, found in work(
-        read_chunk, singles, processes=processes, seconds=SECONDS_PER_FILE, preload=PRELOAD
-    ):
-        if isinstance(found, Lost):
-            others.append(NoSlices(singles[number][0], found.why, is_damaged=True))
-        else:
-            _sort_out(found, slices, others)
     return slices, tuple(sorted(others, key=lambda one: one.path))
 
 
-def read_chunk(paths: Sequence[str]) -> list[list[SliceHeader] | NoSlices]:
-    """The headers of some files; runs in a worker."""
-    return [read_slices(Path(path)) for path in paths]
-
-
-def _sort_out(
-    found: Sequence[list[SliceHeader] | NoSlices],
-    slices: list[SliceHeader],
-    others: list[NoSlices],
-) -> None:
-    for one in found:
-        if isinstance(one, NoSlices):
-            others.append(one)
-        else:
-            slices.extend(one)
+def read_headers(path: str) -> list[SliceHeader] | NoSlices:
+    """The slices of a file; runs in a worker."""
+    return read_slices(Path(path))
 
 
 def _examine_all(

@@ -17,7 +17,7 @@ from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.progress import Progress, untold
-from nodulebench.run.local import Lost, work
+from nodulebench.run.local import Lost, work_in_batches
 from nodulebench.storage.durable import replace_whole
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
@@ -176,23 +176,7 @@ def _each(
     if jobs == 1 or len(paths) < 2:
         yield from enumerate(map(function, paths))
         return
-    batches = [paths[first : first + BATCH] for first in range(0, len(paths), BATCH)]
-    lost: list[int] = []
-    answer = partial(_answers, function)
-    for number, answers in work(answer, batches, processes=jobs, preload=_PRELOADED):
-        first = number * BATCH
-        if isinstance(answers, Lost):
-            lost += range(first, first + len(batches[number]))
-        else:
-            yield from enumerate(answers, first)
-    # one of them was the cause; the others are done now
-    alone = work(function, [paths[number] for number in lost], processes=jobs, preload=_PRELOADED)
-    for place, one in alone:
-        yield lost[place], one
-
-
-def _answers(function: Callable[[Path], Result], batch: Sequence[Path]) -> list[Result]:
-    return [function(path) for path in batch]
+    yield from work_in_batches(function, paths, size=BATCH, processes=jobs, preload=_PRELOADED)
 
 
 def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:

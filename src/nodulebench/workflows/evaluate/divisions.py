@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.metrics.classes import density_pairs, type_pairs
 from nodulebench.metrics.fleischner import FLEISCHNER_SIZES, fleischner_strata
 from nodulebench.metrics.lung_rads import LUNG_RADS, lung_rads_strata
@@ -60,12 +60,10 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
             return Division(by_case.names, by_case.of_nodule[cohort.nodule_case], by_case.of_nodule)
         case _ if name in nodules.columns:
             return _by_value(nodules[name])
-    raise InputError(
-        Problem(
-            f"protocol '{protocol.name}'",
-            f"asks for the stratum '{name}', which is no column of CASES or NODULES.",
-            f"Built in: {', '.join(BUILT_IN)}; columns of CASES: {', '.join(cases.columns)}.",
-        )
+    raise InputError.at(
+        f"protocol '{protocol.name}'",
+        f"asks for the stratum '{name}', which is no column of CASES or NODULES.",
+        f"Built in: {', '.join(BUILT_IN)}; columns of CASES: {', '.join(cases.columns)}.",
     )
 
 

@@ -156,13 +156,11 @@ def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
     said = facts_of(name).columns
     points = getattr(protocol, said) if isinstance(said, str) and said else said
     if len(points) != count:
-        raise InputError(
-            Problem(
-                f"figure '{name}'",
-                f"gives {count} values but names {len(points)} points.",
-                "Give it an attribute facts = FigureFacts(..., columns=POINTS): their names, or "
-                "the field of the protocol that lists them.",
-            )
+        raise InputError.at(
+            f"figure '{name}'",
+            f"gives {count} values but names {len(points)} points.",
+            "Give it an attribute facts = FigureFacts(..., columns=POINTS): their names, or "
+            "the field of the protocol that lists them.",
         )
     return [point if isinstance(point, str) else f"{point:g}" for point in points]
 

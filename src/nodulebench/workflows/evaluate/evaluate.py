@@ -53,12 +53,10 @@ def evaluate(
     results: list[AlgorithmResult] = []
     for submission in submissions:
         if any(submission.name == done.name for done in results):
-            raise InputError(
-                Problem(
-                    f"submission '{submission.name}'",
-                    "has the name of another submission.",
-                    "Name them with --name, or in their algorithm.toml.",
-                )
+            raise InputError.at(
+                f"submission '{submission.name}'",
+                "has the name of another submission.",
+                "Name them with --name, or in their algorithm.toml.",
             )
         progress(submission.name)
         results.append(_evaluate_algorithm(reference, submission, protocol))

@@ -76,7 +76,7 @@ def named(
     """
     if names and len(names) != len(paths):
         what = f"{len(names)} name(s) for {len(paths)} file(s) of marks."
-        raise InputError(Problem("--name", what, "Give one for each, in the same order, or none."))
+        raise InputError.at("--name", what, "Give one for each, in the same order, or none.")
     if names:
         return [replace(one, name=name) for one, name in zip(submissions, names, strict=True)]
     count = Counter(one.name for one in submissions)

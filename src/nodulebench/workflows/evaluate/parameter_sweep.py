@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.match.sweep import sweep_parameter
 from nodulebench.model.protocol import RuleChoice
 from nodulebench.workflows.evaluate.recompute import load_evaluated
@@ -59,11 +59,9 @@ def _read(sweep: str) -> tuple[str, str, list[float]]:
     except ValueError:
         values = []
     if not (rule and parameter and values):
-        raise InputError(
-            Problem(
-                f"sweep '{sweep}'",
-                "cannot be read.",
-                "Write a rule, its parameter and values: area_overlap.threshold=0.1,0.3,0.5.",
-            )
+        raise InputError.at(
+            f"sweep '{sweep}'",
+            "cannot be read.",
+            "Write a rule, its parameter and values: area_overlap.threshold=0.1,0.3,0.5.",
         )
     return rule, parameter, values

@@ -146,12 +146,10 @@ def load_evaluated(folder: Path) -> Evaluated:
     document = read_document(folder)
     files = _Files(folder / INPUTS)
     if not files.folder.is_dir():
-        raise InputError(
-            Problem(
-                str(files.folder),
-                "is not there, so the numbers cannot be recomputed.",
-                "Evaluate anew with --out; older versions did not keep the tables.",
-            )
+        raise InputError.at(
+            str(files.folder),
+            "is not there, so the numbers cannot be recomputed.",
+            "Evaluate anew with --out; older versions did not keep the tables.",
         )
     reference = Reference(
         name=document.reference.name,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.documents.evaluation import (
     SCHEMA,
@@ -68,12 +68,10 @@ def refuse_other_result(out: Path) -> None:
     """
     held = [name for name in KEPT if (out / name).exists()]
     if held:
-        raise InputError(
-            Problem(
-                str(out),
-                f"holds another result ({', '.join(held)}).",
-                "Choose another folder, or replace that result with --force.",
-            )
+        raise InputError.at(
+            str(out),
+            f"holds another result ({', '.join(held)}).",
+            "Choose another folder, or replace that result with --force.",
         )
 
 
@@ -235,9 +233,9 @@ def read_document(folder: Path) -> Document:
     path = folder / EVALUATION
     remedy = "Give the folder that 'nodulebench evaluate --out' wrote."
     if not path.is_file():
-        raise InputError(Problem(str(path), "is not there.", remedy))
+        raise InputError.at(str(path), "is not there.", remedy)
     content = read_json(path)
     found = content.get("schema") if isinstance(content, dict) else None
     if found != SCHEMA:
-        raise InputError(Problem(str(path), f"has the schema '{found}', not '{SCHEMA}'.", remedy))
+        raise InputError.at(str(path), f"has the schema '{found}', not '{SCHEMA}'.", remedy)
     return read_evaluation(content, str(path))

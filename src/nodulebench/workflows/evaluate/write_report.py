@@ -229,12 +229,10 @@ def _agreement(path: Path) -> Iterator[dict[str, Any]]:
         isinstance(row, dict) and "name" in row and "value" in row for row in rows
     )
     if not is_fit:
-        raise InputError(
-            Problem(
-                str(path),
-                "is not a list of objects with name and value.",
-                'Write [{"name": "reader 1, reader 2", "value": 0.71, "low": 0.62, "high": 0.8}].',
-            )
+        raise InputError.at(
+            str(path),
+            "is not a list of objects with name and value.",
+            'Write [{"name": "reader 1, reader 2", "value": 0.71, "low": 0.62, "high": 0.8}].',
         )
     yield from rows
 

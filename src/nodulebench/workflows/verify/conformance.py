@@ -206,13 +206,7 @@ def _number(value: Any) -> float | None:
 def _judge_slices(case: dict[str, Any]) -> Iterator[GoldenOutcome]:
     reference, submission = slice_tables(case)
     for rule, wanted in case["expected"].items():
-        protocol = TestProtocol(
-            name="golden",
-            rules=(RuleChoice(name=rule),),
-            figures=("recall",),
-            interval=IntervalChoice(bootstraps=0),
-        )
-        algorithm = evaluate(reference, [submission], protocol).algorithms[0]
+        algorithm = evaluate(reference, [submission], _protocol(rule)).algorithms[0]
         hits = algorithm.labels.filter(pl.col("label") == "hit")["mark_id"].sort().to_list()
         found = {**algorithm.rules[rule].counts, "hits": hits}
         yield _compared("slices", f"{case['name']} · {rule}", case["teaches"], found, wanted)
@@ -236,24 +230,17 @@ def slice_tables(case: dict[str, Any]) -> tuple[Reference, Submission]:
             diameter_mm=(pl.col("length_mm") + pl.col("width_mm")).max() / 2,
         )
 
-    nodules = boxes(case["nodules"], "nodule_id")
-    marks = boxes(case["marks"], "mark_id")
+    nodules, marks = boxes(case["nodules"], "nodule_id"), boxes(case["marks"], "mark_id")
     cases = pl.concat([nodules["case_id"], marks["case_id"]]).unique(maintain_order=True)
-    return (
-        Reference(
-            "golden",
-            CASES.conform(cases.to_frame(), "cases"),
-            NODULES.conform(
-                points(nodules, "nodule_id").with_columns(is_ignored=pl.lit(False)), "nodules"
-            ),
-            NODULE_SLICES.conform(nodules, "nodules"),
-        ),
-        Submission(
-            "golden",
-            MARKS.conform(points(marks, "mark_id"), "marks"),
-            MARK_SLICES.conform(marks, "marks"),
-        ),
+    found = points(nodules, "nodule_id").with_columns(is_ignored=pl.lit(False))
+    reference = Reference(
+        "golden",
+        CASES.conform(cases.to_frame(), "cases"),
+        NODULES.conform(found, "nodules"),
+        NODULE_SLICES.conform(nodules, "nodules"),
     )
+    said = MARKS.conform(points(marks, "mark_id"), "marks")
+    return reference, Submission("golden", said, MARK_SLICES.conform(marks, "marks"))
 
 
 def _judge_sizes(case: dict[str, Any]) -> GoldenOutcome:
@@ -265,34 +252,30 @@ def size_result(case: dict[str, Any]) -> RuleResult:
     """Evaluate pairs of true and reported size, each in a case of its own, under a size limit."""
     ids = [f"pair{number}" for number in range(len(case["pairs"]))]
     place = {"x_mm": 0.0, "y_mm": 0.0, "z_mm": 0.0}
-    nodules = [
-        {"case_id": name, "nodule_id": "n", **place, "diameter_mm": float(true)}
-        for name, (true, _) in zip(ids, case["pairs"], strict=True)
-        if true is not None
-    ]
-    marks = [
-        {"case_id": name, "mark_id": "m", **place, "diameter_mm": float(said)}
-        for name, (_, said) in zip(ids, case["pairs"], strict=True)
-        if said is not None
-    ]
+    nodules, marks = (
+        [
+            {"case_id": name, key: key[0], **place, "diameter_mm": float(pair[side])}
+            for name, pair in zip(ids, case["pairs"], strict=True)
+            if pair[side] is not None
+        ]
+        for side, key in enumerate(("nodule_id", "mark_id"))
+    )
     reference = Reference(
         "golden",
         CASES.conform(pl.DataFrame({"case_id": ids}), "cases"),
         NODULES.conform(pl.DataFrame(nodules).with_columns(is_ignored=pl.lit(False)), "nodules"),
     )
     submission = Submission("golden", MARKS.conform(pl.DataFrame(marks), "marks"))
-    protocol = TestProtocol(
-        name="golden",
-        rules=(RuleChoice(name="luna16_clean"),),
-        figures=("recall",),
-        interval=IntervalChoice(bootstraps=0),
-        size_limit=SizeLimit(
-            minimum_mm=case["minimum_mm"],
-            tolerance_mm=case["tolerance_mm"],
-            reading=case["reading"],
-        ),
-    )
+    names = ("minimum_mm", "tolerance_mm", "reading")
+    limit = SizeLimit(**{name: case[name] for name in names})
+    protocol = _protocol("luna16_clean", size_limit=limit)
     return evaluate(reference, [submission], protocol).algorithms[0].rules["luna16_clean"]
+
+
+def _protocol(rule: str, **fields: Any) -> TestProtocol:
+    """One rule, and nothing but counts."""
+    none, rules = IntervalChoice(bootstraps=0), (RuleChoice(name=rule),)
+    return TestProtocol(name="golden", rules=rules, figures=("recall",), interval=none, **fields)
 
 
 def _compared(
