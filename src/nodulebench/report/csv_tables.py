@@ -7,7 +7,7 @@ import polars as pl
 
 from nodulebench.language import english
 from nodulebench.model.documents.as_json import as_json
-from nodulebench.model.documents.comparison import ComparisonDocument, Significance
+from nodulebench.model.documents.comparison import ComparisonDocument, Permutation, Significance
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.results import Estimate
 
