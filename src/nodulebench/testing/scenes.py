@@ -130,8 +130,10 @@ def changed(test_set: TestSet, change: Callable[[pl.DataFrame], pl.DataFrame]) -
 
 def with_tables(held: Held, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Held:
     """What holds tables, with every one of them changed."""
-    tables = {one.name: getattr(held, one.name) for one in fields(held)}
-    new = {name: change(one) for name, one in tables.items() if isinstance(one, pl.DataFrame)}
+    tables = ((one.name, getattr(held, one.name)) for one in fields(held))
+    new: dict[str, Any] = {
+        name: change(one) for name, one in tables if isinstance(one, pl.DataFrame)
+    }
     return replace(held, **new)
 
 
