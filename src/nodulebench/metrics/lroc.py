@@ -65,5 +65,4 @@ def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
 
 
 def _abnormal_total(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
-    total: FloatArray = case_weight @ is_abnormal(cohort).astype(np.float64)
-    return total
+    return case_weight @ is_abnormal(cohort).astype(np.float64)

@@ -112,8 +112,7 @@ def _fp_per_scan(
 def _sensitivity(
     hits: WeightArray, hit_total: WeightArray, nodules: WeightArray | float
 ) -> FloatArray:
-    sensitivity: FloatArray = hits / hit_total * hit_total / nodules
-    return sensitivity
+    return hits / hit_total * hit_total / nodules
 
 
 def _kept_points(hits: WeightArray, falses: WeightArray) -> IntArray:

@@ -35,8 +35,7 @@ class Ratings:
     def total(self, case_weight: WeightArray) -> FloatArray:
         """The weighted sum of all shares, for each replicate."""
         of_case = np.bincount(self.case, self.share, minlength=case_weight.shape[1])
-        total: FloatArray = case_weight @ of_case
-        return total
+        return case_weight @ of_case
 
 
 def rated(case: IntArray, rating: FloatArray) -> Ratings:

@@ -110,14 +110,11 @@ def nodule_mask(nodule: Nodule, geometry: Geometry) -> tuple[tuple[slice, ...], 
     low = np.ceil(geometry.to_index((center - reach)[None])[0]).astype(int)
     high = np.floor(geometry.to_index((center + reach)[None])[0]).astype(int)
     low, high = np.maximum(low, 0), np.minimum(high, geometry.size - 1)
-    ranges = [np.arange(first, last + 1) for first, last in zip(low, high, strict=True)]
-    k, j, i = np.meshgrid(*ranges[::-1], indexing="ij")
-    index = np.stack([i, j, k], axis=-1).reshape(-1, 3).astype(np.float64)
-    inside = nodule.shape.contains(geometry.to_world(index)).reshape(k.shape)
-    box = tuple(
-        slice(int(first), int(last) + 1) for first, last in zip(low[::-1], high[::-1], strict=True)
-    )
-    return box, inside
+    bounds = zip(low[::-1].tolist(), high[::-1].tolist(), strict=True)
+    box = tuple(slice(first, last + 1) for first, last in bounds)
+    index = np.moveaxis(np.mgrid[box], 0, -1)[..., ::-1].astype(np.float64)
+    inside = nodule.shape.contains(geometry.to_world(index.reshape(-1, 3)))
+    return box, inside.reshape(index.shape[:3])
 
 
 def _empty_canvas(patient: Patient, scanner: Scanner, slices: int | None) -> Canvas:

@@ -168,9 +168,8 @@ def _paths_mm(plain: Field, pixel_mm: float) -> tuple[float, float]:
     """How much water the beam passes across and from front to back, through the body's middle."""
     water = np.clip(plain[::4, ::4] * 0.001 + 1, 0, 2)
     step = 4 * pixel_mm
-    return float(np.percentile(water.sum(axis=1), 80) * step), float(
-        np.percentile(water.sum(axis=0), 80) * step
-    )
+    wide, deep = (float(np.percentile(water.sum(axis=axis), 80) * step) for axis in (1, 0))
+    return wide, deep
 
 
 def _directional(down: Field, square: Field, wide_mm: float, deep_mm: float) -> Field:

@@ -202,14 +202,11 @@ def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.Data
 
 def _refuse_unmeasured(panel: Panel) -> None:
     """Refuse findings without a place, and nodules without a diameter."""
-    findings = panel.readings.findings
+    named = panel.readings.findings.select("case_id", "finding_id")
     nowhere = np.isnan(panel.xyz_mm.sum(axis=1))
     sizeless = panel.is_nodule & np.isnan(panel.diameter_mm) & ~nowhere
-    problems = []
-    for row in np.flatnonzero(nowhere | sizeless):
-        case_id, finding_id = findings["case_id"][int(row)], findings["finding_id"][int(row)]
-        what = (
-            "has neither a point nor an outline." if nowhere[row] else "has no outline or diameter."
-        )
-        problems.append(Problem(f"case '{case_id}' finding '{finding_id}'", what))
-    refuse_any(problems)
+    what = ("has no outline or diameter.", "has neither a point nor an outline.")
+    refuse_any(
+        Problem("case '{}' finding '{}'".format(*named.row(row)), what[nowhere[row]])
+        for row in np.flatnonzero(nowhere | sizeless).tolist()
+    )

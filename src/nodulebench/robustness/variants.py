@@ -118,10 +118,7 @@ def _blurred(volume: Volume, width_mm: float) -> VoxelArray:
     from scipy import ndimage
 
     _, rows, columns = width_mm / volume.spacing_mm
-    blurred: VoxelArray = ndimage.gaussian_filter(
-        volume.hu.astype(np.float32), (0, rows, columns), mode="nearest"
-    )
-    return blurred
+    return ndimage.gaussian_filter(volume.hu.astype(np.float32), (0, rows, columns), mode="nearest")
 
 
 def whole_hu(hu: VoxelArray) -> VoxelArray:

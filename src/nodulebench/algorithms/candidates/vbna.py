@@ -11,7 +11,7 @@ import numpy as np
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
-from nodulebench.algorithms.filters.morphology import block_mean, eroded, repeated
+from nodulebench.algorithms.filters.morphology import block_mean, eroded, grown_into, repeated
 from nodulebench.algorithms.filters.scale_space import (
     DIAMETER_PER_SCALE,
     STEP_MM,
@@ -105,12 +105,7 @@ def _surface(smooth: Float32Array, lungs: BoolArray, settings: Settings) -> IntA
     inner = eroded(coarse, settings.pleura_mm, 2.0 * np.full(3, STEP_MM))
     rim = ~repeated(inner, factors, lungs.shape)
     air = smooth < settings.air_hu
-    beside = np.zeros_like(air)
-    for axis in range(3):
-        lead = (slice(None),) * axis
-        beside[(*lead, slice(1, None))] |= ~air[(*lead, slice(None, -1))]
-        beside[(*lead, slice(None, -1))] |= ~air[(*lead, slice(1, None))]
-    return np.argwhere(air & beside & rim & lungs)
+    return np.argwhere(air & grown_into(~air, air) & rim & lungs)
 
 
 def _slopes(smooth: Float32Array, place: IntArray) -> FloatArray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.classify.training import TRAINING, balanced, standardisation
+from nodulebench.algorithms.classify.training import TRAINING, balanced, logistic, standardisation
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.optional_package import needs
 
@@ -40,8 +40,7 @@ class Network:
         standard = (features - self.mean) / self.spread
         hidden = np.tanh(standard @ self.hidden_weight + self.hidden_bias)
         output = (hidden @ self.output_weight + self.output_bias)[:, 0]
-        probability: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(output, -60.0, 60.0)))
-        return probability
+        return logistic(output)
 
 
 def train_network(features: FloatArray, is_nodule: BoolArray, seed: int, *, hidden: int) -> Network:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.classify.training import TRAINING, balanced, standardisation
+from nodulebench.algorithms.classify.training import TRAINING, balanced, logistic, standardisation
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.optional_package import needs
 
@@ -36,8 +36,7 @@ class SupportVectors:
     def score(self, features: FloatArray) -> FloatArray:
         """Probability of a nodule for each row, among as many nodules as others."""
         logit = self.slope[0] * self.decision(features) + self.slope[1]
-        probability: FloatArray = 1.0 / (1.0 + np.exp(-np.clip(logit, -60.0, 60.0)))
-        return probability
+        return logistic(logit)
 
     def decision(self, features: FloatArray) -> FloatArray:
         """Distance from the border between both classes, in the machine's own unit."""

@@ -1,4 +1,4 @@
-"""What training needs: standardised features and balanced classes."""
+"""What classifiers share: standardised features, balanced classes, probabilities."""
 
 import numpy as np
 
@@ -13,6 +13,11 @@ def standardisation(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of each feature; 1 where a feature never changes."""
     spread = features.std(axis=0)
     return features.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def logistic(values: FloatArray) -> FloatArray:
+    """Probabilities of log odds."""
+    return 1.0 / (1.0 + np.exp(-np.clip(values, -60.0, 60.0)))
 
 
 def balanced(is_nodule: BoolArray, seed: int) -> IntArray:

@@ -82,8 +82,7 @@ def _derivatives(image: Float32Array, sigma: float) -> tuple[Float32Array, ...]:
     kernels = _kernels(sigma)
 
     def filtered(values: Float32Array, axis: int, order: int) -> Float32Array:
-        result: Float32Array = ndimage.correlate1d(values, kernels[order], axis=axis)
-        return result
+        return ndimage.correlate1d(values, kernels[order], axis=axis)
 
     along_z = [filtered(image, 0, order) for order in (0, 1, 2)]
     flat_y, once_y, twice_y = (filtered(along_z[0], 1, order) for order in (0, 1, 2))

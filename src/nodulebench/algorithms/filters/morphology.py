@@ -127,7 +127,7 @@ def _join_shifted(target: BoolArray, mask: BoolArray, shift: int, axis: int) -> 
     target[(*lead, to)] |= mask[(*lead, source)]
 
 
-def boxed(mask: BoolArray, margin: IntArray) -> tuple[BoolArray, tuple[slice, slice, slice]]:
+def boxed(mask: BoolArray, margin: IntArray) -> tuple[BoolArray, tuple[slice, ...]]:
     """The part of an array around its mask, and where it lies."""
     box = []
     for axis, extra in enumerate(margin.tolist()):
@@ -135,5 +135,4 @@ def boxed(mask: BoolArray, margin: IntArray) -> tuple[BoolArray, tuple[slice, sl
         along = np.flatnonzero(mask.any(axis=others))
         low, high = (int(along[0]), int(along[-1])) if len(along) else (0, 0)
         box.append(slice(max(0, low - extra), min(mask.shape[axis], high + 1 + extra)))
-    first, second, third = box
-    return mask[first, second, third], (first, second, third)
+    return mask[tuple(box)], tuple(box)

@@ -44,8 +44,7 @@ class Regions:
     def mean(self, values: npt.NDArray[np.generic]) -> FloatArray:
         """The mean of a value per voxel over each region."""
         total = np.bincount(self.number, values, minlength=self.count)
-        average: FloatArray = total / np.maximum(self.size, 1.0)
-        return average
+        return total / np.maximum(self.size, 1.0)
 
     def highest(self, values: npt.NDArray[np.generic]) -> FloatArray:
         """The largest of a value per voxel in each region."""
@@ -123,5 +122,4 @@ def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> In
 def _other(near: npt.NDArray[np.generic]) -> IntArray:
     """Of the two nearest points the one that is not the point itself (points may coincide)."""
     itself = np.arange(len(near))
-    other: IntArray = np.where(near[:, 1] == itself, near[:, 0], near[:, 1]).astype(np.int64)
-    return other
+    return np.where(near[:, 1] == itself, near[:, 0], near[:, 1]).astype(np.int64)

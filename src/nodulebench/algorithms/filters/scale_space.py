@@ -112,8 +112,7 @@ def smoothed(image: Float32Array, sigma: float) -> Float32Array:
 
     if sigma < 1e-3:
         return image
-    blurred: Float32Array = ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=3.0)
-    return blurred
+    return ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=3.0)
 
 
 def eigenvalues(hessian: Float32Array) -> Float32Array:
@@ -224,16 +223,12 @@ class Grid:
         Computed as the mean over opposite faces, in units that make a unit step of the gradient's
         direction 1, so that it does not depend on the size of voxels.
         """
-        total = np.zeros(len(at), np.float32)
+        total, value = np.zeros(len(at), np.float32), self._values
         for axis, step in enumerate(self._strides):
             for sign in (-1, 1):
                 beside = at + sign * reach * step
-                slope = np.stack(
-                    [
-                        self._values[beside + one] - self._values[beside - one]
-                        for one in self._strides
-                    ]
-                )
+                slopes = [value[beside + one] - value[beside - one] for one in self._strides]
+                slope = np.stack(slopes)
                 length = np.sqrt((slope * slope).sum(axis=0))
                 total -= sign * slope[axis] / np.maximum(length, np.float32(1e-6)) / 2.0
         return total
@@ -245,5 +240,4 @@ class Grid:
         highest = np.zeros(len(at), np.float32)
         for step in NEIGHBOURS @ np.array(self._strides):
             np.maximum(highest, dense[at + step], out=highest)
-        peak: BoolArray = (value >= highest) & (value > 0)
-        return peak
+        return (value >= highest) & (value > 0)

@@ -40,25 +40,21 @@ def find_airways(hu: Float32Array, spacing_mm: FloatArray) -> BoolArray:
     if seed is None:
         return kept
     box = _box_below(hu, seed, spacing_mm)
-    kept[box] = _grown(
-        hu[box],
-        (seed[0] - box[0].start, seed[1] - box[1].start, seed[2] - box[2].start),
-        spacing_mm,
-    )
+    local = tuple(at - part.start for at, part in zip(seed, box, strict=True))
+    kept[box] = _grown(hu[box], local, spacing_mm)
     return kept
 
 
 def _box_below(
-    hu: Float32Array, seed: tuple[int, int, int], spacing_mm: FloatArray
-) -> tuple[slice, slice, slice]:
+    hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray
+) -> tuple[slice, ...]:
     """Where trachea and main bronchi can be, seen from a place in the trachea."""
     low = np.maximum(0, seed - np.ceil(REACH_DOWN_MM / spacing_mm)).astype(int)
     high = np.minimum(hu.shape, seed + np.ceil(REACH_UP_MM / spacing_mm) + 1).astype(int)
-    first, second, third = (slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
-    return first, second, third
+    return tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
 
 
-def _grown(hu: Float32Array, seed: tuple[int, int, int], spacing_mm: FloatArray) -> BoolArray:
+def _grown(hu: Float32Array, seed: tuple[int, ...], spacing_mm: FloatArray) -> BoolArray:
     """The largest region around the seed before it leaks into the lung."""
     from scipy import ndimage
 
@@ -78,7 +74,7 @@ def _grown(hu: Float32Array, seed: tuple[int, int, int], spacing_mm: FloatArray)
     return kept
 
 
-def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, int, int] | None:
+def _trachea_seed(hu: Float32Array, spacing_mm: FloatArray) -> tuple[int, ...] | None:
     """The darkest voxel of a round section that goes on over slices in the upper half."""
     slices = hu.shape[0]
     needed = max(2, int(np.ceil(SEED_SLICES_MM / spacing_mm[0])))
@@ -139,6 +135,6 @@ def _is_near(
     return last[0] == here[0] and bool(shift <= 4.0 + 0.5 * spacing_mm[0])
 
 
-def _darkest(hu: Float32Array, track: list[tuple[int, float, float]]) -> tuple[int, int, int]:
+def _darkest(hu: Float32Array, track: list[tuple[int, float, float]]) -> tuple[int, ...]:
     places = [(number, round(row), round(column)) for number, row, column in track]
     return min(places, key=lambda place: float(hu[place]))

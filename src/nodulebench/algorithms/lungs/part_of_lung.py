@@ -54,8 +54,7 @@ def _lung_regions(hu: VoxelArray, voxel_ml: float, where: str) -> BoolArray:
     median = ndimage.median(hu, labels, numbers)
     is_lung = median >= OPEN_AIR_HU
     kept = numbers[is_lung] if is_lung.any() else numbers[[np.argmax(median)]]
-    found: BoolArray = np.isin(labels, kept)
-    return found
+    return np.isin(labels, kept)
 
 
 def _closed(lung: BoolArray, closing_mm: float, spacing_mm: Spacing) -> BoolArray:

@@ -103,8 +103,7 @@ def _air_in_body(air: BoolArray) -> BoolArray:
     labels, _ = ndimage.label(air)
     sides = (labels[:, 0], labels[:, -1], labels[:, :, 0], labels[:, :, -1])
     outside = np.unique(np.concatenate([side.ravel() for side in sides]))
-    inside: BoolArray = air & ~np.isin(labels, outside)
-    return inside
+    return air & ~np.isin(labels, outside)
 
 
 def _lung_components(inside: BoolArray, step: FloatArray, where: str) -> BoolArray:

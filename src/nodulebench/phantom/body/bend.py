@@ -64,14 +64,12 @@ class Bend:
 
 def _limited(values: Field) -> Field:
     """Values that approach ``LARGEST_BENDS`` smoothly: a cut would leave corners in the skin."""
-    limited: Field = values / np.sqrt(1 + (values / np.float32(LARGEST_BENDS)) ** 2)
-    return limited
+    return values / np.sqrt(1 + (values / np.float32(LARGEST_BENDS)) ** 2)
 
 
 def looseness(pleura: Field) -> Field:
     """How free tissue is to move, by its distance to the pleura: 0 in and at a lung, 1 far away."""
-    free: Field = np.clip((pleura - HELD_MM) / (LOOSE_MM - HELD_MM), 0, 1)
-    return free
+    return np.clip((pleura - HELD_MM) / (LOOSE_MM - HELD_MM), 0, 1)
 
 
 def random_bend(random: np.random.Generator) -> Bend:

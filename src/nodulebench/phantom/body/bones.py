@@ -51,17 +51,12 @@ def build_skeleton(chest: Chest) -> Skeleton:
                 cartilages.append(cartilage)
         front = chest.center_y - chest.half_depth
         top = chest.apex_z
-        long_bones.append(
-            path(
-                [
-                    (side * 18.0, front + 6.0, top - 30.0),
-                    (side * 70.0, front + 16.0, top - 6.0),
-                    (side * 150.0, front + 78.0, top + 14.0),
-                ],
-                6.2,
-                smoothness=2,
-            )
-        )
+        clavicle = [
+            (side * 18.0, front + 6.0, top - 30.0),
+            (side * 70.0, front + 16.0, top - 6.0),
+            (side * 150.0, front + 78.0, top + 14.0),
+        ]
+        long_bones.append(path(clavicle, 6.2, smoothness=2))
         shoulder = (side * (chest.half_width + 34.0), chest.center_y + 26.0, top + 8.0)
         beyond = (shoulder[0] + side * 8.0, shoulder[1] - 4.0, shoulder[2] + 60.0)
         long_bones.append(path([shoulder, beyond], [23.0, 14.0], smoothness=0))
@@ -183,8 +178,7 @@ def _segment(
     px, py = x - np.float32(start[0]), y - np.float32(start[1])
     place = np.clip((px * ax + py * ay) / max(ax * ax + ay * ay, np.float32(1e-6)), 0, 1)
     square = (px - place * ax) ** 2 + (py - place * ay) ** 2
-    distance: Field = np.sqrt(square) - np.float32(radius)
-    return distance
+    return np.sqrt(square) - np.float32(radius)
 
 
 def _shell(

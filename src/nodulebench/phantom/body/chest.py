@@ -125,8 +125,7 @@ def oval_reach(angle: Field, half_width: Field | float, half_depth: Field | floa
     squared = (np.cos(angle) / half_width) ** 2, (np.sin(angle) / half_depth) ** 2
     total = squared[0] + squared[1]
     squaring = 1 - 4 * SQUARENESS * squared[0] * squared[1] / (total * total)
-    reach: Field = 1 / (np.sqrt(total) * squaring)
-    return reach
+    return 1 / (np.sqrt(total) * squaring)
 
 
 def _either(is_first: Field, first: float, second: float) -> Field:
@@ -138,8 +137,7 @@ def _tapering(chest: Chest, z: Field) -> Field:
     """How the cavity narrows: 1 around the carina, a little less at the waist, 0 at the apex."""
     height = np.clip((z - 10.0) / (chest.apex_z - 10.0), 0.0, 0.9999)
     waist = 1 - 0.05 * np.clip((-50.0 - z) / 110.0, 0, 1) ** 2
-    narrowing: Field = waist * (1 - height**2.2) ** 0.6
-    return narrowing
+    return waist * (1 - height**2.2) ** 0.6
 
 
 def _costal_axes(chest: Chest, is_lateral: Field, z: Field) -> tuple[Field, Field, Field]:
@@ -159,8 +157,7 @@ def costal_surface(chest: Chest, x: Field, y: Field, z: Field, side: int) -> Fie
     # the chest is narrower in front
     front = np.clip((middle - y) / chest.half_depth, 0, 1)
     distance = distance + FRONT_NARROWING_MM * front * front * np.clip(outward / 60.0, 0, 1)
-    above: Field = np.maximum(distance, z - chest.apex_z)
-    return above
+    return np.maximum(distance, z - chest.apex_z)
 
 
 def costal_point(chest: Chest, angle: Field, z: Field, side: int, outside_mm: float) -> Field:
@@ -191,18 +188,17 @@ def diaphragm_surface(chest: Chest, x: Field, y: Field, z: Field, side: int) -> 
     down = y - chest.center_y + 14.0
     across_drop = _either(outward > 0, 58.0, 12.0) * (outward / (76.0 * scale)) ** 2
     depth_drop = _either(down > 0, 72.0, 34.0) * (down / chest.half_depth) ** 2
-    distance: Field = 0.75 * (z - (top - across_drop - depth_drop))
-    return distance
+    return 0.75 * (z - (top - across_drop - depth_drop))
 
 
 def heart_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     """Distance to the heart in its fat: ventricles that point left and forward, right atrium."""
     scale = chest.heart_scale
-    axis = HEART_AXIS
-    middle = HEART_CENTER
-    offset = (x - middle[0] * scale, y - middle[1] * scale, z - middle[2] * scale)
-    along = offset[0] * axis[0] + offset[1] * axis[1] + offset[2] * axis[2]
-    square = offset[0] ** 2 + offset[1] ** 2 + offset[2] ** 2
+    across, down, up = (
+        at - middle * scale for at, middle in zip((x, y, z), HEART_CENTER, strict=True)
+    )
+    along = across * HEART_AXIS[0] + down * HEART_AXIS[1] + up * HEART_AXIS[2]
+    square = across**2 + down**2 + up**2
     long, short = 64.0 * scale, 46.0 * scale
     reach = np.sqrt((square - along * along) / short**2 + along * along / long**2 + 1e-6)
     ventricles = (reach - 1) * short
@@ -214,14 +210,12 @@ def heart_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
 def _midline(chest: Chest, y: Field) -> Field:
     """The x where the lungs meet: the left one gives way to the heart."""
     front = chest.center_y - chest.half_depth
-    bent: Field = 2.0 + 0.06 * np.clip(y - front, 0, chest.half_depth)
-    return bent
+    return 2.0 + 0.06 * np.clip(y - front, 0, chest.half_depth)
 
 
 def _swelling(z: Field, middle: float, half_height: float) -> Field:
     """1 around a height, falling to nearly 0 above and below."""
-    flat: Field = np.exp(-(((z - middle) / half_height) ** 4)) + 0.02
-    return flat
+    return np.exp(-(((z - middle) / half_height) ** 4)) + 0.02
 
 
 def mediastinum_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
@@ -245,20 +239,9 @@ def mediastinum_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     thin = 3.0 + 16.0 * np.clip((front + 22.0 - y) / 22.0, 0, 1) ** 2
     junction = np.maximum(np.abs(x - _midline(chest, y)) - thin, y - chest.center_y)
     behind = np.maximum(np.abs(x - 4.0) - 11.0, np.abs(y - back + 28.0) - 30.0)
-    heart = heart_surface(chest, x, y, z)
-    parts = (
-        join((spine, gutter), 22.0),
-        core,
-        aorta,
-        artery,
-        arch,
-        cava,
-        falling,
-        junction,
-        behind,
-        heart,
-    )
-    return join(parts, 9.0)
+    bones, heart = join((spine, gutter), 22.0), heart_surface(chest, x, y, z)
+    vessels = (aorta, artery, arch, cava, falling)
+    return join((bones, core, *vessels, junction, behind, heart), 9.0)
 
 
 def lung_surface(

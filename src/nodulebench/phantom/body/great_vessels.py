@@ -92,17 +92,11 @@ def azygos(chest: Chest) -> Tubes:
 
 def _neck_arteries(back: float) -> list[Tubes]:
     """Branches of the arch, up to the neck."""
-    return [
-        path(
-            [
-                (x, back - 56.0 + turn, 42.0),
-                (2.2 * x - 4, back - 52.0, 90.0),
-                (3.2 * x, back - 56.0, 150.0),
-            ],
-            r,
-        )
-        for x, turn, r in ((-6.0, -6.0, 6.0), (5.0, 4.0, 4.2), (14.0, 16.0, 4.8))
-    ]
+    tubes = []
+    for x, turn, radius in ((-6.0, -6.0, 6.0), (5.0, 4.0, 4.2), (14.0, 16.0, 4.8)):
+        arch, neck = (x, back - 56.0 + turn, 42.0), (3.2 * x, back - 56.0, 150.0)
+        tubes.append(path([arch, (2.2 * x - 4, back - 52.0, 90.0), neck], radius))
+    return tubes
 
 
 def _neck_veins(back: float) -> list[Tubes]:
@@ -143,14 +137,8 @@ def liver_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
 def mammary_vessels(chest: Chest) -> Tubes:
     """Thin vessels down the inner side of the breastbone's edges."""
     front = chest.center_y - chest.half_depth
-    lines = [
-        path(
-            [(side * 24.0, front + 10.0, chest.apex_z - 10.0), (side * 25.0, front + 1.0, -100.0)],
-            1.4,
-        )
-        for side in SIDES
-    ]
-    return Tubes.joined(*lines)
+    top, bottom = (24.0, front + 10.0, chest.apex_z - 10.0), (25.0, front + 1.0, -100.0)
+    return _on_both_sides([top, bottom], 1.4)
 
 
 def oesophagus(chest: Chest) -> Tubes:
@@ -176,14 +164,14 @@ def swallowed_air(gullet: Tubes, random: np.random.Generator) -> Tubes:
 def thyroid(chest: Chest) -> Tubes:
     """Both lobes beside the trachea, of which a scan of the chest shows the lower ends."""
     front = chest.spine_y - 50.0
-    lobes = [
-        path(
-            [(side * 15.0, front, chest.apex_z + 4.0), (side * 16.0, front, chest.apex_z + 50.0)],
-            8.0,
-        )
-        for side in SIDES
-    ]
-    return Tubes.joined(*lobes)
+    low, high = (15.0, front, chest.apex_z + 4.0), (16.0, front, chest.apex_z + 50.0)
+    return _on_both_sides([low, high], 8.0)
+
+
+def _on_both_sides(points: list[tuple[float, float, float]], radius: float) -> Tubes:
+    """A tube through points of the left side, and its mirror image."""
+    lines = ([(side * x, y, z) for x, y, z in points] for side in SIDES)
+    return Tubes.joined(*(path(line, radius) for line in lines))
 
 
 def lymph_nodes(chest: Chest, random: np.random.Generator) -> Tubes:

@@ -106,5 +106,4 @@ def _left_ventricle(place: HeartPlace) -> Field:
         + ((place.rightward + 17.0) / 27.0) ** 2
         + (place.aside / 30.0) ** 2
     )
-    distance: Field = (reach - 1) * 27.0
-    return distance
+    return (reach - 1) * 27.0

@@ -22,14 +22,13 @@ def muscle_thickness(chest: Chest, x: Field, y: Field, z: Field) -> Field:
     erector = 24.0 * bump(beside, 25.0, 20.0) * np.clip(2 * depth - 0.8, 0, 1)
     neck = 52.0 * np.clip((z - chest.apex_z + 30.0) / 40.0, 0, 1) * bump(beside, 0.0, 55.0)
     bulk = chest.wall_mm / USUAL_WALL_MM
-    thickness: Field = (
+    return (
         RIB_CAGE_MM
         + 2.0
         + neck
         + bulk * (pectoral + lateral + blade + erector)
         + shoulder * (8.0 + 56.0 * np.clip((beside - 50.0) / 60.0, 0, 1))
     )
-    return thickness
 
 
 def skin_surface(chest: Chest, x: Field, y: Field, z: Field) -> Field:

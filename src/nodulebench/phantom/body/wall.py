@@ -66,8 +66,7 @@ def _fat_planes(plane: Plane) -> Field:
     high = float(np.clip((plane.z_mm - 20.0) / 80.0, 0, 1))  # muscles lie looser at the shoulders
     bundles = folded * BUNDLE_MM - (0.8 + 1.4 * high + 1.3 * patches)
     bundles = np.maximum(bundles, RIB_CAGE_MM - cavity)
-    planes: Field = np.minimum(np.minimum(around, among), bundles)
-    return planes
+    return np.minimum(np.minimum(around, among), bundles)
 
 
 def _draw_armpits(chest: Chest, plane: Plane) -> None:

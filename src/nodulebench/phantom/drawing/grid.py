@@ -59,8 +59,7 @@ def _step(axis: FloatArray) -> float:
 
 def bump(at: Field, middle: float, half_width: float) -> Field:
     """1 in the middle, falling off to either side as a Gaussian does."""
-    height: Field = np.exp(-(((at - middle) / np.float32(half_width)) ** 2))
-    return height
+    return np.exp(-(((at - middle) / np.float32(half_width)) ** 2))
 
 
 def fill(hu: Field, distance: Field, pixel_mm: float, value: float | Field) -> None:

@@ -71,8 +71,7 @@ class NoduleShape:
 
     def contains(self, point_mm: FloatArray) -> BoolArray:
         """Whether points lie in the nodule."""
-        inside: BoolArray = self.distance_mm(point_mm) <= 0
-        return inside
+        return self.distance_mm(point_mm) <= 0
 
     @cached_property
     def volume_mm3(self) -> float:
@@ -85,8 +84,7 @@ class NoduleShape:
         """The centre of mass."""
         direction, weight = _sphere()
         moment = (self.reach_mm(direction) ** 4 * weight) @ direction / 4
-        middle: FloatArray = self.center_mm + moment / self.volume_mm3
-        return middle
+        return self.center_mm + moment / self.volume_mm3
 
     @cached_property
     def largest_reach_mm(self) -> float:
