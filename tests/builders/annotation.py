@@ -1,11 +1,15 @@
 """Small readings and rosters for tests: reading("r1", "a", drawn("f1", (3, 0, 0, 10)))."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 
-from nodulebench.annotate.people import Person, Roster, Team
+from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
+from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.storage import act
+from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.tables import CASES
@@ -79,3 +83,85 @@ class MemoryStore:
         if event.number != len(self._events) + 1:
             raise InputError(Problem(f"event {event.number}", "another came first."))
         self._events.append(event)
+
+
+SHARED = drawn("f", (3, 50, 50, 8))
+LONE = drawn("g", (9, 20, 20, 6))
+MISSED = drawn("missed", (5, 80, 80, 6), (6, 80, 80, 6), type="solid")
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+class Desk:
+    """A workflow with its log, for tests that read as a story."""
+
+    def __init__(self, workflow: Workflow, store=None) -> None:
+        self.workflow = workflow
+        self.store = store or MemoryStore()
+
+    def does(self, actor: str, action) -> None:
+        act(self.workflow, self.store, actor, action, lambda: NOON)
+
+    def opens(self, team="one", reviewer="lead2", cases=("a",)) -> None:
+        order = actions.OpenBatch(batch_id="b1", team_id=team, case_ids=cases, reviewer_id=reviewer)
+        self.does("office", order)
+
+    def reads(self, reader: str, *findings, case="a") -> None:
+        self.does(
+            reader, actions.SubmitReading(batch_id="b1", reading=reading(reader, case, *findings))
+        )
+
+    def checks(self) -> None:
+        self.does(PROGRAM, actions.CheckBatch(batch_id="b1"))
+
+    def types(self, reader: str, name: str, said="solid") -> None:
+        self.does(
+            reader, actions.TypeNodule(batch_id="b1", case_id="a", candidate_id=name, type=said)
+        )
+
+    def reviews(self, actor: str, name: str, agrees: bool) -> None:
+        self.does(
+            actor,
+            actions.ReviewNodule(batch_id="b1", case_id="a", candidate_id=name, agrees=agrees),
+        )
+
+    def adds(self, actor: str, finding, case="a") -> None:
+        self.does(actor, actions.AddNodule(batch_id="b1", case_id=case, finding=finding))
+
+    def finishes(self, actor: str, case="a") -> None:
+        self.does(actor, actions.FinishCase(batch_id="b1", case_id=case))
+
+    def rules(self, actor: str, name: str, is_nodule: bool, said=None) -> None:
+        self.does(
+            actor,
+            actions.ArbitrateNodule(
+                batch_id="b1", case_id="a", candidate_id=name, is_nodule=is_nodule, type=said
+            ),
+        )
+
+    def releases(self, actor: str) -> None:
+        self.does(actor, actions.ReleaseBatch(batch_id="b1"))
+
+    def sees(self, actor: str) -> list[str]:
+        found = self.workflow.visible_readings(self.store.read(), actor, "b1")
+        return [one.reader_id for one in found]
+
+    def is_shown(self, actor: str) -> list[tuple[str, int, tuple[int, ...]]]:
+        found = self.workflow.visible_candidates(self.store.read(), actor, "b1")
+        return [(one.candidate_id, len(one.boxes), one.inconsistent_slices) for one in found]
+
+    @property
+    def batch(self):
+        return self.workflow.batches(self.store.read())["b1"]
+
+
+def in_review(desk: Desk, *findings, cases=("a",)) -> None:
+    """Bring a batch to the review; every reader drew the same, all solid."""
+    desk.opens(cases=cases)
+    for case in cases:
+        for reader in ("r1", "r2", "r3"):
+            desk.reads(reader, *findings, case=case)
+    desk.checks()
+    for case, name in desk.batch.untyped:
+        desk.does(
+            "r1", actions.TypeNodule(batch_id="b1", case_id=case, candidate_id=name, type="solid")
+        )

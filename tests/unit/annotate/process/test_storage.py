@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from builders.annotation import NOON, SHARED, Desk, small_cases, two_teams
+from nodulebench.annotate.process.actions import OpenBatch
+from nodulebench.annotate.process.storage import FileStore
+from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.errors import InputError
+
+
+def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
+    desk = Desk(Workflow(two_teams(), small_cases("a")), FileStore(tmp_path / "events"))
+    desk.opens()
+    desk.reads("r1", SHARED)
+    again = FileStore(tmp_path / "events").read()
+    assert [event.step for event in again] == ["open", "read"]
+    assert again[1].at == NOON
+    assert again[1].previous == again[0].digest
+    file = tmp_path / "events" / "00000002.json"
+    file.write_text(file.read_text().replace('"length_mm": 8.0', '"length_mm": 9.0'))
+    with pytest.raises(InputError, match=r"02.json: was changed: its payload has another digest"):
+        desk.store.read()
+    file.unlink()
+    file.with_name("00000003.json").write_text(again[1].model_dump_json())
+    with pytest.raises(InputError, match=r"00000003.json: follows a gap: event 2 is not there"):
+        desk.store.read()
+    file.with_name("00000003.json").rename(file)
+    file.with_name("00000001.json").rename(file.with_name("00000003.json"))
+    with pytest.raises(InputError, match=r"00000003.json: was changed: it says that it is event 1"):
+        desk.store.read()
+
+
+def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
+    (tmp_path / "00000001.json").write_text('{"number": 1}')
+    with pytest.raises(InputError, match=r"00000001.json: is not an event. Restore the log"):
+        FileStore(tmp_path).read()
+
+
+def test_of_two_simultaneous_steps_one_is_refused(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    workflow = Workflow(two_teams(), small_cases("a"))
+    order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), reviewer_id="lead2")
+    event = workflow.perform([], "office", order, NOON)
+    store.append(event)
+    with pytest.raises(InputError, match="somebody else was faster: event 1 exists"):
+        store.append(event)
+    assert store.read() == [event]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
