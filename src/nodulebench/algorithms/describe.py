@@ -181,24 +181,22 @@ def _slice_table(
     chest: Chest, outlines: list[Outline], case_id: str, scan: Geometry
 ) -> pl.DataFrame:
     """One row per candidate and slice that it lies on."""
-    mark: list[int] = []
-    first: list[list[int]] = []
-    last: list[list[int]] = []
-    axes: list[tuple[float, float]] = []
-    for number, outline in enumerate(outlines):
-        for index in np.unique(outline.place[:, 0]):
-            pixels = outline.place[outline.place[:, 0] == index]
-            mark.append(number + 1)
-            first.append(pixels.min(axis=0)[::-1].tolist())
-            last.append(pixels.max(axis=0)[::-1].tolist())
-            axes.append(_axes_mm(pixels[:, 1:], chest.spacing_mm[1:]))
-    corners = [np.array(one, dtype=np.float64).reshape(-1, 3) for one in (first, last)]
+    parts = [
+        (str(number), outline.place[outline.place[:, 0] == at])
+        for number, outline in enumerate(outlines, start=1)
+        for at in np.unique(outline.place[:, 0])
+    ]
+    corners = (
+        np.array([edge(pixels, axis=0)[::-1] for _, pixels in parts], np.float64).reshape(-1, 3)
+        for edge in (np.min, np.max)
+    )
     center, extent = voxel_box_mm(chest.volume.geometry, *corners)
+    axes = [_axes_mm(pixels[:, 1:], chest.spacing_mm[1:]) for _, pixels in parts]
     long_short = np.array(axes, dtype=np.float64).reshape(-1, 2)
     return pl.DataFrame(
         {
-            "case_id": [case_id] * len(mark),
-            "mark_id": [str(number) for number in mark],
+            "case_id": [case_id] * len(parts),
+            "mark_id": [mark_id for mark_id, _ in parts],
             "slice_index": np.rint(scan.to_index(center)[:, 2]).astype(np.int64),
             "z_mm": center[:, 2],
             "center_x_mm": center[:, 0],

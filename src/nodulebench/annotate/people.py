@@ -1,13 +1,14 @@
 """Who takes part: people, their seniority and roles, teams, and who may be what."""
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.written import Written
 
+Known = TypeVar("Known")
 Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
 Role = Literal["candidate", "junior", "leader", "arbitrator", "panel", "scientist", "organiser"]
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")]
@@ -70,16 +71,7 @@ class Roster(Written):
         Raises:
             InputError: if nobody has that name.
         """
-        for one in self.people:
-            if one.person_id == person_id:
-                return one
-        raise InputError(
-            Problem(
-                f"person '{person_id}'",
-                "is not known.",
-                f"Known: {', '.join(one.person_id for one in self.people)}.",
-            )
-        )
+        return _named({one.person_id: one for one in self.people}, "person", person_id)
 
     def team(self, team_id: str) -> Team:
         """A team by name.
@@ -87,15 +79,18 @@ class Roster(Written):
         Raises:
             InputError: if there is no such team.
         """
-        for one in self.teams:
-            if one.team_id == team_id:
-                return one
-        known = ", ".join(one.team_id for one in self.teams) or "none"
-        raise InputError(Problem(f"team '{team_id}'", "is not known.", f"Known: {known}."))
+        return _named({one.team_id: one for one in self.teams}, "team", team_id)
 
     def has_role(self, person_id: str, role: Role) -> bool:
         """Whether a known person has a role."""
         return role in self.person(person_id).roles
+
+
+def _named(known: Mapping[str, Known], kind: str, name: str) -> Known:
+    if name not in known:
+        names = ", ".join(known) or "none"
+        raise InputError.at(f"{kind} '{name}'", "is not known.", f"Known: {names}.")
+    return known[name]
 
 
 def is_eligible(person: Person, role: Role) -> bool:

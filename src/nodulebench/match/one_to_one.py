@@ -135,9 +135,7 @@ def _mark_place(scene: Scene) -> IntArray:
     """The place of each mark from the highest score down; equal scores by id."""
     by_id = _id_order(scene.submission.marks["mark_id"].gather(scene.mark_row))
     score = np.zeros(scene.mark_count) if scene.mark_score is None else scene.mark_score
-    place = np.empty(scene.mark_count, dtype=np.int64)
-    place[np.lexsort((by_id, -score))] = np.arange(scene.mark_count)
-    return place
+    return np.argsort(np.lexsort((by_id, -score)))
 
 
 def _id_order(ids: pl.Series) -> IntArray:
@@ -149,6 +147,4 @@ def _id_order(ids: pl.Series) -> IntArray:
         .with_row_index("row")
         .sort("number", "text", nulls_last=True, maintain_order=True)
     )
-    place = np.empty(len(ids), dtype=np.int64)
-    place[by_id["row"].to_numpy()] = np.arange(len(ids))
-    return place
+    return np.argsort(by_id["row"].to_numpy())

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.metrics.figure import sum_by_case
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.tables import DENSITIES, DENSITY_OF_TYPE, NODULE_TYPES
@@ -70,8 +69,5 @@ def counts_by_case(cohort: LabelledCohort, pairs: ClassPairs) -> FloatArray:
     size = len(pairs.names)
     table = np.zeros((cohort.case_count, size * size))
     cell = pairs.truth * size + pairs.said
-    for number in np.unique(cell[pairs.is_paired]):
-        table[:, number] = sum_by_case(
-            cohort, cohort.nodule_case[pairs.is_paired & (cell == number)]
-        )
+    np.add.at(table, (cohort.nodule_case[pairs.is_paired], cell[pairs.is_paired]), 1)
     return table

@@ -205,8 +205,9 @@ def _refuse_unmeasured(panel: Panel) -> None:
     named = panel.readings.findings.select("case_id", "finding_id")
     nowhere = np.isnan(panel.xyz_mm.sum(axis=1))
     sizeless = panel.is_nodule & np.isnan(panel.diameter_mm) & ~nowhere
-    what = ("has no outline or diameter.", "has neither a point nor an outline.")
+    missing = "has neither a point nor an outline.", "has no outline or diameter."
+    what = np.where(nowhere, *missing).tolist()
     refuse_any(
-        Problem("case '{}' finding '{}'".format(*named.row(row)), what[nowhere[row]])
+        Problem("case '{}' finding '{}'".format(*named.row(row)), what[row])
         for row in np.flatnonzero(nowhere | sizeless).tolist()
     )

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.imaging.volume import Volume, VoxelArray
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.robustness.variants import whole_hu
@@ -63,12 +63,10 @@ def place_nodules(
     for diameter in sorted(diameters_mm, reverse=True):
         chosen = _first_clear(volume, lungs, points, index, diameter, placed, marks_mm)
         if chosen is None:
-            raise InputError(
-                Problem(
-                    f"a nodule of {diameter:g} mm",
-                    f"finds no clear place in the lungs beside {len(placed)} others.",
-                    "Ask for fewer or smaller nodules.",
-                )
+            raise InputError.at(
+                f"a nodule of {diameter:g} mm",
+                f"finds no clear place in the lungs beside {len(placed)} others.",
+                "Ask for fewer or smaller nodules.",
             )
         x, y, z = chosen.tolist()
         placed.append(InsertedNodule(x, y, z, diameter))
@@ -135,10 +133,8 @@ def _draw(drawn: VoxelArray, volume: Volume, nodule: InsertedNodule, hu: float) 
     low = np.maximum(np.floor(center - reach), 0).astype(int)
     high = np.minimum(np.ceil(center + reach) + 1, size).astype(int)
     box = tuple(slice(int(a), int(b)) for a, b in zip(low[::-1], high[::-1], strict=True))
-    grid = [np.arange(a, b, dtype=np.float64) for a, b in zip(low, high, strict=True)]
-    k, j, i = np.meshgrid(*grid[::-1], indexing="ij")
-    index = np.stack([i, j, k], axis=-1) - center
-    cover = np.zeros(k.shape)
+    index = np.moveaxis(np.mgrid[box], 0, -1)[..., ::-1] - center
+    cover = np.zeros(index.shape[:3])
     for part in product((-1 / 3, 0.0, 1 / 3), repeat=3):
         offset = (index + np.array(part)) * volume.geometry.spacing_mm
         distance = np.linalg.norm(offset, axis=-1)

@@ -259,11 +259,9 @@ def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
 def _require_state(batch: Batch, action: actions.Action) -> None:
     needed = STATE_OF_STEP[action.step]
     if batch.state != needed:
-        raise InputError(
-            Problem(
-                f"batch '{batch.order.batch_id}'",
-                f"is in the state '{batch.state}'; '{action.step}' is a step of '{needed}'.",
-            )
+        raise InputError.at(
+            f"batch '{batch.order.batch_id}'",
+            f"is in the state '{batch.state}'; '{action.step}' is a step of '{needed}'.",
         )
 
 

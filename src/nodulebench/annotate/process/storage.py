@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from nodulebench.annotate.process.actions import Action
 from nodulebench.annotate.process.events import Event, check_chain
 from nodulebench.annotate.process.workflow import Workflow
-from nodulebench.errors import InputError, Problem
+from nodulebench.errors import InputError
 from nodulebench.storage.event_log import RESTORE, append_event, stored_events
 
 
@@ -52,7 +52,11 @@ class FileStore:
         """Keep one more event: its file appears whole, and only if its number is free."""
         content = f"{event.model_dump_json(indent=1)}\n".encode()
         if not append_event(self.folder, event.number, content):
-            raise InputError(_late(event))
+            raise InputError.at(
+                f"batch '{event.batch_id}'",
+                f"somebody else was faster: event {event.number} exists.",
+                "Look at the batch again, and repeat the step.",
+            )
 
 
 def act(
@@ -70,11 +74,3 @@ def act(
     event = workflow.perform(store.read(), actor_id, action, clock())
     store.append(event)
     return event
-
-
-def _late(event: Event) -> Problem:
-    return Problem(
-        f"batch '{event.batch_id}'",
-        f"somebody else was faster: event {event.number} exists.",
-        "Look at the batch again, and repeat the step.",
-    )

@@ -28,13 +28,9 @@ def detections(checks: Iterable[CaseCheck]) -> pl.DataFrame:
         for one in check.candidates
         for reader in check.reader_ids
     ]
-    names = {
-        "case_id": pl.String,
-        "candidate_id": pl.String,
-        "reader_id": pl.String,
-        "is_drawn": pl.Boolean,
-    }
-    return pl.DataFrame(rows, schema=names, orient="row")
+    names = ("case_id", "candidate_id", "reader_id")
+    schema = dict.fromkeys(names, pl.String) | {"is_drawn": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def positive_agreement(both: int, first_alone: int, second_alone: int) -> float:

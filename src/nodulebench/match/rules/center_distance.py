@@ -40,11 +40,10 @@ def center_distance(
         assignment: nodules in the reference's order (published), or as many hits as possible.
         duplicates: whether further marks on a nodule are left out or count as false positives.
     """
+    threshold = distance_threshold_mm(scene, radius_mm) * radius_factor
     if space == "volume":
-        threshold = distance_threshold_mm(scene, radius_mm) * radius_factor
         return _in_volume(scene, threshold, assignment, duplicates)
     shared = shared_slices(scene, "center_distance")
-    threshold = distance_threshold_mm(scene, radius_mm) * radius_factor
     distance = shared.distance_mm()
     close = np.flatnonzero(distance < threshold[shared.nodule] - NEGLIGIBLE_MM)
     close = close[best_slices(shared.mark[close], shared.nodule[close], distance[close])]
