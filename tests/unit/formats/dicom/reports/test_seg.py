@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from builders.dicom import complaints, grid_of, marks_on, needs, write_series
+from builders.reports import told, written
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
@@ -39,9 +40,8 @@ def outlined(cases: pl.DataFrame) -> Submission:
     return Submission(marks.name, marks.marks[:2], marks.slices)
 
 
-def written(cases: pl.DataFrame, path: Path) -> Path:
-    FORM.write_marks(outlined(cases), path, cases)
-    return path
+def segmented(cases: pl.DataFrame, path: Path) -> Path:
+    return written(outlined(cases), cases, path, "dicom_seg")
 
 
 def changed(path: Path, **elements: Any) -> Path:
@@ -52,14 +52,8 @@ def changed(path: Path, **elements: Any) -> Path:
     return path
 
 
-def told(path: Path, cases: pl.DataFrame | None = None) -> list[str]:
-    with pytest.raises(InputError) as caught:
-        read_submission(path, cases, "dicom_seg")
-    return [str(problem) for problem in caught.value.problems]
-
-
 def test_masks_come_back_voxel_by_voxel(scanned: pl.DataFrame, tmp_path: Path) -> None:
-    after = read_submission(written(scanned, tmp_path / "seg"), scanned)
+    after = read_submission(segmented(scanned, tmp_path / "seg"), scanned)
     old = voxels(outlined(scanned), "mark_id", scanned)
     new = voxels(after, "mark_id", scanned)
     assert list(new) == ["whole", "flat"]
@@ -71,7 +65,7 @@ def test_masks_come_back_voxel_by_voxel(scanned: pl.DataFrame, tmp_path: Path) -
 def test_highdicom_finds_the_voxels_at_the_same_places(
     scanned: pl.DataFrame, tmp_path: Path
 ) -> None:
-    held = highdicom.seg.segread(written(scanned, tmp_path / "one.dcm"))
+    held = highdicom.seg.segread(segmented(scanned, tmp_path / "one.dcm"))
     volume = held.get_volume(segment_numbers=[1], combine_segments=True)
     theirs = volume.map_indices_to_reference(np.argwhere(volume.array == 1))
     index = np.array(sorted(voxels(outlined(scanned), "mark_id", scanned)["whole"]), dtype=float)
@@ -84,7 +78,7 @@ def test_highdicom_finds_the_voxels_at_the_same_places(
 def test_a_mark_of_a_segment_has_its_box_and_the_size_of_its_volume(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
-    after = read_submission(written(axial, tmp_path / "seg"), axial)
+    after = read_submission(segmented(axial, tmp_path / "seg"), axial)
     row = after.marks.row(0, named=True)
     # columns 18 to 24 from edge to edge, rows 17 to 24, slices 4 to 6
     assert row["x_mm"] == pytest.approx(-164.66 + 0.7 * 21)
@@ -142,11 +136,11 @@ def test_segments_that_do_not_overlap_are_kept_apart(axial: pl.DataFrame, tmp_pa
 
 @needs("dciodvfy")
 def test_dciodvfy_finds_nothing_wrong(scanned: pl.DataFrame, tmp_path: Path) -> None:
-    assert complaints("dciodvfy", written(scanned, tmp_path / "one.dcm")) == []
+    assert complaints("dciodvfy", segmented(scanned, tmp_path / "one.dcm")) == []
 
 
 def test_readings_are_what_their_creators_outlined(axial: pl.DataFrame, tmp_path: Path) -> None:
-    path = written(axial, tmp_path / "one.dcm")
+    path = segmented(axial, tmp_path / "one.dcm")
     changed(path, ContentCreatorName="Bo^Li")
     found = FORM.read_readings(path, axial)
     assert found.sessions.select("case_id", "reader_id").rows() == [(axial["case_id"][0], "Bo^Li")]
@@ -159,7 +153,7 @@ def test_readings_are_what_their_creators_outlined(axial: pl.DataFrame, tmp_path
 
 
 def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -> None:
-    path = written(axial, tmp_path / "one.dcm")
+    path = segmented(axial, tmp_path / "one.dcm")
     data = pydicom.dcmread(path)
     code = data.SegmentSequence[1].SegmentedPropertyTypeCodeSequence[0]
     code.CodeValue, code.CodeMeaning = "39607008", "Lung"
@@ -174,7 +168,7 @@ def test_other_structures_are_passed_over(axial: pl.DataFrame, tmp_path: Path) -
 def test_half_and_more_of_a_fractional_pixel_counts(axial: pl.DataFrame, tmp_path: Path) -> None:
     import highdicom
 
-    path = written(axial, tmp_path / "one.dcm")
+    path = segmented(axial, tmp_path / "one.dcm")
     data = pydicom.dcmread(path)
     stored = data.pixel_array.astype(np.uint8) * 127
     stored[0, 17, 18] = 128
@@ -204,35 +198,37 @@ def test_a_mark_outside_the_image_is_refused(axial: pl.DataFrame, tmp_path: Path
 
 
 def test_no_series_no_place_no_frames_are_refused(axial: pl.DataFrame, tmp_path: Path) -> None:
-    path = changed(written(axial, tmp_path / "a.dcm"), ReferencedSeriesSequence=[])
-    assert told(path, axial) == [
+    path = changed(segmented(axial, tmp_path / "a.dcm"), ReferencedSeriesSequence=[])
+    assert told(path, axial, form="dicom_seg") == [
         "a.dcm: refers to no image series. Without it nobody knows which case it is about; export "
         "it anew."
     ]
-    path = written(axial, tmp_path / "b.dcm")
+    path = segmented(axial, tmp_path / "b.dcm")
     data = pydicom.dcmread(path)
     del data.PerFrameFunctionalGroupsSequence[1].PlanePositionSequence
     data.save_as(path)
-    assert told(path, axial) == [
+    assert told(path, axial, form="dicom_seg") == [
         "b.dcm frame 2: has no usable ImagePositionPatient. It cannot be placed; export it anew."
     ]
-    path = written(axial, tmp_path / "c.dcm")
+    path = segmented(axial, tmp_path / "c.dcm")
     data = pydicom.dcmread(path)
     del data.PerFrameFunctionalGroupsSequence[-1]
     data.save_as(path)
-    assert told(path, axial) == ["c.dcm: describes 3 frames and holds 4. Copy or export it anew."]
+    assert told(path, axial, form="dicom_seg") == [
+        "c.dcm: describes 3 frames and holds 4. Copy or export it anew."
+    ]
 
 
 def test_a_report_is_no_segmentation(axial: pl.DataFrame, tmp_path: Path) -> None:
     FORMATS["dicom_sr"].write_marks(marks_on(axial), tmp_path / "sr.dcm", axial)
-    (problem,) = told(tmp_path / "sr.dcm", axial)
+    (problem,) = told(tmp_path / "sr.dcm", axial, form="dicom_seg")
     assert "is Comprehensive 3D SR Storage, not Segmentation Storage" in problem
 
 
 def test_a_segmentation_of_another_series_lies_on_no_slice(
     axial: pl.DataFrame, tmp_path: Path
 ) -> None:
-    path = written(axial, tmp_path / "seg" / "one.dcm")
+    path = segmented(axial, tmp_path / "seg" / "one.dcm")
     write_series(tmp_path / "other", "other")
     found = read_submission(path, read_cases(tmp_path / "other"))
     assert found.marks["case_id"].unique().to_list() == axial["case_id"].to_list()

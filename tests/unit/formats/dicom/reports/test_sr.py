@@ -15,6 +15,7 @@ from builders.dicom import (
     marks_on,
     world,
 )
+from builders.reports import written
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, read_submission
 from nodulebench.formats.dicom.codes import CHARACTERISTIC_CODES, RATING_CODES
@@ -34,16 +35,6 @@ pydicom = pytest.importorskip("pydicom")
 sr = pytest.importorskip("highdicom.sr")
 
 FORM = FORMATS["dicom_sr"]
-
-
-@pytest.fixture
-def cases(scanned: pl.DataFrame) -> pl.DataFrame:
-    return scanned
-
-
-def written(submission: Submission, cases: pl.DataFrame, path: Path) -> Path:
-    FORM.write_marks(submission, path, cases)
-    return path
 
 
 def test_marks_come_back_with_all_that_was_said(cases: pl.DataFrame, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from builders.dicom import (
     world,
     write_series,
 )
+from builders.reports import told, written
 from builders.words import sentences
 from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, fitting, read_cases, read_submission
@@ -25,16 +26,6 @@ pydicom = pytest.importorskip("pydicom")
 sr = pytest.importorskip("highdicom.sr")
 
 FORM = FORMATS["dicom_sr"]
-
-
-@pytest.fixture
-def cases(scanned: pl.DataFrame) -> pl.DataFrame:
-    return scanned
-
-
-def written(submission: Submission, cases: pl.DataFrame, path: Path) -> Path:
-    FORM.write_marks(submission, path, cases)
-    return path
 
 
 def changed(path: Path, change: Any) -> Path:
@@ -57,12 +48,6 @@ def regions_of(data: Any) -> list[Any]:
         for item in group.ContentSequence
         if item.ValueType == "SCOORD3D"
     ]
-
-
-def told(path: Path, cases: pl.DataFrame | None = None) -> list[str]:
-    with pytest.raises(InputError) as caught:
-        read_submission(path, cases, "dicom_sr")
-    return [str(problem) for problem in caught.value.problems]
 
 
 def foreign(path: Path, cases: pl.DataFrame, *groups: Any) -> Path:

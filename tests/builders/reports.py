@@ -1,0 +1,25 @@
+"""Marks written as DICOM reports, and what is told of reports that cannot be read."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.formats import FORMATS, read_submission
+from nodulebench.model.tables import Submission
+
+
+def written(
+    submission: Submission, cases: pl.DataFrame, path: Path, form: str = "dicom_sr"
+) -> Path:
+    """Where the marks are, once they are written."""
+    FORMATS[form].write_marks(submission, path, cases)
+    return path
+
+
+def told(path: Path, cases: pl.DataFrame | None = None, form: str = "dicom_sr") -> list[str]:
+    """Every problem of what cannot be read."""
+    with pytest.raises(InputError) as caught:
+        read_submission(path, cases, form)
+    return [str(problem) for problem in caught.value.problems]
