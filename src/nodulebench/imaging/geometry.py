@@ -53,13 +53,11 @@ class Geometry:
 
     def to_world(self, index: FloatArray) -> FloatArray:
         """Millimetres of (fractional) voxel indices; both arrays are n x 3, columns i, j, k."""
-        moved: FloatArray = index @ self._step.T + self.origin_mm
-        return moved
+        return index @ self._step.T + self.origin_mm
 
     def to_index(self, point_mm: FloatArray) -> FloatArray:
         """(Fractional) voxel indices of points in millimetres."""
-        moved: FloatArray = (point_mm - self.origin_mm) @ np.linalg.inv(self._step).T
-        return moved
+        return (point_mm - self.origin_mm) @ np.linalg.inv(self._step).T
 
     def extent_to_world(self, voxels: FloatArray) -> FloatArray:
         """Extents of boxes along the image axes -> millimetres along x, y, z.
@@ -73,8 +71,7 @@ class Geometry:
 
     def extent_to_voxels(self, extent_mm: FloatArray) -> FloatArray:
         """Extents in millimetres along x, y, z -> voxels along the image axes."""
-        voxels: FloatArray = extent_mm[:, self._axis] / self.spacing_mm
-        return voxels
+        return extent_mm[:, self._axis] / self.spacing_mm
 
     @property
     def is_axial(self) -> bool:

@@ -51,8 +51,7 @@ def voxels_of(drawn: Iterable[DrawnOutline], grid: Geometry) -> IntArray:
     voxel = np.concatenate(parts)
     if grid.size is None:
         return voxel
-    kept: IntArray = voxel[np.all((voxel >= 0) & (voxel < grid.size), axis=1)]
-    return kept
+    return voxel[np.all((voxel >= 0) & (voxel < grid.size), axis=1)]
 
 
 def _pixels(outlines: Sequence[DrawnOutline], grid: Geometry) -> IntArray:

@@ -71,8 +71,7 @@ def _thing(dense: BoolArray, seed: tuple[int, int, int]) -> BoolArray:
     core = ndimage.binary_erosion(whole)
     label, _ = ndimage.label(core)
     if label[seed]:
-        opened: BoolArray = ndimage.binary_dilation(label == label[seed]) & whole
-        return opened
+        return ndimage.binary_dilation(label == label[seed]) & whole
     label, _ = ndimage.label(whole)
     connected: BoolArray = label == label[seed]
     return connected

@@ -123,8 +123,7 @@ def without_padding(hu: CoarseArray) -> CoarseArray:
     is_padding = hu <= lowest + 1
     values = hu[~is_padding] if PADDING_SHARE < is_padding.mean() < 1 else hu.ravel()
     low, high = np.percentile(values[::7] if len(values) > 1000 else values, [0.5, 99.5])
-    clipped: CoarseArray = np.clip(values, low, high)
-    return clipped
+    return np.clip(values, low, high)
 
 
 def two_levels(hu: CoarseArray) -> Levels:

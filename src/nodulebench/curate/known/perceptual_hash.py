@@ -81,8 +81,7 @@ def _levels(cells: CoarseArray, step_mm: FloatArray) -> CoarseArray:
     count = max(1, round(slices * between / LEVEL_MM))
     edges: FloatArray = np.minimum(np.arange(count + 1.0) * LEVEL_MM / between, float(slices))
     weight = _overlap(edges[:-1], edges[1:], slices, goes_on=False)
-    levels: CoarseArray = np.tensordot(weight, cells, axes=(1, 0))
-    return levels
+    return np.tensordot(weight, cells, axes=(1, 0))
 
 
 def _cells(image: CoarseArray, step_mm: FloatArray, middle: tuple[float, float]) -> CoarseArray:

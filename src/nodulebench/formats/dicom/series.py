@@ -71,8 +71,7 @@ class Series:
         """Where the slices lie along their normal, rising."""
         if self.positions_mm is None or self.orientation is None:
             return None
-        along: FloatArray = self.positions_mm @ upward_normal(self.orientation)
-        return along
+        return self.positions_mm @ upward_normal(self.orientation)
 
     @cached_property
     def spacing_mm(self) -> float | None:
@@ -151,8 +150,7 @@ def upward_normal(orientation: FloatArray) -> FloatArray:
     if length == 0.0:
         return np.array([0.0, 0.0, 1.0])
     main = int(np.argmax(np.abs(normal)))
-    upward: FloatArray = normal / length * (-1.0 if normal[main] < 0 else 1.0)
-    return upward
+    return normal / length * (-1.0 if normal[main] < 0 else 1.0)
 
 
 def group_series(slices: Iterable[SliceHeader]) -> list[Series]:

@@ -63,10 +63,7 @@ class _Frame:
 
     def world(self, pixels: FloatArray) -> FloatArray:
         """Millimetres of columns and rows; pixel centres are whole numbers."""
-        moved: FloatArray = (
-            self.origin_mm + pixels[:, :1] * self.across_mm + pixels[:, 1:] * self.down_mm
-        )
-        return moved
+        return self.origin_mm + pixels[:, :1] * self.across_mm + pixels[:, 1:] * self.down_mm
 
 
 def read_segments(file: Path) -> tuple[Any, list[Segment]]:

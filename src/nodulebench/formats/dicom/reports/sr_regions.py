@@ -184,8 +184,7 @@ def _without_repeats(points: FloatArray) -> FloatArray:
     """Points without those that repeat the one before."""
     is_new = np.ones(len(points), dtype=np.bool_)
     is_new[1:] = np.any(points[1:] != points[:-1], axis=1)
-    kept: FloatArray = points[is_new]
-    return kept
+    return points[is_new]
 
 
 def _shown(points: FloatArray) -> str:
