@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 
@@ -190,19 +190,22 @@ def _is_doubtful(
     return table.filter(is_bad & counts).height > 0
 
 
-def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.DataFrame:
-    """The table with null where a number cannot be read, for rows that do not count."""
+def read_strings(path: Path, **options: Any) -> pl.DataFrame:
+    """A CSV file as text, with further options of ``polars.read_csv``.
+
+    Raises:
+        InputError: if it is none.
+    """
     try:
-        raw = pl.read_csv(
-            path,
-            glob=False,
-            columns=[*strings, *floats],
-            infer_schema=False,
-            truncate_ragged_lines=True,
-        )
+        return pl.read_csv(path, glob=False, infer_schema=False, **options)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
+
+
+def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.DataFrame:
+    """The table with null where a number cannot be read, for rows that do not count."""
+    raw = read_strings(path, columns=[*strings, *floats], truncate_ragged_lines=True)
     return (
         raw.with_row_index("line", offset=2)
         .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))

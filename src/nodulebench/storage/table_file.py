@@ -8,7 +8,13 @@ import polars as pl
 from nodulebench.errors import InputError
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULES
-from nodulebench.storage.csv_text import read_header, refuse_flood, require_columns, write_csv
+from nodulebench.storage.csv_text import (
+    read_header,
+    read_strings,
+    refuse_flood,
+    require_columns,
+    write_csv,
+)
 from nodulebench.storage.staging import staged_file
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".csv.gz")
@@ -26,11 +32,7 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
         path, read_header(path), [column.name for column in schema.columns if column.is_required]
     )
     refuse_flood(path)
-    try:
-        raw = pl.read_csv(path, glob=False, infer_schema=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
+    raw = read_strings(path)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
     )
