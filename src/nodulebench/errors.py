@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    from pathlib import Path  # takes 4 ms, which every command would feel
 
 MOST_PROBLEMS_SHOWN = 20
 Item = TypeVar("Item")
@@ -27,7 +29,7 @@ class Problem:
 class Problems(list[Problem]):
     """Problems that were found so far, to be told all at once."""
 
-    def add(self, where: str | Path, what: str, remedy: str = "") -> None:
+    def add(self, where: "str | Path", what: str, remedy: str = "") -> None:
         """One more."""
         self.append(Problem(str(where), what, remedy))
 
@@ -58,7 +60,7 @@ class InputError(NoduleBenchError):
         super().__init__("\n".join(shown))
 
     @classmethod
-    def at(cls, where: str | Path, what: str, remedy: str = "") -> Self:
+    def at(cls, where: "str | Path", what: str, remedy: str = "") -> Self:
         """The error of one problem."""
         return cls(Problem(str(where), what, remedy))
 

@@ -10,6 +10,7 @@ import click
 
 from nodulebench import __version__
 from nodulebench.cli.exit_status import DONE, PROBLEM, STOPPED
+from nodulebench.cli.help import COMMANDS, GROUPS, keep_examples
 from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
@@ -18,44 +19,6 @@ from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 gc.set_threshold(250_000)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-COMMANDS = {
-    "annotate": "From readers to a reference standard: exam, consistency, review, observer.",
-    "audit": "Show what was done with a sealed test set, and how its budget stands.",
-    "bundle": "Write a test set as a folder with images, datasheet and digests.",
-    "combine": "Merge candidate lists or average scores; tabulate all combinations.",
-    "compare": "Compare the algorithms of an evaluation with one of them.",
-    "conformance": "Run the golden edge cases against our scorer or any other.",
-    "convert": "Convert marks or a reference between formats.",
-    "coverage": "Tell what a test set consists of; check it against a design.",
-    "curate": "Admit DICOM series as cases, or exclude them with coded reasons.",
-    "deidentify": "Take identities out of CT slices, and check that none are left.",
-    "demo": "Make a small test set, test three algorithms, write a report.",
-    "detect": "Find candidates for nodules in a CT scan with the detectors of LUNA16.",
-    "draw": "Draw the cases of a test set from a pool, at random, to a plan.",
-    "evaluate": "Score submissions against a reference under a protocol.",
-    "folds": "Check the folds of a cross-validation.",
-    "phantom": "Make CT scans of synthetic chests whose nodules are known exactly.",
-    "plan": "Plan a test: calculators.",
-    "receive": "Take DICOM series from a PACS, by C-STORE or DICOMweb.",
-    "reference": "Make a reference standard of what readers drew; compare two.",
-    "report": "Write a report again: for a developer, in Chinese, as PDF.",
-    "seal": "Sign a test set, encrypt its reference, begin the log of its use.",
-    "robustness": "Test how an algorithm's marks change with the image.",
-    "sign": "Sign a folder of results with an Ed25519 key, or make such a key.",
-    "test-plan": "Freeze protocol, test set and acceptance criteria before a test.",
-    "train": "Train the classifier of a detector on blocks with known nodules.",
-    "unseal": "Take the reference out of a sealed test set, or open a kept result.",
-    "verify": "Recompute every number of a folder of results, or check a sealed test set.",
-}
-"""Command -> what it does; the code is in the module of that name, loaded when it is called."""
-
-
-def _keep_examples(command: click.Command) -> None:
-    r"""Keep the lines of examples apart: docstrings are raw, so ``\b`` is two letters in them."""
-    command.help = command.help and command.help.replace(r"\b", "\b")
-    for below in getattr(command, "commands", {}).values():
-        _keep_examples(below)
 
 
 class _LazyGroup(click.Group):
@@ -68,13 +31,13 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"nodulebench.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        _keep_examples(command)
-        return command
+        return keep_examples(module.command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), words) for name, words in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -95,7 +58,15 @@ class _LazyGroup(click.Group):
     help="Show a traceback when something goes wrong.",
 )
 def nodulebench() -> None:
-    """A test laboratory for computer-aided detection of lung nodules in CT."""
+    r"""A test laboratory for computer-aided detection of lung nodules in CT.
+
+    \b
+    nodulebench demo
+    nodulebench evaluate my_marks.csv --reference luna16/ --out result/
+    """
+
+
+keep_examples(nodulebench)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -12,7 +12,12 @@ import click
 )
 @click.option("--verbose", "-v", is_flag=True, help="Say what each case teaches.")
 def command(scorer: str | None, verbose: bool) -> int:
-    """Run the golden edge cases and print which ones the scorer passes."""
+    r"""Run the golden edge cases and print which ones the scorer passes.
+
+    \b
+    nodulebench conformance
+    nodulebench conformance --scorer 'python my_scorer.py' --verbose
+    """
     from nodulebench.workflows.verify.conformance import run_conformance
 
     passed = total = 0

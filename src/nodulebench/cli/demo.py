@@ -14,10 +14,13 @@ from nodulebench.cli.show.evaluation import print_table
 )
 @option("--phantoms", click.IntRange(min=2), 6, "Scans to make; each has a nodule of every type.")
 def command(out: Path, phantoms: int) -> None:
-    """Make CT scans with known nodules, test three detectors and their combination on them.
+    r"""Make CT scans with known nodules, test three detectors and their combination on them.
 
     The scans are phantoms; the detectors are those of LUNA16. Needs nothing but this package: no
     network, no extras.
+
+    \b
+    nodulebench demo --out nodulebench-demo
     """
     from nodulebench.workflows.demo import RESULT, DemoChoice, run_demo
 

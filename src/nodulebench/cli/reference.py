@@ -77,7 +77,11 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
 @click.option("--marks", type=FILE, help="A submission: list its marks that are labelled anew.")
 @PROTOCOL
 def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> None:
-    """Pair the nodules of two references and tell how far they differ."""
+    r"""Pair the nodules of two references and tell how far they differ.
+
+    \b
+    nodulebench reference compare panel/ union/ --marks my_marks.csv
+    """
     from nodulebench.workflows.reference.compare import compare_reference_files
 
     found = compare_reference_files(first, second)
@@ -114,7 +118,11 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
 @click.option(*SKIP, is_flag=True, help="Use the files that can be read.")
 @click.option("--out", type=FILE, help="CSV for the table; 'report --spread' shows it.")
 def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: Any) -> None:
-    """Score MARKS under every threshold of agreement, without each reader, and by other rules."""
+    r"""Score MARKS under every threshold of agreement, without each reader, and by other rules.
+
+    \b
+    nodulebench reference spread lidc/ my_marks.csv --out spread.csv
+    """
     from nodulebench.workflows.reference.spread import spread_files
 
     told = lambda name: click.echo(f"scoring under {name}", err=True)  # noqa: E731
@@ -137,7 +145,11 @@ def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: A
 @CASES
 @click.option("--out", type=FILE, help="CSV for the table of readers.")
 def readers(source: Path, out: Path | None, **chosen: Any) -> None:
-    """Score each reader of SOURCE as if an algorithm, against what enough of the others drew."""
+    r"""Score each reader of SOURCE as if an algorithm, against what enough of the others drew.
+
+    \b
+    nodulebench reference readers lidc/ --agreement 2 --out readers.csv
+    """
     from nodulebench.workflows.reference.readers import readers_of_files
 
     found = readers_of_files(source, out=out, **chosen)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.help import keep_examples
 from nodulebench.cli.options import FILE, WHOLE, option, print_written
 from nodulebench.language import english
 
@@ -17,8 +18,7 @@ class _Parts(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in ("review", "observer"):
-            part: click.Command = import_module(f"{__package__}.{cmd_name}").command
-            return part
+            return keep_examples(import_module(f"{__package__}.{cmd_name}").command)
         return super().get_command(ctx, cmd_name)
 
 
@@ -42,7 +42,11 @@ def command() -> None:
 def exam(
     key: Path, answers: tuple[Path, ...], sequences: int, pass_mark: float, **files: Path | None
 ) -> None:
-    """Compare candidates' marks with the experts' KEY: who has passed, and what was missed."""
+    r"""Compare candidates' marks with the experts' KEY: who has passed, and what was missed.
+
+    \b
+    nodulebench annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets/
+    """
     from nodulebench.workflows.annotate.exam import JUDGED, ExamRules, exam_files
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
@@ -83,7 +87,11 @@ def exam(
 def consistency(
     readings: tuple[Path, ...], minimum_iou: float, center_in_box: bool, **files: Path | None
 ) -> None:
-    """Compare the marks of several readers, one file each, slice by slice."""
+    r"""Compare the marks of several readers, one file each, slice by slice.
+
+    \b
+    nodulebench annotate consistency ann.csv bo.csv cy.csv --out agreement/
+    """
     from nodulebench.workflows.annotate.compare_readings import ConsistencyRule, compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
@@ -105,7 +113,11 @@ def consistency(
 @click.option("--cases", type=FILE, help="Table of cases; else those that the readings name.")
 @click.option("--out", type=FILE, help="Folder for agreement.json, which 'report' can show.")
 def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) -> None:
-    """Say how far readers, one file each, agree on nodules, their types and their diameters."""
+    r"""Say how far readers, one file each, agree on nodules, their types and their diameters.
+
+    \b
+    nodulebench annotate quality ann.csv bo.csv cy.csv --out agreement/
+    """
     from nodulebench.workflows.annotate.compare_readings import compare_readings
     from nodulebench.workflows.annotate.reader_agreement import reader_agreement, write_agreement
 

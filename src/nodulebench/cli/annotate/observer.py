@@ -27,7 +27,11 @@ def command() -> None:
 @click.option("--earlier", type=FILE, help="Earlier readings: place, reader_id, call.")
 @click.option("--out", type=FILE, required=True, help="Folder of the study.")
 def select(marks: Path, reference: Path, out: Path, **chosen: Any) -> None:
-    """Choose the false positives of MARKS that readers shall judge."""
+    r"""Choose the false positives of MARKS that readers shall judge.
+
+    \b
+    nodulebench annotate observer select marks.csv --reference luna16/ --out study/
+    """
     from nodulebench.workflows.annotate.observer_files import select_files
 
     found = select_files(marks, reference, out, **chosen)
@@ -48,7 +52,11 @@ def select(marks: Path, reference: Path, out: Path, **chosen: Any) -> None:
 def conclude(
     study: Path, calls: tuple[Path, ...], reference: Path, out: Path, **chosen: Any
 ) -> None:
-    """Count the readers' CALLS by agreement, and add what enough of them call a nodule."""
+    r"""Count the readers' CALLS by agreement, and add what enough of them call a nodule.
+
+    \b
+    nodulebench annotate observer conclude study/ ann.csv bo.csv --reference luna16/ --out both/
+    """
     from nodulebench.workflows.annotate.observer_files import conclude_files
 
     found, scored = conclude_files(study, calls, reference, out, **chosen)

@@ -41,7 +41,11 @@ def command() -> None:
 )
 @click.option("--exam", type=FILE, help="exam.json: only who passed it can read.")
 def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
-    """Make the FOLDER of an annotation project."""
+    r"""Make the FOLDER of an annotation project.
+
+    \b
+    nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
+    """
     from nodulebench.workflows.annotate.desk import start_project
 
     desk = start_project(folder, roster, cases, **chosen)
@@ -58,7 +62,11 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
 @BY
 def open_cases(folder: Path, batch_id: str, **given: Any) -> None:
-    """Give CASEs to a team."""
+    r"""Give CASEs to a team.
+
+    \b
+    nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
+    """
     from nodulebench.workflows.annotate.desk import open_batch, open_project
 
     desk = open_project(folder)
@@ -72,7 +80,11 @@ def open_cases(folder: Path, batch_id: str, **given: Any) -> None:
 @click.argument("reading", type=FILE)
 @BY
 def read(folder: Path, batch_id: str, reading: Path, actor_id: str) -> None:
-    """Hand in a reader's file for all cases of a BATCH; the last one starts the check."""
+    r"""Hand in a reader's file for all cases of a BATCH; the last one starts the check.
+
+    \b
+    nodulebench annotate review read panel/ b1 ann.csv --by ann
+    """
     from nodulebench.workflows.annotate.desk import hand_in, open_project
 
     desk = open_project(folder)
@@ -85,7 +97,11 @@ def read(folder: Path, batch_id: str, reading: Path, actor_id: str) -> None:
 @click.argument("type", metavar="TYPE")
 @BY
 def say_type(**fields: Any) -> None:
-    """Say the TYPE of a nodule that one drew."""
+    r"""Say the TYPE of a nodule that one drew.
+
+    \b
+    nodulebench annotate review type panel/ b1 ct-1 candidate-1 solid --by bo
+    """
     _step("type", **fields)
 
 
@@ -95,7 +111,11 @@ def say_type(**fields: Any) -> None:
 @COMMENT
 @BY
 def judge(**fields: Any) -> None:
-    """Review a candidate, as the leader of another team."""
+    r"""Review a candidate, as the leader of another team.
+
+    \b
+    nodulebench annotate review judge panel/ b1 ct-1 candidate-1 --agree --by dee
+    """
     _step("review", **fields)
 
 
@@ -106,9 +126,12 @@ def judge(**fields: Any) -> None:
 @COMMENT
 @BY
 def add(folder: Path, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
-    """Add nodules that every reader missed, as the leader of another team.
+    r"""Add nodules that every reader missed, as the leader of another team.
 
     FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
+
+    \b
+    nodulebench annotate review add panel/ b1 missed.csv --by dee
     """
     from nodulebench.workflows.annotate.desk import add_nodules, open_project
 
@@ -123,7 +146,11 @@ def add(folder: Path, batch_id: str, nodules: Path, comment: str, actor_id: str)
 @CASES
 @BY
 def finish(folder: Path, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
-    """Finish the review of CASEs: all candidates are judged, and nothing is missing."""
+    r"""Finish the review of CASEs: all candidates are judged, and nothing is missing.
+
+    \b
+    nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
+    """
     from nodulebench.workflows.annotate.desk import finish_cases, open_project
 
     desk = open_project(folder)
@@ -139,7 +166,11 @@ def finish(folder: Path, batch_id: str, case_ids: tuple[str, ...], actor_id: str
 @COMMENT
 @BY
 def settle(**fields: Any) -> None:
-    """Settle a dispute, as arbitrator."""
+    r"""Settle a dispute, as arbitrator.
+
+    \b
+    nodulebench annotate review settle panel/ b1 ct-1 candidate-2 --no-nodule --by eve
+    """
     _step("arbitrate", **fields)
 
 
@@ -148,7 +179,11 @@ def settle(**fields: Any) -> None:
 @BATCH
 @BY
 def show(folder: Path, batch_id: str, actor_id: str) -> None:
-    """Show who asks the readings and candidates of a BATCH that they may see now."""
+    r"""Show who asks the readings and candidates of a BATCH that they may see now.
+
+    \b
+    nodulebench annotate review show panel/ b1 --by dee
+    """
     from nodulebench.workflows.annotate.desk import open_project
 
     readings, candidates = open_project(folder).visible(actor_id, batch_id)
@@ -166,7 +201,11 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
 @BATCH
 @BY
 def release(**fields: Any) -> None:
-    """Release a BATCH in which no dispute is open."""
+    r"""Release a BATCH in which no dispute is open.
+
+    \b
+    nodulebench annotate review release panel/ b1 --by eve
+    """
     _step("release", **fields)
 
 
@@ -177,7 +216,11 @@ def release(**fields: Any) -> None:
     "--images", type=FILE, help="Folder of <case>.mhd, .nii.gz or DICOM: looks at the outlines."
 )
 def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
-    """Tell the reviewer what is unusual about the readings of a BATCH; types are those given."""
+    r"""Tell the reviewer what is unusual about the readings of a BATCH; types are those given.
+
+    \b
+    nodulebench annotate review warnings panel/ b1 --images images/
+    """
     from nodulebench.workflows.annotate.desk import open_project
     from nodulebench.workflows.annotate.reading_warnings import warn_of_batch
 
@@ -195,7 +238,11 @@ def warnings(folder: Path, batch_id: str, images: Path | None) -> None:
     "--findings", type=FILE, help="Folder for what each reader drew, for 'reference build'."
 )
 def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path | None) -> None:
-    """Write the nodules of released batches as a reference bundle, with its provenance."""
+    r"""Write the nodules of released batches as a reference bundle, with its provenance.
+
+    \b
+    nodulebench annotate review export panel/ reference/ --findings findings/
+    """
     from nodulebench.workflows.annotate.desk import open_project
     from nodulebench.workflows.annotate.released_batches import export_released
 
@@ -209,7 +256,11 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path 
 @command.command("status")
 @FOLDER
 def status(folder: Path) -> None:
-    """Say how far each batch has come, and what is still open."""
+    r"""Say how far each batch has come, and what is still open.
+
+    \b
+    nodulebench annotate review status panel/
+    """
     from nodulebench.workflows.annotate.desk import open_project
 
     desk = open_project(folder)
@@ -219,15 +270,14 @@ def status(folder: Path) -> None:
 
 @command.command("quality")
 @FOLDER
-@option(
-    "--periods",
-    click.IntRange(min=2),
-    4,
-    "Parts into which a reader's time is divided to look for drift.",
-)
+@option("--periods", click.IntRange(min=2), 4, "Parts of a reader's time, to look for drift.")
 @click.option("--out", type=FILE, help="JSON file for all numbers.")
 def quality(folder: Path, periods: int, out: Path | None) -> None:
-    """Say how readers agree with each other, with themselves and over time."""
+    r"""Say how readers agree with each other, with themselves and over time.
+
+    \b
+    nodulebench annotate review quality panel/ --out quality.json
+    """
     from nodulebench.workflows.annotate.desk import open_project
     from nodulebench.workflows.annotate.reader_quality import reader_quality, write_quality
 
@@ -254,16 +304,18 @@ def _shown(value: float | None) -> str:
 @command.command("log")
 @FOLDER
 def log(folder: Path) -> None:
-    """Show every step: who, when, what changed."""
+    r"""Show every step: who, when, what changed.
+
+    \b
+    nodulebench annotate review log panel/
+    """
     from nodulebench.workflows.annotate.desk import open_project
 
     for event in open_project(folder).store.read():
         case = f" {event.case_id}" if event.case_id else ""
         at = event.at.isoformat(timespec="seconds")
-        click.echo(
-            f"{event.number} {at} {event.actor_id} {event.step} {event.batch_id}{case}: "
-            f"{event.change}"
-        )
+        step = f"{event.actor_id} {event.step} {event.batch_id}{case}"
+        click.echo(f"{event.number} {at} {step}: {event.change}")
 
 
 def _step(step: str, folder: Path, actor_id: str, **fields: Any) -> None:

@@ -62,7 +62,11 @@ def size_error(
     edges: tuple[float, ...],
     **chosen: Any,
 ) -> None:
-    """What a smallest size to report costs when sizes are measured with error (Fotin 2008)."""
+    r"""What a smallest size to report costs when sizes are measured with error (Fotin 2008).
+
+    \b
+    nodulebench plan size-error --minimum 4 --error-sd 0.6
+    """
     from nodulebench.workflows.plan.size_error import (
         normal_errors,
         observed_errors,

@@ -65,7 +65,11 @@ def clusters(assumed_correlation: float) -> "Callable[[Command], Command]":
 @clusters(0.5)
 @level
 def sensitivity(**given: Any) -> None:
-    """Nodules and patients for a sensitivity that is known to so much."""
+    r"""Nodules and patients for a sensitivity that is known to so much.
+
+    \b
+    nodulebench plan sensitivity --sensitivity 0.85 --half-width 0.05
+    """
     from nodulebench.workflows.plan.sizes import size_for_sensitivity
 
     _print_size(size_for_sensitivity, _with_clusters(given), "half_width")
@@ -79,7 +83,11 @@ def sensitivity(**given: Any) -> None:
 @alpha
 @power
 def acceptance(**given: Any) -> None:
-    """Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses."""
+    r"""Smallest exact test of a claim 'sensitivity above ...': nodules and allowed misses.
+
+    \b
+    nodulebench plan acceptance --unacceptable 0.7 --expected 0.85
+    """
     from nodulebench.workflows.plan.sizes import size_for_acceptance
 
     _print_size(size_for_acceptance, given, "power")
@@ -103,7 +111,11 @@ def acceptance(**given: Any) -> None:
 @alpha
 @power
 def paired(**given: Any) -> None:
-    """Nodules that tell two algorithms apart, or show that one is not inferior."""
+    r"""Nodules that tell two algorithms apart, or show that one is not inferior.
+
+    \b
+    nodulebench plan paired --difference 0.05 --discordance 0.15
+    """
     from nodulebench.workflows.plan.sizes import size_for_paired_detection
 
     _print_size(size_for_paired_detection, _with_clusters(given), "power")
@@ -196,9 +208,12 @@ def auc(**given: Any) -> None:
 @option("--simulations", click.IntRange(min=100), 1000)
 @power
 def froc(folder: Path, power: float, **given: Any) -> None:
-    """Patients for a difference in CPM (or another figure), by simulation from a pilot.
+    r"""Patients for a difference in CPM (or another figure), by simulation from a pilot.
 
     DIR is the folder that evaluate wrote for the pilot set, with both algorithms in it.
+
+    \b
+    nodulebench plan froc pilot/ --algorithm new --baseline old --margin 0.05
     """
     from nodulebench.workflows.plan.from_pilot import plan_from_pilot
 
@@ -224,7 +239,13 @@ def froc(folder: Path, power: float, **given: Any) -> None:
 def readers(
     difference: float, readers: int, pilot_cases: int, alpha: float, power: float, **pilot: float
 ) -> None:
-    """Cases that readers have to read with and without CAD, from a pilot's components."""
+    r"""Cases that readers have to read with and without CAD, from a pilot's components.
+
+    \b
+    nodulebench plan readers --difference 0.05 --readers 5 --pilot-cases 100 \
+        --variance 0.0008 --covariance-1 0.0003 --covariance-2 0.0003 \
+        --covariance-3 0.0002 --treatment-reader-square 0.0001
+    """
     from nodulebench.workflows.plan.sizes import Components, size_for_reader_study
 
     plan = size_for_reader_study(

@@ -1,0 +1,58 @@
+"""What ``nodulebench --help`` lists: commands by what people come for. Loads nothing but click."""
+
+import click
+
+GROUPS = {
+    "Score": {
+        "demo": "Make a small test set, test three algorithms, write a report.",
+        "evaluate": "Score submissions against a reference under a protocol.",
+        "report": "Write a report again: for a developer, in Chinese, as PDF.",
+        "verify": "Recompute every number of a result, or check a sealed set.",
+        "convert": "Convert marks or a reference between formats.",
+        "conformance": "Run the golden edge cases against our scorer or any other.",
+    },
+    "Compare": {
+        "compare": "Compare two results, or the algorithms of one with a baseline.",
+        "combine": "Merge candidate lists, average scores; tabulate combinations.",
+        "folds": "Check the folds of a cross-validation.",
+    },
+    "Plan": {
+        "plan": "Plan a test: calculators.",
+        "test-plan": "Freeze protocol, test set and criteria before a test.",
+    },
+    "Build a test set": {
+        "receive": "Take DICOM series from a PACS, by C-STORE or DICOMweb.",
+        "curate": "Admit DICOM series as cases, or exclude them with reasons.",
+        "deidentify": "Take identities out of CT slices, and check that none are left.",
+        "coverage": "Tell what a test set consists of; check it against a design.",
+        "draw": "Draw the cases of a test set from a pool, at random, to a plan.",
+        "phantom": "Make CT scans of chests whose nodules are known exactly.",
+        "bundle": "Write a test set with images, datasheet and digests.",
+    },
+    "Keep it": {
+        "seal": "Sign a test set, encrypt its reference, begin its log.",
+        "unseal": "Take the reference out of a sealed set, or open a result.",
+        "audit": "Show what was done with a sealed set, and its budget.",
+        "sign": "Sign a folder of results, or make a key for it.",
+    },
+    "Run algorithms": {
+        "detect": "Find candidates for nodules with the detectors of LUNA16.",
+        "train": "Train a detector's classifier on blocks with known nodules.",
+        "robustness": "Test how an algorithm's marks change with the image.",
+    },
+    "Read": {
+        "annotate": "From readers to a reference: exam, consistency, review.",
+        "reference": "Make a reference standard of what readers drew; compare two.",
+    },
+}
+"""What people come for -> command -> what it does; the code is in the module of that name."""
+
+COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
+
+
+def keep_examples(command: click.Command) -> click.Command:
+    r"""Keep the lines of examples apart: docstrings are raw, so ``\b`` is two letters in them."""
+    command.help = command.help and command.help.replace(r"\b", "\b")
+    for below in getattr(command, "commands", {}).values():
+        keep_examples(below)
+    return command
