@@ -1,5 +1,6 @@
 """nodulebench report: write the report of an evaluation again, for others or on paper."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,22 @@ from nodulebench.cli.options import FILE, option, print_written
 )
 @click.option("--agreement", type=FILE, help="JSON list of name, value, low, high: the readers.")
 @click.option("--font", type=FILE, help="Font in which the PDF is set.")
-def command(folder: Path, out: Path | None, **chosen: Any) -> None:
+@click.option("--laboratory", default="", help="Who issues it; default: as the plan says.")
+@click.option("--number", default="", help="Number of the report; it gets a block to sign.")
+@click.option("--operator", default="", help="Who ran the test.")
+@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
+def command(folder: Path, out: Path | None, date: datetime | None, **chosen: Any) -> None:
     r"""Write the report of DIR, the folder that evaluate wrote, from its tables alone.
 
     \b
     nodulebench report result/ --pdf
     nodulebench report result/ --for developer --algorithm "Algorithm 3" --out to-send/
     nodulebench report result/ --language zh --pdf
+    nodulebench report result/ --pdf --laboratory "Test lab" --number 2026-17 --operator "A. Bo"
     """
     from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
-    print_written(*write_report(folder, ReportChoice(**chosen), out))
+    is_issued = any(chosen[name] for name in ("laboratory", "number", "operator"))
+    day = date or (datetime.now() if is_issued else None)
+    issued = f"{day:%Y-%m-%d}" if day else ""
+    print_written(*write_report(folder, ReportChoice(date=issued, **chosen), out))

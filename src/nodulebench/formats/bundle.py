@@ -21,6 +21,8 @@ from nodulebench.storage.table_file import conform_stored, read_parquet
 
 SCHEMA = "nodulebench/bundle@1"
 MANIFEST = "manifest.json"
+PROVENANCE = "provenance.json"
+"""Who made the reference standard, how and of what, where it was made by a command."""
 _CASES, _NODULES, _SLICES = "cases.parquet", "nodules.parquet", "nodule_slices.parquet"
 
 
@@ -30,7 +32,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     What ``cases`` say of its cases besides (geometry, patients, strata) is taken over.
     """
     tables = folder / PAYLOAD if is_bag(folder) else folder
-    names = (MANIFEST, _CASES, _NODULES, _SLICES)
+    names = (MANIFEST, PROVENANCE, _CASES, _NODULES, _SLICES)
     files = {name: (tables / name).read_bytes() for name in names if (tables / name).is_file()}
     reference = reference_from(files, tables)
     if cases is None:
@@ -59,7 +61,17 @@ def reference_from(files: Mapping[str, bytes], folder: Path) -> Reference:
     }
     cases, nodules = tables[_CASES], tables[_NODULES]
     refuse_unlisted(nodules["case_id"], cases, folder.name)
-    return Reference(manifest["name"], cases, nodules, tables.get(_SLICES))
+    rule = _stated_rule(manifest, files.get(PROVENANCE))
+    return Reference(manifest["name"], cases, nodules, tables.get(_SLICES), rule=rule)
+
+
+def _stated_rule(manifest: dict[str, Any], provenance: bytes | None) -> str:
+    """How the reference was made: the manifest says it, of older bundles what lies beside it."""
+    stated = manifest
+    if "rule" not in manifest and provenance is not None:
+        stated = parse_json(provenance, Path(PROVENANCE))
+    found = stated.get("rule") if isinstance(stated, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def write_reference(reference: Reference, folder: Path) -> None:
@@ -75,6 +87,7 @@ def write_reference(reference: Reference, folder: Path) -> None:
             "name": reference.name,
             "cases": reference.cases.height,
             "nodules": reference.nodules.height,
+            "rule": reference.rule,
             "files": {name: file_digest(stage / name) for name in tables},
         }
         write_json(manifest, stage / MANIFEST)

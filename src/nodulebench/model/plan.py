@@ -46,6 +46,8 @@ class AcceptanceCriteria(Written):
     """Name of the plan, shown in every result."""
     author: str = ""
     """Who states the criteria."""
+    laboratory: str = ""
+    """Who issues the report of the test; changes nothing that is judged."""
     notes: str = ""
     """Why these criteria, and what else a reader should know."""
     criteria: tuple[Criterion, ...] = Field(min_length=1)
@@ -80,6 +82,8 @@ class TestPlan(AcceptanceCriteria):
     def digest(self) -> str:
         """SHA-256 of everything that is fixed; the protocol is in it by its own digest."""
         values = self.model_dump(mode="json", exclude={"protocol"})
+        if not self.laboratory:
+            del values["laboratory"]  # which plans of version 0.1 did not know
         text = json.dumps(values, sort_keys=True, separators=(",", ":"))
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 

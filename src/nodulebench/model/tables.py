@@ -186,6 +186,8 @@ class Reference:
     slices: pl.DataFrame | None = None
     notices: tuple[Notice, ...] = ()
     """What a reader of the report must know about how the files were read."""
+    rule: str = ""
+    """How it was made of the readers' findings, as it says itself; empty: it does not."""
 
     def __repr__(self) -> str:
         counted = f"{self.cases.height} cases, {self.nodules.height} findings"

@@ -15,7 +15,7 @@ MOST_SHOWN = 80
 class Written(BaseModel):
     """What people write: frozen, and a field nobody knows is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 Record = TypeVar("Record")

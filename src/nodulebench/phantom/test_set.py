@@ -171,7 +171,7 @@ def write_test_set(
         progress(_told(case))
     tables = nodule_tables(nodules, slices)
     table = CASES.conform(pl.DataFrame(rows, infer_schema_length=None), "phantom cases")
-    reference = Reference(folder.resolve().name, table, *tables)
+    reference = Reference(folder.resolve().name, table, *tables, rule="phantom")
     luna16_csv.write_reference(reference, folder / "luna16")
     nifdc_csv.write_reference(reference, folder / "nifdc.csv")
     bundle.write_reference(reference, folder)

@@ -48,6 +48,7 @@ def build_reference(
         nodules=_nodules(panel, verdicts, names),
         slices=nodule_slices(panel, verdicts, names) if has_slices else None,
         notices=panel.readings.notices,
+        rule=rule,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench.report.sections.head.issued import NOT_ISSUED, Issued
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:
@@ -45,6 +47,9 @@ class Beside:
             if self.false_positives is None
             else self.false_positives.filter(is_own),
         )
+
+    issued: Issued = NOT_ISSUED
+    """Who issues the report, when and under which number."""
 
 
 NOTHING = Beside()

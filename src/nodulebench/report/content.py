@@ -20,6 +20,11 @@ from nodulebench.report.reading_document import (
 from nodulebench.report.sections.comparison.rules import difference_table, flip_table, uses_table
 from nodulebench.report.sections.head.answer import answer, leading_result
 from nodulebench.report.sections.head.heading import facts, headline, title
+from nodulebench.report.sections.head.issued import (
+    issued_by,
+    issued_facts,
+    signature_table,
+)
 from nodulebench.report.sections.head.narrative import about_intervals, paragraphs
 from nodulebench.report.sections.head.notices import notices, remarks_table
 from nodulebench.report.sections.head.verdict import VerdictBlock, verdict
@@ -70,6 +75,8 @@ class Content:
     digests: dict[str, str]
     facts: list[tuple[str, str]]
     verdict: VerdictBlock | None
+    date: str
+    """The day on which it is issued; empty: it is not said."""
     notices: list[tuple[str, str]]
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key figures, where there is one result."""
@@ -79,6 +86,8 @@ class Content:
     sections: list[Section] = field(default_factory=list)
     details: list[Section] = field(default_factory=list)
     """What is looked up rather than read: it starts closed."""
+    signatures: Any = None
+    """Where those who answer for it sign, of a report that somebody issues."""
 
 
 def report_content(
@@ -96,7 +105,7 @@ def report_content(
         from nodulebench.report.audience import developers_curves, developers_document
 
         document, curves = developers_document(document), developers_curves(curves)
-        beside = Beside(combinations=beside.combinations)
+        beside = Beside(combinations=beside.combinations, issued=beside.issued)
     drawn = by_curve(curves)
     sections = {
         "compared": _compared(document, beside, say),
@@ -114,6 +123,7 @@ def report_content(
         "uncertainty": _uncertainty(document, beside, say),
         "checklist": _checklist(document, say),
     }
+    issued = issued_by(document, beside.issued)
     return Content(
         say=say,
         audience=audience,
@@ -122,8 +132,9 @@ def report_content(
         protocol=document.protocol.name,
         version=document.version,
         digests=document.digests,
-        facts=facts(document, say),
+        facts=[*facts(document, say), *issued_facts(issued, say)],
         verdict=verdict(document, say),
+        date=issued.date,
         notices=notices(document, say),
         headline=headline(document, say),
         key_table=key_table(document, say),
@@ -131,6 +142,7 @@ def report_content(
         about_intervals=about_intervals(document, say),
         sections=_shown(sections, say, is_open=True),
         details=_shown(details, say, is_open=False),
+        signatures=signature_table(issued, say),
     )
 
 

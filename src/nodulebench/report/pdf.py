@@ -130,6 +130,8 @@ class Printed:
             "title": content.title,
             "window": f"{content.title} – {content.protocol}",
             "lead": content.answer,
+            "about": content.protocol,
+            "date": content.date,
             "kind": say("page.kind" if content.audience == "lab" else "page.kind_developer"),
             "version": f"NoduleBench {content.version}",
             "language": say.name,
@@ -160,6 +162,8 @@ class Printed:
             yield self._part(title, [Paragraphs(told)])
         for one in (*content.sections, *content.details):
             yield self._part(one.title, one.blocks)
+        if content.signatures is not None:
+            yield self._part(say("section.signatures"), [content.signatures])
 
     def _part(
         self,
@@ -263,6 +267,7 @@ class Printed:
             "caption": table.caption,
             "remarks": [table.remark] if table.remark else [],
             "columns": columns,
+            "kind": table.kind,
             "size": text_size(table),
             "heads": heads,
             "rows": [[self._cell(one) for one in row] for row in table.rows],

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -112,3 +113,20 @@ def test_a_bundle_can_be_written_over_an_older_one(tmp_path: Path) -> None:
         None,
     )
     assert (folder / "images").is_dir()
+
+
+def test_a_bundle_says_how_its_reference_was_made(tmp_path: Path) -> None:
+    made = replace(reference(case("a", nodule(5))), rule="union")
+    write_reference(made, tmp_path / "set")
+    assert read_reference(tmp_path / "set").rule == "union"
+
+
+def test_an_older_bundle_says_it_in_its_provenance(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    write_reference(reference(case("a", nodule(5))), folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["rule"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert read_reference(folder).rule == ""
+    (folder / "provenance.json").write_text('{"rule": "majority"}')
+    assert read_reference(folder).rule == "majority"

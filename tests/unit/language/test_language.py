@@ -24,6 +24,7 @@ from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.combinations import COLUMNS as COMBINED
 from nodulebench.report.sections.comparison.comparisons import MARGIN_ANSWERS
+from nodulebench.report.sections.head.issued import SIGNING
 from nodulebench.report.sections.methods.checklist import ITEMS
 from nodulebench.report.sections.methods.matching import ONE_TO_ONE
 from nodulebench.report.sections.results.curves import OTHER_CURVES
@@ -93,6 +94,9 @@ SECTIONS = (
 FAMILIES: dict[str, Iterable[object]] = {
     "fact.{name}": ("test_set", "cases", "patients", "nodules", "rule", "rules", "protocol"),
     "lead.{plan.verdict}": VERDICTS,
+    "issued.{name}": ("laboratory", "number", "date", "operator"),
+    "signature.{one}": SIGNING,
+    "signature.{key}": ("name", "day", "sign"),
     "lead.{outcome}": VERDICTS,
     "lead.{kind}": ("more", "fewer", "higher", "lower", "alike"),
     "section.{name}": SECTIONS,

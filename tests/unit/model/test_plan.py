@@ -89,6 +89,7 @@ def test_an_outcome_in_json() -> None:
         ],
         "verdict": "passed",
         "verdicts": {"a": "passed"},
+        "laboratory": "",
     }
 
 

@@ -103,6 +103,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
             findings.filter(findings["case_id"].is_in(series.implode()).fill_null(False))
         ),
         notices=notices,
+        rule="luna16",
     )
     # a series listed twice is refused there, in the same words as in a fold
     return (

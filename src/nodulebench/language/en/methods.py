@@ -12,6 +12,7 @@ TEXTS = {
     "protocol.name": "Protocol",
     "protocol.source": "Source",
     "protocol.test_set": "Test set",
+    "protocol.rule_not_stated": "not stated by the test set",
     "protocol.reference_rule": "Rule of the reference standard",
     "protocol.intended_use": "Intended use",
     "protocol.size_limit": "Size limit",

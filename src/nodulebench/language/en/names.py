@@ -180,6 +180,7 @@ STRATA = {
 """Divisions of nodules or cases, as headings."""
 
 NAMES = {
+    "phantom": "known by construction (phantom)",
     "part_solid": "part-solid",
     "pure_ground_glass": "pure ground-glass",
     "ground_glass": "ground-glass",

@@ -12,6 +12,7 @@ TEXTS = {
     "protocol.name": "方案",
     "protocol.source": "来源",
     "protocol.test_set": "测试集",
+    "protocol.rule_not_stated": "测试集未说明",
     "protocol.reference_rule": "参考标准的形成规则",
     "protocol.intended_use": "预期用途",
     "protocol.size_limit": "尺寸限制",

@@ -184,6 +184,8 @@ NAMES = {
     "majority": "多数一致",
     "union": "并集",
     "arbitrated": "仲裁",
+    "unanimous": "完全一致",
+    "phantom": "体模（真值已知）",
     "published": "按发表的规则",
     "ignore": "不计",
     "greedy": "逐个贪心",

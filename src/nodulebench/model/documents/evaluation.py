@@ -115,6 +115,7 @@ def plan_summary(outcome: "PlanOutcome") -> PlanSummary:
         digest=plan.digest,
         name=plan.name,
         author=plan.author,
+        laboratory=plan.laboratory,
         frozen_at=plan.model_dump(mode="json")["frozen_at"],
         matches=not outcome.differences,
         differences=outcome.differences,

@@ -44,6 +44,8 @@ class ReferenceSummary:
     """Rows of NODULES, ignored ones included."""
     ignored_findings: int | None = None
     """Findings on which a mark counts neither way."""
+    rule: str = ""
+    """How it was made of the readers' findings, as it says itself; empty: it does not."""
     diameters: DiameterHistogram | None = None
     """Histogram of the diameters, where any is known."""
 
@@ -284,3 +286,5 @@ class PlanSummary:
     ``undecided`` if it cannot be said."""
     verdicts: dict[str, Verdict]
     """The same for each algorithm alone."""
+    laboratory: str = ""
+    """Who issues the report."""

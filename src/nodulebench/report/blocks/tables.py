@@ -24,6 +24,8 @@ class Table(Block):
     remark: str = ""
     is_tight: bool = False
     """Whether intervals stand below their values, to save width."""
+    kind: str = ""
+    """How the page shows it, where not as every table: signatures, with room to write."""
     groups: Sequence[tuple[str, int]] = ()
     """Headings above the heads: text and how many columns each covers."""
 

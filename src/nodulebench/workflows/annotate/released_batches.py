@@ -16,14 +16,13 @@ from nodulebench import __version__
 from nodulebench.annotate.process.batch import Batch, Key
 from nodulebench.annotate.readings.findings import findings_of
 from nodulebench.errors import Problem, refuse_any
-from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.bundle import PROVENANCE, write_reference
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.model.findings import FINDINGS, Readings
 from nodulebench.model.tables import Reference
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.annotate.desk import Desk
 from nodulebench.workflows.annotate.unite_readings import Accepted, unite
-from nodulebench.workflows.reference.build import PROVENANCE
 
 
 def export_released(

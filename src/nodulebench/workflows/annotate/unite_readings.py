@@ -82,6 +82,7 @@ def unite(
         cases=cases,
         nodules=NODULES.arrange(nodules),
         slices=NODULE_SLICES.arrange(table),
+        rule="arbitrated",
     )
 
 

@@ -74,6 +74,7 @@ def evaluate(
             "patients": int(reference.unit_of_case.max(initial=-1)) + 1,
             "findings": reference.nodules.height,
             "ignored_findings": int(reference.nodules["is_ignored"].sum()),
+            "rule": reference.rule,
             "diameters": diameter_histogram(reference),
         },
         algorithms=tuple(results),

@@ -156,6 +156,7 @@ def load_evaluated(folder: Path) -> Evaluated:
         cases=files.read("cases", CASES),
         nodules=files.read("nodules", NODULES),
         slices=files.read_if_there("nodule_slices", NODULE_SLICES),
+        rule=document.reference.rule,
     )
     reference = replace(reference, notices=_notices_of(document, reference))
     refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))

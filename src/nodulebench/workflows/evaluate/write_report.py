@@ -14,6 +14,7 @@ from nodulebench.report.audience import developers_document, only_algorithm
 from nodulebench.report.beside import Beside
 from nodulebench.report.content import Audience
 from nodulebench.report.html import render_html
+from nodulebench.report.sections.head.issued import Issued
 from nodulebench.storage.csv_text import read_header, require_columns, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
@@ -58,6 +59,12 @@ class ReportChoice:
     """CSV tables of ``nodulebench reference spread --out``."""
     font: Path | None = None
     """The font in which print is set."""
+    laboratory: str = ""
+    """Who issues the report; empty: the laboratory of the plan, if it names one."""
+    number: str = ""
+    operator: str = ""
+    date: str = ""
+    """The day of issue, as YYYY-MM-DD."""
 
     @property
     def name(self) -> str:
@@ -179,6 +186,7 @@ def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Besi
         agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
         sweeps=tuple(_sweeps(folder, document, choice)),
         spreads=tuple(read_spread(path) for path in choice.spreads),
+        issued=Issued(choice.laboratory, choice.number, choice.operator, choice.date),
     )
 
 

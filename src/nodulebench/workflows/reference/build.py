@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.bundle import PROVENANCE, write_reference
 from nodulebench.formats.findings_tables import write_findings
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
@@ -20,8 +20,6 @@ from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.rules import RULES
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import write_json
-
-PROVENANCE = "provenance.json"
 
 
 @dataclass(frozen=True, slots=True)

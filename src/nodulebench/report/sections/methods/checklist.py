@@ -117,7 +117,7 @@ def _threshold(document: Document, say: Language) -> str:
 
 
 def _reference_standard(document: Document, say: Language) -> str:
-    rule = document.protocol.reference_rule
+    rule = document.reference.rule
     return say("answer.reference_standard", rule=say.word(rule)) if rule else ""
 
 

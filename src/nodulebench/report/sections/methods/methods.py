@@ -29,6 +29,11 @@ def rules_table(document: Document, say: Language) -> Table:
     return Table(say("rules.caption"), heads, rows)
 
 
+def reference_rule(reference: ReferenceSummary, say: Language) -> str:
+    """How the reference standard was made, by what it says itself."""
+    return say.word(reference.rule) if reference.rule else say("protocol.rule_not_stated")
+
+
 def protocol_table(document: Document, say: Language) -> Table:
     """The protocol's effective values."""
     protocol, reference = document.protocol, document.reference
@@ -39,7 +44,7 @@ def protocol_table(document: Document, say: Language) -> Table:
         ("name", protocol.name + (f": {protocol.title}" if protocol.title else "")),
         ("source", protocol.citation),
         ("test_set", _reference(reference, say)),
-        ("reference_rule", say.word(protocol.reference_rule)),
+        ("reference_rule", reference_rule(reference, say)),
         ("intended_use", _scope(protocol, say)),
         ("size_limit", _size_limit(protocol.size_limit, say)),
         ("assignment", say.word(protocol.assignment)),

@@ -1,12 +1,12 @@
 """Document -> measurement uncertainty and traceability, as ISO/IEC 17025 asks of a laboratory."""
 
 from nodulebench.language import Language
-from nodulebench.language.numbers import UNDEFINED, decimals, percent, whole
+from nodulebench.language.numbers import decimals, percent, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.cells import Cell, code, head, words
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.reading_document import key_names
-from nodulebench.report.sections.methods.methods import interval_words
+from nodulebench.report.sections.methods.methods import interval_words, reference_rule
 
 
 def uncertainty_table(document: Document, say: Language) -> Table | None:
@@ -48,13 +48,12 @@ def sources_table(document: Document, say: Language) -> Table:
     """Where uncertainty comes from, and whether the intervals hold it."""
     protocol = document.protocol
     choice = protocol.interval
-    reference_rule = say.word(protocol.reference_rule) or UNDEFINED
     replicates = whole(choice.bootstraps)
     known = {
         "sampling": say("source.sampling_told", how=interval_words(choice, say)),
         "rule": _rule_spread(document, say),
         "order": _order_spread(document, say),
-        "reference": say("source.reference_told", rule=reference_rule),
+        "reference": say("source.reference_told", rule=reference_rule(document.reference, say)),
         "size": say("source.size_swept" if _has_sweep(document) else "source.size_told"),
         "replicates": say("source.replicates_told", count=replicates, seed=protocol.seed),
         "algorithm": say("source.algorithm_told"),

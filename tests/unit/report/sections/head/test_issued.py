@@ -1,0 +1,59 @@
+"""What a laboratory puts on its report: at the top, at the end, and in the file's own facts."""
+
+from pathlib import Path
+
+import pypdf
+import pytest
+
+from builders.evaluation import algorithm_result, curves_of, evaluation
+from builders.report import plan, typed
+from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.report.content import Beside, report_content
+from nodulebench.report.html import render_html
+from nodulebench.report.sections.head.issued import Issued
+
+ONE = evaluation(algorithm_result("Alpha", (90, 66)))
+STATED = Issued("Test laboratory", "2026-17", "A. Bo", "2026-11-15")
+
+
+def document(**changes: str) -> Document:
+    return typed(evaluation_document(ONE).to_json() | {"plan": plan(**changes)})
+
+
+def test_facts_and_signatures_stand_on_the_page() -> None:
+    html = render_html(document(), curves_of(ONE), beside=Beside(issued=STATED))
+    head = html[: html.index("</header>")]
+    for text in ("Test laboratory", "2026-17", "A. Bo", "2026-11-15"):
+        assert f"<dd>{text}</dd>" in head
+    end = html[html.index('id="signatures"') :]
+    for text in ("Tested by", "Checked by", "Released by", "A. Bo"):
+        assert text in end
+
+
+def test_the_laboratory_of_the_plan_is_named_unless_another_is_stated() -> None:
+    planned = document(laboratory="Planned laboratory")
+    assert ("Laboratory", "Planned laboratory") in report_content(planned, curves_of(ONE)).facts
+    found = report_content(planned, curves_of(ONE), Beside(issued=STATED))
+    assert ("Laboratory", "Test laboratory") in found.facts
+
+
+def test_a_report_that_nobody_issues_has_no_place_to_sign() -> None:
+    content = report_content(document(), curves_of(ONE))
+    assert content.signatures is None
+    assert 'id="signatures"' not in render_html(document(), curves_of(ONE))
+
+
+@pytest.mark.parametrize(("date", "stated"), [("2026-11-15", "D:20261115"), ("", None)])
+def test_the_date_in_the_pdf_is_the_day_of_issue(
+    tmp_path: Path, date: str, stated: str | None
+) -> None:
+    pytest.importorskip("typst")
+    from nodulebench.report.pdf import render_pdf
+
+    path = tmp_path / "report.pdf"
+    beside = Beside(issued=Issued("Test laboratory", "7", date=date))
+    render_pdf(path, document(), curves_of(ONE), beside=beside)
+    facts = pypdf.PdfReader(path).metadata
+    assert facts is not None
+    found = facts.get("/CreationDate")
+    assert found is None if stated is None else str(found).startswith(stated)
