@@ -169,7 +169,7 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
             is_bad = "/1.dcm" in str(batch)
             yield number, Lost("died", -9) if is_bad else function(batch)
 
-    monkeypatch.setattr(deidentify_files, "work", lossy)
+    monkeypatch.setattr("nodulebench.run.local.work", lossy)
     made = run(incoming, jobs=2)
     names = [Path(one.source).name for one in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
