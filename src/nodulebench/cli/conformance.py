@@ -1,27 +1,40 @@
 """nodulebench conformance: golden edge cases against our scorer or any other."""
 
+from pathlib import Path
+
 import click
 
+from nodulebench.cli.exit_status import DONE, PROBLEM
+from nodulebench.cli.options import FILE
 
-@click.command("conformance")
+
+@click.group("conformance", invoke_without_command=True)
 @click.option(
     "--scorer",
     metavar="COMMAND",
     help="Called as COMMAND annotations excluded seriesuids submission OUTDIR; "
     "writes OUTDIR/result.json with counts, sensitivity and cpm.",
 )
+@click.option("--case", "cases", multiple=True, help="Run this case only; may be repeated.")
 @click.option("--verbose", "-v", is_flag=True, help="Say what each case teaches.")
-def command(scorer: str | None, verbose: bool) -> int:
+@click.pass_context
+def command(
+    context: click.Context, scorer: str | None, cases: tuple[str, ...], verbose: bool
+) -> int | None:
     r"""Run the golden edge cases and print which ones the scorer passes.
 
     \b
     nodulebench conformance
     nodulebench conformance --scorer 'python my_scorer.py' --verbose
+    nodulebench conformance --scorer 'python my_scorer.py' --case boundary
+    nodulebench conformance export golden/
     """
+    if context.invoked_subcommand is not None:
+        return None
     from nodulebench.workflows.verify.conformance import run_conformance
 
     passed = total = 0
-    for outcome in run_conformance(scorer):
+    for outcome in run_conformance(scorer, cases):
         total += 1
         passed += outcome.is_passed
         word = (
@@ -32,4 +45,17 @@ def command(scorer: str | None, verbose: bool) -> int:
         if verbose or not outcome.is_passed:
             click.echo(f"      {outcome.teaches}")
     click.echo(f"\n{passed} of {total} cases passed by {scorer or 'nodulebench'}")
-    return 0 if passed == total else 1
+    return DONE if passed == total else PROBLEM
+
+
+@command.command("export")
+@click.argument("out", metavar="DIR", type=FILE)
+def export(out: Path) -> None:
+    r"""Write every golden case into DIR: what a scorer is given, and what it has to answer.
+
+    \b
+    nodulebench conformance export golden/
+    """
+    from nodulebench.workflows.verify.golden_cases import export_cases
+
+    click.echo(f"wrote {out}: {export_cases(out)} cases")

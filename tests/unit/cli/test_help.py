@@ -21,14 +21,19 @@ def commands(
     command: click.Command, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, click.Command]]:
     """Every command that does something, by its full name."""
-    if not isinstance(command, click.Group):
+    if path and not is_mere_group(command):
         yield " ".join(path), command
+    if not isinstance(command, click.Group):
         return
     context = click.Context(command)
     for name in command.list_commands(context):
         below = command.get_command(context, name)
         assert below is not None
         yield from commands(below, (*path, name))
+
+
+def is_mere_group(command: click.Command) -> bool:
+    return isinstance(command, click.Group) and not command.invoke_without_command
 
 
 LEAVES = dict(commands(program))
@@ -45,14 +50,14 @@ def parsed(example: str) -> str:
     command: click.Command = program
     context = click.Context(program, info_name="nodulebench")
     path = []
-    while isinstance(command, click.Group):
+    while isinstance(command, click.Group) and arguments and arguments[0][0] != "-":
         name = arguments.pop(0)
         below = command.get_command(context, name)
         assert below is not None, f"{example}: there is no {name}"
         command = below
         path.append(name)
-        if not isinstance(command, click.Group):
-            context = command.make_context(name, arguments, parent=context)
+    assert not is_mere_group(command), f"{example}: says nothing to do"
+    command.make_context(path[-1], arguments, parent=context)
     return " ".join(path)
 
 

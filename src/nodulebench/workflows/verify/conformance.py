@@ -5,15 +5,14 @@ import math
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import NoduleBenchError
+from nodulebench.errors import NoduleBenchError, UnknownNameError, did_you_mean
 from nodulebench.formats.marks import luna16_csv
 from nodulebench.model.protocol import IntervalChoice, RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import Estimate, RuleResult
@@ -29,6 +28,7 @@ from nodulebench.model.tables import (
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.verify.golden_cases import KITS, golden_cases, write_point_case
 
 TOLERANCE = 1e-9
 SECONDS_PER_CASE = 120
@@ -64,51 +64,46 @@ class Score:
     cpm: float | None
 
 
-def run_conformance(scorer: str | None = None) -> Iterator[GoldenOutcome]:
-    """Run every golden case; with a scorer's command only those it can be asked.
+Ask = Callable[[list[Path], Path], Score]
+"""The four input files of a point case and a folder for the answer -> what a scorer says."""
+
+
+def run_conformance(
+    scorer: str | None = None, cases: Sequence[str] = ()
+) -> Iterator[GoldenOutcome]:
+    """Run every golden case, or those named; with a scorer's command only those it can be asked.
 
     The command is called as ``COMMAND annotations excluded seriesuids submission OUTDIR`` and
     writes ``OUTDIR/result.json`` with ``counts``, ``sensitivity`` (seven numbers) and ``cpm``.
+
+    Raises:
+        UnknownNameError: if there is no case of that name that can be asked.
     """
+    kits = KITS if scorer is None else KITS[:1]
+    chosen = {kit: golden_cases(kit) for kit in kits}
+    known = [case["name"] for of_kit in chosen.values() for case in of_kit]
+    for name in cases:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise UnknownNameError(f"there is no golden case '{name}'.{hint}")
     ask = _ask_ourselves if scorer is None else _asker(scorer)
-    for case in golden_cases("luna16"):
+    for kit, of_kit in chosen.items():
+        for case in of_kit:
+            if not cases or case["name"] in cases:
+                yield from _judged(kit, case, ask)
+
+
+def _judged(kit: str, case: dict[str, Any], ask: Ask) -> Iterator[GoldenOutcome]:
+    if kit == "slices":
+        yield from _judge_slices(case)
+    elif kit == "sizes":
+        yield _judge_sizes(case)
+    else:
         with tempfile.TemporaryDirectory() as folder:
             yield _judge_points(case, ask, Path(folder))
-    if scorer is None:
-        for case in golden_cases("slices"):
-            yield from _judge_slices(case)
-        for case in golden_cases("sizes"):
-            yield _judge_sizes(case)
 
 
-def golden_cases(kit: str) -> list[dict[str, Any]]:
-    """The cases of one kit: ``luna16`` (points), ``slices`` (boxes) or ``sizes``."""
-    text = files(__package__).joinpath("golden", f"{kit}.json").read_text(encoding="utf-8")
-    found: list[dict[str, Any]] = json.loads(text)
-    return found
-
-
-def write_point_case(case: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the four input files of a point case, in the order a scorer is given them."""
-    header = "seriesuid,coordX,coordY,coordZ,"
-    contents = {
-        "annotations.csv": _csv(header + "diameter_mm", case["nodules"]),
-        "annotations_excluded.csv": _csv(header + "diameter_mm", case["ignored"]),
-        "seriesuids.csv": "".join(f"{name}\n" for name in case["series"]),
-        "submission.csv": case.get("text") or _csv(header + "probability", case.get("marks", [])),
-    }
-    for name, content in contents.items():
-        (folder / name).write_bytes(content.encode())
-    return [folder / name for name in contents]
-
-
-def _csv(header: str, rows: list[list[Any]]) -> str:
-    return "\n".join([header, *(",".join(str(value) for value in row) for row in rows), ""])
-
-
-def _judge_points(
-    case: dict[str, Any], ask: Callable[[list[Path], Path], Score], folder: Path
-) -> GoldenOutcome:
+def _judge_points(case: dict[str, Any], ask: Ask, folder: Path) -> GoldenOutcome:
     def outcome(is_passed: bool, detail: str) -> GoldenOutcome:
         return GoldenOutcome("luna16", case["name"], case["teaches"], is_passed, detail)
 
@@ -164,7 +159,7 @@ class _ScorerError(Exception):
     """A scorer that crashed, hung, or wrote something else than asked."""
 
 
-def _asker(scorer: str) -> Callable[[list[Path], Path], Score]:
+def _asker(scorer: str) -> Ask:
     def ask(inputs: list[Path], result_folder: Path) -> Score:
         command = [*shlex.split(scorer), *map(str, inputs), str(result_folder)]
         try:
