@@ -15,6 +15,7 @@ from nodulebench.report.reading_document import (
     counts_table,
     figures_table,
     key_table,
+    leading_rules,
     readings_table,
 )
 from nodulebench.report.sections.comparison.rules import difference_table, flip_table, uses_table
@@ -137,7 +138,7 @@ def report_content(
         date=issued.date,
         notices=notices(document, say),
         headline=headline(document, say),
-        key_table=key_table(document, say),
+        key_table=key_table(leading_rules(document), say),
         paragraphs=paragraphs(document, say),
         about_intervals=about_intervals(document, say),
         sections=_shown(sections, say, is_open=True),
@@ -183,6 +184,7 @@ def _rules(document: Document, beside: Beside, say: Language) -> list[Any]:
         charts = [Side([one for one in found if one is not None])] if any(found) else []
     return [
         *charts,
+        None if leading_rules(document) is document else key_table(document, say),
         *_rule_effects(document, say),
         closed_if_long(counts_table(document, say)),
         closed_if_long(difference_table(document, say)),

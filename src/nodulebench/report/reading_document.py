@@ -1,5 +1,7 @@
 """Document -> the tables of results: key figures, readings, counts, every figure."""
 
+from dataclasses import replace
+
 from nodulebench.language import FP_RATE, Language
 from nodulebench.language.numbers import decimals, rate, significant, whole
 from nodulebench.model.documents.evaluation import Document
@@ -20,6 +22,8 @@ from nodulebench.report.blocks.tables import Table
 SCORED_FIGURES = ("cpm", "sensitivity_at_fp_rate/1", "recall", "precision", "fp_per_case")
 PLAIN_FIGURES = ("recall", "precision", "f1", "fp_per_case")
 """The figures that lead a report, with and without a FROC."""
+MOST_LEADING = 12
+"""With more results those under the baseline rule lead the report."""
 ALWAYS_COUNTED = ("hit", "missed", "false_positive")
 
 
@@ -33,6 +37,20 @@ def key_names(document: Document) -> list[str]:
     chosen = [name for name in wanted if any(one.figure(name) for one in results)]
     single = [name for one in results for name in one.single_figures]
     return chosen or list(dict.fromkeys(single))[: len(PLAIN_FIGURES)]
+
+
+def leading_rules(document: Document) -> Document:
+    """The document under its baseline rule alone, where all its results are too many to lead."""
+    base = document.baseline_rule
+    if len(list(document.results)) <= MOST_LEADING or base not in document.rules:
+        return document
+    return replace(
+        document,
+        algorithms=tuple(
+            replace(one, rules={rule: found for rule, found in one.rules.items() if rule == base})
+            for one in document.algorithms
+        ),
+    )
 
 
 def key_table(document: Document, say: Language) -> Table:
@@ -60,7 +78,8 @@ def key_table(document: Document, say: Language) -> Table:
     ]
     point = document.protocol.operating_point
     remark = say("key.remark") if point is None else say("key.remark_at", rate=rate(point))
-    return Table(say("key.caption"), heads, rows, notes.all(), remark)
+    caption = say("key.caption_one" if len(document.rules) == 1 else "key.caption")
+    return Table(caption, heads, rows, notes.all(), remark)
 
 
 def readings_table(document: Document, figure: str, say: Language) -> Table | None:

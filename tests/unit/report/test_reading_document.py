@@ -6,7 +6,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.evaluation import HOSTILE, algorithm_result, difference, evaluation, flips
+from builders.evaluation import (
+    HOSTILE,
+    algorithm_result,
+    curves_of,
+    difference,
+    evaluation,
+    flips,
+)
 from builders.report import typed
 from nodulebench.language import language
 from nodulebench.model.documents.evaluation import Document, evaluation_document
@@ -15,11 +22,14 @@ from nodulebench.model.results import AlgorithmResult, Estimate, RuleResult
 from nodulebench.report.blocks.blocks import Fold, Side
 from nodulebench.report.blocks.cells import Notes, any_cell, estimate
 from nodulebench.report.blocks.tables import Table, tables_of
+from nodulebench.report.content import report_content
 from nodulebench.report.reading_document import (
+    MOST_LEADING,
     counts_table,
     figures_table,
     key_names,
     key_table,
+    leading_rules,
     readings_table,
 )
 from nodulebench.report.sections.comparison.rules import difference_table, flip_table
@@ -360,3 +370,23 @@ def test_table_escapes_every_text() -> None:
         html = block.__html__()
         assert "<i>" not in html
         assert "&lt;i&gt;&amp;&#34;&#39;" in html
+
+
+def test_with_many_results_those_under_the_baseline_rule_lead() -> None:
+    few, many = (
+        evaluation_document(
+            evaluation(*(algorithm_result(f"A{number}", (90, 66)) for number in range(count)))
+        )
+        for count in (4, 5)
+    )
+    assert leading_rules(few) is few
+    assert len(list(few.results)) == MOST_LEADING
+    led = leading_rules(many)
+    assert [(one.name, rule) for one, rule, _ in led.results] == [
+        (f"A{number}", "center_hit") for number in range(5)
+    ]
+    content = report_content(many, curves_of(evaluation()))
+    assert len(content.key_table.rows) == 5
+    (rules,) = (one for one in content.details if one.name == "rules")
+    tables = [one for one in rules.blocks if isinstance(one, Table)]
+    assert max(len(one.rows) for one in tables) == 15

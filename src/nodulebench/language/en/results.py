@@ -15,6 +15,7 @@ TEXTS = {
     "figure.reading_at": "{title} at {point}",
     "headline.all_marks": ", all marks counted",
     "headline.at_point": ", at {rate} FP per case",
+    "key.caption_one": "Every algorithm",
     "key.caption": "Every algorithm under every rule",
     "key.remark": (
         "Nodules hit, recall, precision and FP per case count all marks, whatever their score."

@@ -15,6 +15,7 @@ TEXTS = {
     "figure.reading_at": "{point} 处的{title}",
     "headline.all_marks": "，计入全部标记",
     "headline.at_point": "，每例 {rate} 个假阳性处",
+    "key.caption_one": "各算法",
     "key.caption": "各算法在各规则下的结果",
     "key.remark": "命中结节、召回率、精确率和每例假阳性数计入全部标记，不论分数。",
     "key.remark_at": (
