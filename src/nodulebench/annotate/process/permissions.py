@@ -252,7 +252,7 @@ def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
     """
     if batch_id not in batches:
         known = ", ".join(batches) or "none"
-        raise InputError(Problem(f"batch '{batch_id}'", "is not open.", f"Open: {known}."))
+        raise InputError.at(f"batch '{batch_id}'", "is not open.", f"Open: {known}.")
     return batches[batch_id]
 
 

@@ -140,7 +140,7 @@ def check_reading(reading: Reading, cases: pl.DataFrame) -> None:
     where = f"reader '{reading.reader_id}' case '{reading.case_id}'"
     rows = cases.filter(pl.col("case_id") == reading.case_id)
     if not rows.height:
-        raise InputError(Problem(where, "the case is not among those to be read."))
+        raise InputError.at(where, "the case is not among those to be read.")
     names = [one.finding_id for one in reading.findings]
     problems = [
         Problem(f"{where} finding '{name}'", "was given before.", "Give each finding its own id.")
