@@ -6,6 +6,7 @@ GROUPS = {
     "Score": {
         "demo": "Make a small test set, test three algorithms, write a report.",
         "evaluate": "Score submissions against a reference under a protocol.",
+        "check": "Tell what may be wrong with submissions, without scoring them.",
         "report": "Write a report again: for a developer, in Chinese, as PDF.",
         "verify": "Recompute every number of a result, or check a sealed set.",
         "convert": "Convert marks or a reference between formats.",

@@ -73,6 +73,13 @@ class TableSchema:
         refuse_any(problems)
         return typed
 
+    def is_sound(self, table: pl.DataFrame) -> bool:
+        """Whether a table has these columns, types and values; its keys are not looked at."""
+        return all(
+            table.schema.get(column.name) == column.dtype and _is_sound(column, table[column.name])
+            for column in self.columns
+        )
+
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with typed columns in order, unchecked: what cannot be read is null."""
         typed = table.select(
@@ -170,6 +177,12 @@ def _typed(column: Column, given: pl.DataType) -> pl.Expr:
     if column.dtype.is_integer() and (given == pl.String or given.is_float()):
         values = pl.when(values == values.round()).then(values)
     return values.cast(column.dtype, strict=False)
+
+
+def _is_sound(column: Column, values: pl.Series) -> bool:
+    if not column.is_required and values.null_count() == len(values):
+        return True
+    return not any(is_bad.any() for is_bad, _ in _complaints(column, values, values))
 
 
 def _complaints(

@@ -22,6 +22,44 @@ NOTICES = {
         "{outside} of {checked} places lie outside the image of their case.[ With x and y "
         "mirrored it would be {mirrored}: are they RAS coordinates? NoduleBench wants LPS.]"
     ),
+    "marks_repeated": (
+        "{marks:,} mark(s) in {cases:,} case(s) are given twice: same place, same score[: "
+        "{names:names}]. Where a rule counts further marks, they count as false positives."
+    ),
+    "cases_without_marks": (
+        "{count:,} of {cases:,} cases have no mark[: {names:names}]. They stay in every "
+        "denominator: was the algorithm run on them, or is this a fold of the set (--series)?"
+    ),
+    "runs_failed": (
+        "Of {runs:,} runs {failed:,} failed and {timed_out:,} ran out of time[: {names:names}]. "
+        "Their cases stay in every denominator."
+    ),
+    "names_nearly_match": (
+        "{marks:,} of these marks would be in {cases:,} case(s) of the test set if "
+        "{way:file=folders and endings of files were left out|letters=endings of files and "
+        "large or small letters did not matter|signs=dashes, underscores, dots and the like "
+        "did not matter}[: '{given}' is '{case}'?]"
+    ),
+    "scores_inverted": (
+        "Hits have lower scores than false positives: in {share:.0%} of pairs only the hit has "
+        "the higher one. Does a low score mean a nodule here? A high one has to."
+    ),
+    "would_be_hit": (
+        "{given:,} of the {nodules:,} nodules in cases with marks lie under a mark; {hits:,} "
+        "would if {slip:ras=x and y were mirrored: are the marks in RAS? LPS is wanted|"
+        "x_mirrored=x were mirrored|y_mirrored=y were mirrored|"
+        "z_mirrored=z had the other sign|zyx=the columns stood in the order z, y, x|"
+        "yxz=x and y were exchanged|xzy=y and z were exchanged|"
+        "centimetres=they were in centimetres|metres=they were in metres|"
+        "flipped_z=slices were counted from the other end|voxels=they were voxels, not "
+        "millimetres|voxels_zyx=they were voxels in the order z, y, x|"
+        "from_first_voxel=millimetres were counted from the first voxel, without the origin}."
+    ),
+    "few_hits": (
+        "Only {given:,} of the {nodules:,} nodules in cases with marks lie under a mark, and no "
+        "usual slip of coordinates explains it.[ Voxels and flipped slices were not tried: the "
+        "geometry of the {untried:,} cases is not known; give it with --cases.]"
+    ),
     "nodules_added": (
         "{added} nodules were added and {ignored} findings ignored after an observer study of "
         "false positives."

@@ -20,6 +20,39 @@ NOTICES = {
         "{checked} 个位置中有 {outside} 个位于病例图像之外。[若将 x 与 y 取反则为 {mirrored} 个"
         "：坐标是否为 RAS？NoduleBench 需要 LPS。]"
     ),
+    "marks_repeated": (
+        "{cases:,} 个病例中有 {marks:,} 个标记重复给出（位置与分数相同）[：{names:names}]。若规则"
+        "计入多余标记，它们计为假阳性。"
+    ),
+    "cases_without_marks": (
+        "{cases:,} 个病例中有 {count:,} 个没有标记[：{names:names}]。它们仍计入所有分母：算法是否"
+        "在这些病例上运行过，或这只是其中一折（--series）？"
+    ),
+    "runs_failed": (
+        "{runs:,} 次运行中有 {failed:,} 次失败，{timed_out:,} 次超时[：{names:names}]。相应病例仍"
+        "计入所有分母。"
+    ),
+    "names_nearly_match": (
+        "若{way:file=去掉文件夹和文件扩展名|letters=不计扩展名和大小写|signs=不计连字符、下划线、"
+        "点等符号}，其中 {marks:,} 个标记将属于测试集的 {cases:,} 个病例[：“{given}”是否为“{case}”"
+        "？]"
+    ),
+    "scores_inverted": (
+        "命中的分数低于假阳性：仅 {share:.0%} 的配对中命中分数较高。这里是否低分表示结节？应以高分"
+        "表示。"
+    ),
+    "would_be_hit": (
+        "在有标记的病例中，{nodules:,} 个结节里有 {given:,} 个位于标记之下；若{slip:ras=将 x 与 y "
+        "取反（坐标是否为 RAS？应为 LPS）|x_mirrored=将 x 取反|y_mirrored=将 y 取反|"
+        "z_mirrored=将 z 取反|zyx=各列按 z、y、x 排列|yxz=交换 x 与 y|xzy=交换 y 与 z|"
+        "centimetres=单位为厘米|metres=单位为米|flipped_z=层面从另一端计数|"
+        "voxels=数值为体素而非毫米|voxels_zyx=数值为按 z、y、x 排列的体素|"
+        "from_first_voxel=毫米从第一个体素起算而未加原点}，则为 {hits:,} 个。"
+    ),
+    "few_hits": (
+        "在有标记的病例中，{nodules:,} 个结节里仅有 {given:,} 个位于标记之下，且常见的坐标错误都"
+        "不能解释。[未尝试体素与层面翻转：{untried:,} 个病例的几何信息未知，请用 --cases 给出。]"
+    ),
     "nodules_added": "在假阳性的观察者研究之后，增加了 {added} 个结节，忽略了 {ignored} 个所见。",
     # matching
     "marks_in_two_nodules": "有 {count} 个标记同时位于两个结节内；官方程序各计一次命中。",

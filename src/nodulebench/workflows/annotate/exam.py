@@ -30,7 +30,7 @@ from nodulebench.model.results import Estimate
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.storage.staging import staged_folder
-from nodulebench.workflows.evaluate.evaluate import keep_listed
+from nodulebench.workflows.check.listed import keep_listed
 
 FIGURES: tuple[Ratio, ...] = (precision, recall, mean_dice, pooled_dice)
 JUDGED = ("precision", "recall", "mean_dice")

@@ -14,7 +14,7 @@ from nodulebench.model.labels import FALSE_POSITIVE
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import MARKS, Reference, Submission
-from nodulebench.workflows.evaluate.evaluate import keep_listed
+from nodulebench.workflows.check.listed import keep_listed
 
 CALLS = ("nodule", "small_nodule", "non_nodule")
 """Nodule of at least 3 mm, nodule below 3 mm, false positive."""

@@ -33,6 +33,7 @@ from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.digest import file_digest
+from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.compare.combination_tables import (
     CandidateRow,
     Members,
@@ -41,7 +42,6 @@ from nodulebench.workflows.compare.combination_tables import (
     candidate_table,
     score_table,
 )
-from nodulebench.workflows.evaluate.evaluate import keep_listed
 
 MOST_TABULATED = 10
 """With more algorithms there are over a thousand combinations."""

@@ -146,7 +146,7 @@ def _scored(
 ) -> tuple[Document, Evaluation]:
     reference = opened.reference()
     submission = read_submission(order.marks, reference.cases)
-    _refuse_other_cases(submission, reference)
+    _refuse_other_cases(submission, reference, protocol)
     evaluation = evaluate(reference, [submission], protocol)
     if plan is not None:
         from nodulebench.workflows.plan.judge import evaluated_under
@@ -155,11 +155,17 @@ def _scored(
     return evaluation_document(evaluation), evaluation
 
 
-def _refuse_other_cases(submission: Submission, reference: Reference) -> None:
-    """Refuse marks on another set's cases; the names of cases are no secret of a sealed set."""
-    named = submission.marks["case_id"]
-    if len(named) and not named.is_in(reference.cases["case_id"].implode()).any():
+def _refuse_other_cases(
+    submission: Submission, reference: Reference, protocol: TestProtocol
+) -> None:
+    """Refuse marks on another set's cases, without a word on which cases this one has."""
+    named, is_listed = submission.marks["case_id"], submission.rows_in(reference) >= 0
+    what = ""
+    if len(named) and not is_listed.any():
         what = f"marks no case of this test set, but '{named[0]}' and others."
+    elif protocol.unlisted_cases == "error" and not is_listed.all():
+        what = "has marks on cases that are not in this test set."
+    if what:
         raise InputError.at(submission.name, what, "Is it for another set?")
 
 

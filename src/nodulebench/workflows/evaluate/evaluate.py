@@ -1,7 +1,6 @@
 """Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from math import isfinite
 from typing import Any
@@ -19,6 +18,9 @@ from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, OperatingPoint, RuleResult
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import reference_digest, table_digest
+from nodulebench.workflows.check.listed import keep_listed
+from nodulebench.workflows.check.submission import judged_notices, submission_notices
+from nodulebench.workflows.check.tables import checked_reference, checked_submission
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
 from nodulebench.workflows.evaluate.estimators import estimate_all
 from nodulebench.workflows.evaluate.extras import (
@@ -29,9 +31,6 @@ from nodulebench.workflows.evaluate.extras import (
 )
 from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 from nodulebench.workflows.evaluate.strata import estimate_strata
-
-MOST_NAMED = 4
-"""How many cases a notice names: one more than are shown, to show that there are more."""
 
 Progress = Callable[[str], object]
 
@@ -50,6 +49,7 @@ def evaluate(
         protocol: everything that can change a number.
         progress: told what is being worked on.
     """
+    reference = checked_reference(reference)
     results: list[AlgorithmResult] = []
     for submission in submissions:
         if any(submission.name == done.name for done in results):
@@ -90,9 +90,11 @@ def _evaluate_algorithm(
     reference: Reference, submission: Submission, protocol: TestProtocol
 ) -> AlgorithmResult:
     listed, notices = keep_listed(reference, submission, protocol)
+    listed = checked_submission(listed)
     rules: dict[str, RuleResult] = {}
     labels: dict[str, Labels] = {}
     at_point: dict[str, Labels] = {}
+    notices += submission_notices(reference, submission)
     for choice in protocol.rules:
         name = choice.name
         try:
@@ -104,6 +106,8 @@ def _evaluate_algorithm(
             rules[name] = RuleResult(name, choice.parameters, {}, {}, undefined=reason_of(error))
             continue
         labels[name], at_point[name] = found, _at_point(found, cohort)
+        if len(labels) == 1:
+            notices += judged_notices(every)
         rules[name] = _evaluate_rule(cohort, protocol, choice, at_point[name])
     tables = [
         found.table(submission.name, rule, listed, reference) for rule, found in labels.items()
@@ -117,7 +121,7 @@ def _evaluate_algorithm(
         flips=flips,
         rule_differences=differences,
         facts={**submission.facts, "intended_types": submission.intended_types},
-        notices=(*submission.notices, *notices),
+        notices=tuple(dict.fromkeys((*submission.notices, *notices))),
         submission=listed,
     )
 
@@ -147,46 +151,6 @@ def _compare_rules(
         difference = rule_difference(labels[base], labels[other])
         differences.append({"base_rule": base, "rule": other, **difference})
     return pl.concat(flips), differences
-
-
-def keep_listed(
-    reference: Reference, submission: Submission, protocol: TestProtocol
-) -> tuple[Submission, tuple[Notice, ...]]:
-    """The submission's marks on cases of the test set, and a word on the others.
-
-    Raises:
-        InputError: where the protocol does not allow marks of other cases.
-    """
-    row = submission.rows_in(reference)
-    if (row >= 0).all():
-        return submission, ()
-    is_listed = pl.Series(row >= 0)
-    others = submission.marks.filter(~is_listed)
-    if protocol.unlisted_cases == "error":
-        raise InputError(
-            Problem(
-                f"submission '{submission.name}' mark '{row['mark_id']}'",
-                f"case '{row['case_id']}' is not in the test set '{reference.name}' "
-                f"({reference.cases.height} cases).",
-                "Remove the mark, or evaluate against the set it was made for.",
-            )
-            for row in others.iter_rows(named=True)
-        )
-    kept = replace(submission, marks=submission.marks.filter(is_listed))
-    return kept, tuple(_dropped_notices(others["case_id"]))
-
-
-def _dropped_notices(case_ids: pl.Series) -> Iterator[Notice]:
-    """What the official program drops without a word, in words."""
-    is_header = case_ids == "seriesuid"
-    foreign = case_ids.filter(~is_header)
-    if len(foreign):
-        names = foreign.unique(maintain_order=True)
-        named = names.head(MOST_NAMED).to_list()
-        values = {"marks": len(foreign), "cases": len(names), "names": named}
-        yield Notice("marks_dropped", values)
-    if is_header.any():
-        yield Notice("headers_dropped", {"count": int(is_header.sum())})
 
 
 def _evaluate_rule(

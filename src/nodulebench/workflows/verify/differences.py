@@ -68,15 +68,22 @@ def document_differences(
                 written.get(key, NOTHING), recomputed.get(key, NOTHING), file, place
             )
     elif isinstance(written, list) and isinstance(recomputed, list):
-        for index in range(max(len(written), len(recomputed))):
-            yield from document_differences(
-                written[index] if index < len(written) else NOTHING,
-                recomputed[index] if index < len(recomputed) else NOTHING,
-                file,
-                f"{where}[{index}]",
-            )
+        for index, one, other in _beside(written, recomputed):
+            yield from document_differences(one, other, file, f"{where}[{index}]")
     elif not (_is_same(written, recomputed) or _is_same_in_words(written, recomputed)):
         yield Difference(file, where, written, recomputed)
+
+
+def _beside(written: list[Any], recomputed: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """What stands in two lists at the same place; notices that both have may stand anywhere."""
+    places, others = list(range(len(written))), recomputed
+    if all(map(is_notice, (*written, *recomputed))):
+        places = [place for place in places if written[place] not in recomputed]
+        others = [one for one in recomputed if one not in written]
+    further = range(len(written), len(written) + len(others) - len(places))
+    for number, place in enumerate((*places, *further)):
+        one = written[place] if place < len(written) else NOTHING
+        yield place, one, others[number] if number < len(others) else NOTHING
 
 
 def table_differences(

@@ -18,6 +18,7 @@ from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature
 from nodulebench.storage.table_file import null_unmeasured, read_parquet, read_table
+from nodulebench.workflows.check.submission import CODES
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import keep_to_candidates
 from nodulebench.workflows.evaluate.recompute import Evaluated, load_evaluated
@@ -174,9 +175,11 @@ def recompute(
     evaluation = evaluate(reference, submissions, evaluated.protocol)
     if document.plan is not None:
         evaluation = evaluated_under(read_plan(evaluated.folder / PLAN), evaluation)
+    again = evaluation_document(evaluation)
     again = replace(
-        evaluation_document(evaluation),
+        again,
         version=document.version,
+        algorithms=tuple(map(_as_noticed, again.algorithms, document.algorithms)),
         comparisons=document.comparisons if comparisons is None else comparisons,
     )
     written = read_json(evaluated.folder / EVALUATION)
@@ -190,6 +193,12 @@ def recompute(
             *_comparison_differences(evaluated.folder, again.comparisons),
         ),
     )
+
+
+def _as_noticed(again: AlgorithmSummary, written: AlgorithmSummary) -> AlgorithmSummary:
+    """A result without what only this version's checks of submissions notice."""
+    told = [one for one in again.notices if one.code not in CODES or one in written.notices]
+    return replace(again, notices=tuple(told))
 
 
 def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ...]:

@@ -18,8 +18,9 @@ from nodulebench.language import english
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
+from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.evaluate.divisions import divide
-from nodulebench.workflows.evaluate.evaluate import evaluate, keep_listed
+from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.strata import estimate_strata
 
 CASES = (

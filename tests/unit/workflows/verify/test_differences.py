@@ -129,3 +129,11 @@ def test_a_sentence_that_was_kept_as_told_is_compared_in_words() -> None:
     assert told(kept, again) == []
     assert told(other, other) == []
     assert len(told(other, again)) == 1
+
+
+def test_notices_that_both_have_may_stand_anywhere() -> None:
+    one, two, three = ({"code": code, "values": {"n": 1}} for code in ("a", "b", "c"))
+    assert told([one, two], [two, one]) == []
+    assert told([one, two], [two]) == ['x.json [0]: written "a (n 1)", recomputed nothing']
+    assert told([two], [one, two]) == ['x.json [1]: written nothing, recomputed "a (n 1)"']
+    assert told([one, two], [two, three]) == ['x.json [0].code: written "a", recomputed "c"']

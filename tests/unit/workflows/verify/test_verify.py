@@ -411,3 +411,23 @@ def test_a_candidate_list_is_read_again(tmp_path: Path) -> None:
         'evaluation.json algorithms[0].notices[0]: written "The marks score 1 of the 2 candidates '
         'in candidates.csv.", recomputed nothing'
     ]
+
+
+def test_a_result_of_before_the_checks_of_submissions_holds(tmp_path: Path) -> None:
+    from nodulebench import evaluate_files
+
+    reference, one, _ = luna16(tmp_path)
+    one.write_text(one.read_text() + one.read_text().splitlines()[1] + "\n")
+    out = tmp_path / "out"
+    evaluate_files((one,), reference, bootstraps=5, out=out)
+    file = out / "evaluation.json"
+    document = json.loads(file.read_text())
+    codes = [notice["code"] for notice in document["algorithms"][0]["notices"]]
+    assert codes == ["marks_dropped", "marks_repeated", "cases_without_marks"]
+    given = Originals(reference, (one,))
+    assert lines(verify_folder(out, originals=given)) == []
+    del document["algorithms"][0]["notices"][1:]
+    file.write_text(json.dumps(document))
+    found = verify_folder(out, originals=given)
+    assert found.differences == []
+    assert [problem.where for problem in found.problems] == [str(file)]

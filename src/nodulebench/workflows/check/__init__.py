@@ -1,0 +1,1 @@
+"""What may be wrong with a submission: its rows, its names, its scores, its places."""

@@ -1,0 +1,100 @@
+"""Files of marks and a reference -> what may be wrong with them, without a score."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.formats import fitting, read_reference, read_submission
+from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.match import label_marks, targets
+from nodulebench.model.cohort import labelled_cohort
+from nodulebench.model.notice import Notice
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.tables import Reference, Submission
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.check.listed import keep_listed
+from nodulebench.workflows.check.rows import failed_runs, repeated_marks
+from nodulebench.workflows.check.submission import judged_notices, submission_notices
+from nodulebench.workflows.custody.sealed_set import is_sealed
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in one file or folder of marks."""
+
+    path: Path
+    format: str = ""
+    marks: int = 0
+    """Marks in cases of the test set; all of them where the set is sealed."""
+    cases: int = 0
+    """Cases that have one."""
+    problems: tuple[Problem, ...] = ()
+    """Why it cannot be scored."""
+    notices: tuple[Notice, ...] = ()
+    """What may be wrong with it."""
+
+
+def check_files(
+    marks: tuple[Path, ...],
+    reference: Path,
+    protocol: str | None = None,
+    *,
+    series: Path | None = None,
+    cases: Path | None = None,
+) -> tuple[list[Checked], int | None]:
+    """Look through submissions as ``evaluate`` would read them, and score none.
+
+    Of a sealed test set nothing is opened: the files alone are looked through.
+
+    Returns:
+        What was found in each, and the number of cases in the test set (None: it is sealed).
+
+    Raises:
+        InputError: if the reference cannot be read.
+    """
+    if is_sealed(reference):
+        return [_look_through(path, None, None) for path in marks], None
+    chosen = load_protocol(protocol or "luna16")
+    truth = read_reference(reference, cases=cases)
+    if series is not None:
+        truth = truth.restricted(read_series(series), series.name)
+    return [_look_through(path, truth, chosen) for path in marks], truth.cases.height
+
+
+def _look_through(
+    path: Path, reference: Reference | None, protocol: TestProtocol | None
+) -> Checked:
+    name = ""
+    try:
+        name = fitting(path, "marks").name
+        submission = read_submission(path, None if reference is None else reference.cases, name)
+        if reference is None or protocol is None:
+            notices = (*repeated_marks(submission), *failed_runs(submission))
+        else:
+            submission, notices = _against(reference, submission, protocol)
+    except InputError as error:
+        return Checked(path, name, problems=tuple(error.problems))
+    return Checked(
+        path,
+        name,
+        submission.marks.height,
+        submission.marks["case_id"].n_unique(),
+        notices=tuple(dict.fromkeys((*submission.notices, *notices))),
+    )
+
+
+def _against(
+    reference: Reference, submission: Submission, protocol: TestProtocol
+) -> tuple[Submission, tuple[Notice, ...]]:
+    """The marks on the set's cases, and what may be wrong, by the first rule that applies."""
+    listed, notices = keep_listed(reference, submission, protocol)
+    notices += submission_notices(reference, submission)
+    for choice in protocol.rules:
+        try:
+            labels = label_marks(reference, listed, protocol, choice)
+        except UndefinedError:
+            continue
+        is_target = targets(reference, listed, protocol)
+        cohort = labelled_cohort(reference, listed, labels, is_target)
+        return listed, (*notices, *labels.notices, *judged_notices(cohort))
+    return listed, notices

@@ -1,0 +1,34 @@
+"""A submission -> everything that may be wrong with it, as notices."""
+
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice
+from nodulebench.model.tables import Reference, Submission
+from nodulebench.workflows.check.places import place_notices
+from nodulebench.workflows.check.rows import cases_without_marks, failed_runs, repeated_marks
+from nodulebench.workflows.check.scores import score_notices
+
+CODES = frozenset(
+    {
+        "marks_repeated",
+        "cases_without_marks",
+        "runs_failed",
+        "scores_inverted",
+        "would_be_hit",
+        "few_hits",
+    }
+)
+"""What these checks tell; they change no number, and later versions may tell more."""
+
+
+def submission_notices(reference: Reference, submission: Submission) -> tuple[Notice, ...]:
+    """What the rows of a submission tell, whatever the reference says is in the cases."""
+    return (
+        *repeated_marks(submission),
+        *cases_without_marks(reference, submission),
+        *failed_runs(submission),
+    )
+
+
+def judged_notices(cohort: LabelledCohort) -> tuple[Notice, ...]:
+    """What the labels of a submission's marks tell: nothing of it may reach who must not know."""
+    return (*score_notices(cohort), *place_notices(cohort))

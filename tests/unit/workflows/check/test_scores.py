@@ -1,0 +1,47 @@
+"""Hits with lower scores than false positives are asked about; chance is not."""
+
+import pytest
+
+from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.language import english
+from nodulebench.workflows.check.scores import score_notices
+
+
+def found(hit: float | None, other: float | None, count: int = 10) -> tuple:
+    return score_notices(
+        cohort(
+            *(
+                case(f"c{number}", nodule(8), mark(hit), mark(other, (500, 0, 0)))
+                for number in range(count)
+            )
+        )
+    )
+
+
+def test_inverted_scores_are_asked_about() -> None:
+    (notice,) = found(0.1, 0.9)
+    assert english(notice) == (
+        "Hits have lower scores than false positives: in 0% of pairs only the hit has the higher "
+        "one. Does a low score mean a nodule here? A high one has to."
+    )
+
+
+@pytest.mark.parametrize(("hit", "other"), [(0.9, 0.1), (0.5, 0.5), (None, None)])
+def test_scores_that_are_right_equal_or_absent_are_not(
+    hit: float | None, other: float | None
+) -> None:
+    assert found(hit, other) == ()
+
+
+def test_a_few_marks_are_chance() -> None:
+    assert found(0.1, 0.9, count=9) == ()
+
+
+def test_the_share_of_pairs_is_counted_with_ties_as_halves() -> None:
+    # hits 0..9 / 10; false positives 0.85 and 0.3 five times each
+    cases = [case(f"c{number}", nodule(8), mark(number / 10)) for number in range(10)]
+    cases += [case(f"f{number}", false_mark(0.85 if number < 7 else 0.3)) for number in range(10)]
+    hits, others = [n / 10 for n in range(10)], [0.85] * 7 + [0.3] * 3
+    share = sum((h > o) + (h == o) / 2 for h in hits for o in others) / 100
+    (notice,) = score_notices(cohort(*cases))
+    assert notice.values["share"] == pytest.approx(share)
