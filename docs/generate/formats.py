@@ -3,16 +3,7 @@
 from generate.markdown import code, docstring_body, table
 from nodulebench import FORMATS
 from nodulebench.formats import Format
-
-ABILITIES = {
-    "read_marks": "reads marks",
-    "read_reference": "reads a reference",
-    "write_marks": "writes marks",
-    "write_reference": "writes a reference",
-    "write_cohorts": "writes labelled results",
-    "read_readings": "reads readings",
-    "write_readings": "writes readings",
-}
+from nodulebench.workflows.known_formats import ABILITIES
 
 
 def formats_page() -> str:
@@ -21,7 +12,11 @@ def formats_page() -> str:
         [
             "# Formats",
             "Formats are recognised by their content. Where two would fit, name one with "
-            "`nodulebench convert --from` or `read_submission(..., format_name=...)`.",
+            "`nodulebench convert --from` or `read_submission(..., format_name=...)`. "
+            "`nodulebench formats` lists them, those of other packages too. Columns of CSV files "
+            "may be separated by commas, semicolons or tabs (the latter two also with decimal "
+            "commas), and their names may differ in case, spaces, dashes and underscores; what was "
+            "read so is told. Columns of one's own are named with `--columns`.",
             table(
                 ["format", *ABILITIES.values()],
                 (
@@ -42,6 +37,8 @@ def _can(form: Format, ability: str) -> bool:
 def _section(form: Format) -> str:
     endings = ", ".join("a folder" if one == "/" else code(one) for one in form.suffixes)
     parts = [f"## {form.name}", f"{_sentence(form.meaning)} Files: {endings}."]
+    if form.example:
+        parts.append(f"```text\n{form.example}\n```")
     for ability, words in ABILITIES.items():
         if _can(form, ability):
             body = docstring_body(getattr(form, ability))

@@ -138,9 +138,38 @@ def test_marks_over_the_cap_are_counted_and_shown(luna16: Path, capsys) -> None:
 def test_wrong_columns(luna16: Path, capsys) -> None:
     marks = luna16.parent / "mine.csv"
     marks.write_text("seriesuid,x,y,z,score\nscan1,0,0,0,1\n")
-    (line,) = refused(luna16, marks, capsys)
+    line, others = refused(luna16, marks, capsys)
     assert "mine.csv" in line
     assert "coordX" in line
+    assert "--columns case=seriesuid,x=x,y=y,z=z,score=score" in line
+    assert "nor any other (nifdc_csv: no column" in others
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_columns_of_ones_own_are_read_as_they_are_named(luna16: Path, is_file: bool) -> None:
+    marks, names = luna16.parent / "mine.csv", "case=scan,x=px,y=py,z=pz,score=p"
+    marks.write_text(GOOD.replace("seriesuid,coordX,coordY,coordZ,probability", "scan,px,py,pz,p"))
+    if is_file:
+        file = luna16.parent / "columns.toml"
+        file.write_text('case = "scan"\nx = "px"\ny = "py"\nz = "pz"\nscore = "p"\n')
+        names = str(file)
+    assert evaluate(luna16, marks, "--columns", names) == 0
+    found = json.loads((luna16.parent / "out" / "evaluation.json").read_text())
+    assert found["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
+
+
+def test_columns_that_are_named_wrongly(luna16: Path, capsys) -> None:
+    marks = luna16.parent / "mine.csv"
+    marks.write_text(GOOD)
+    assert refused(luna16, marks, capsys, "--columns", "case=a,x=b,why=c,z") == [
+        "--columns: 'why' is nothing that marks have. Known: case, x, y, z, score, diameter.",
+        "--columns: 'z' is no pair. Write x=NAME,y=NAME,...",
+    ]
+    assert refused(luna16, marks, capsys, "--columns", "case=seriesuid,x=coordX,z=coordZ") == [
+        "--columns: does not say which column is y. Add y=NAME."
+    ]
+    (line,) = refused(luna16, marks, capsys, "--columns", "case=scan,x=coordX,y=coordY,z=coordZ")
+    assert "column 'scan' is missing; found: seriesuid, coordX" in line
 
 
 def test_text_in_a_number_is_named_with_its_line(luna16: Path, capsys) -> None:

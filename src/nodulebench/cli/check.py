@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 @click.option("--protocol", help="Name or TOML file.  [default: luna16]")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
+@click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
 def command(
     marks: tuple[Path, ...],
     reference: Path,
     protocol: str | None,
     series: Path | None,
     cases: Path | None,
+    columns: str | None,
 ) -> int:
     r"""Look through MARKS as evaluate would read them; nothing is scored.
 
@@ -36,7 +38,9 @@ def command(
     """
     from nodulebench.workflows.check.check import check_files
 
-    found, cases_in_set = check_files(marks, reference, protocol, series=series, cases=cases)
+    found, cases_in_set = check_files(
+        marks, reference, protocol, series=series, cases=cases, columns=columns
+    )
     for one in found:
         _print(one, cases_in_set)
     return int(any(one.problems for one in found))

@@ -19,6 +19,7 @@ from nodulebench.cli.options import FILE, print_notices
     help="What INPUT holds; else what it looks like.",
 )
 @click.option("--cases", type=FILE, help="Table of cases with geometry, or folder of CT.")
+@click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
 @click.option("--rule", help="Of a result: whose labels; else the protocol's first.")
 @click.option("--readers", type=FILE, help="Of a result: table of algorithm, treatment, reader_id.")
 def command(source: Path, target: Path, **chosen: Any) -> None:

@@ -20,6 +20,7 @@ from nodulebench.cli.vault_options import vault_options
 @click.option("--name", "names", multiple=True, help="Name of the algorithm, one for each MARKS.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
+@click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
 @click.option("--candidates", type=FILE, help="Candidate list whose scores are judged.")
 @click.option(
     "--at-fp",
@@ -42,6 +43,7 @@ def command(
     names: tuple[str, ...],
     series: Path | None,
     cases: Path | None,
+    columns: str | None,
     candidates: Path | None,
     at_fp: float | None,
     bootstraps: int | None,
@@ -61,10 +63,11 @@ def command(
     if person is not None or developer is not None:
         from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
 
-        if series or cases or candidates or names or len(marks) != 1 or not person or not developer:
+        others = (series, cases, columns, candidates, names)
+        if any(others) or len(marks) != 1 or not person or not developer:
             raise click.UsageError(
                 "a sealed set takes one submission, --as and --developer, "
-                "and neither a list of cases nor --name"
+                "and neither lists of cases nor --name and --columns"
             )
         return evaluate_on_sealed(
             marks[0],
@@ -90,6 +93,7 @@ def command(
         plan=plan,
         series=series,
         cases=cases,
+        columns=columns,
         candidates=candidates,
         bootstraps=bootstraps,
         seed=seed,

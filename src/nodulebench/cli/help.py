@@ -9,6 +9,7 @@ GROUPS = {
         "check": "Tell what may be wrong with submissions, without scoring them.",
         "report": "Write a report again: for a developer, in Chinese, as PDF.",
         "verify": "Recompute every number of a result, or check a sealed set.",
+        "formats": "List the formats of marks and references, each with an example.",
         "convert": "Convert marks or a reference between formats.",
         "conformance": "Run the golden edge cases against our scorer or any other.",
     },

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--series", type=FILE, help="The list of cases, if one was given.")
 @click.option("--cases", type=FILE, help="The table of cases, if one was given.")
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
+@click.option("--columns", help="The names of own columns, if they were given.")
 @vault_options
 @click.option(
     "--anchor", "anchors", type=FILE, multiple=True, help="Anchor of a sealed set's log; repeat."
@@ -38,6 +39,7 @@ def command(
     series: Path | None,
     cases: Path | None,
     candidates: Path | None,
+    columns: str | None,
     vault_key: Path | None,
     passphrase_file: Path | None,
     anchors: tuple[Path, ...],
@@ -55,7 +57,7 @@ def command(
     nodulebench verify sealed/ --public-key key.pub.pem --anchor lung-2026a.anchor
     """
     if (reference is None) != (not marks) or (
-        reference is None and (series or cases or candidates)
+        reference is None and (series or cases or candidates or columns)
     ):
         raise click.UsageError("--reference and --marks go together; other files go with them")
     from nodulebench.workflows.custody.sealed_set import is_sealed
@@ -76,7 +78,9 @@ def command(
     from nodulebench.workflows.verify.verify import Originals, verify_folder
 
     originals = (
-        None if reference is None else Originals(reference, marks, series, cases, candidates)
+        None
+        if reference is None
+        else Originals(reference, marks, series, cases, candidates, columns)
     )
     found = verify_folder(folder, public_key=public_key, originals=originals)
     _print(found, folder)

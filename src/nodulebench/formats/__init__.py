@@ -1,16 +1,22 @@
 """Outside formats, one file each: what they hold becomes our tables, and back."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem
 from nodulebench.formats.format import Format
+from nodulebench.formats.marks.luna16_csv import read_own_columns
+from nodulebench.formats.marks.own_columns import guessed_columns
 from nodulebench.formats.plausibility import place_notices
-from nodulebench.formats.sniff import glimpse
+from nodulebench.formats.sniff import Glimpse, distance_of, glimpse
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
+from nodulebench.storage.csv_dialect import spelt
+from nodulebench.storage.csv_text import read_dialect, read_header
 from nodulebench.storage.table_file import read_cases as read_cases_table
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
@@ -57,7 +63,10 @@ def read_cases(path: Path) -> pl.DataFrame:
 
 
 def read_submission(
-    path: Path, cases: pl.DataFrame | None = None, format_name: str | None = None
+    path: Path,
+    cases: pl.DataFrame | None = None,
+    format_name: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Submission:
     """What one algorithm said, from a file or folder of any format that holds marks.
 
@@ -65,17 +74,21 @@ def read_submission(
         path: the file or folder.
         cases: CASES of the test set; formats in voxels need the geometry in it.
         format_name: the format; None: it is recognised from the content.
+        columns: for a CSV file with columns of its own: case, x, y, z, score and diameter -> their
+            names in the file, places in LPS millimetres.
 
     Raises:
         InputError: if no format fits, or with every problem of the file.
     """
-    form = FORMATS[format_name] if format_name else fitting(path, "marks")
-    if form.read_marks is None:
-        raise _unable(form, "marks")
-    submission = form.read_marks(path, cases)
-    return replace(
-        submission, notices=(*submission.notices, *place_notices(submission.marks, cases))
-    )
+    if columns is not None:
+        submission, form = read_own_columns(path, cases, columns), None
+    else:
+        form = FORMATS[format_name] if format_name else fitting(path, "marks")
+        if form.read_marks is None:
+            raise _unable(form, "marks")
+        submission = form.read_marks(path, cases)
+    notices = (*how_read(path, form), *place_notices(submission.marks, cases))
+    return replace(submission, notices=(*submission.notices, *notices))
 
 
 def read_reference(
@@ -97,9 +110,27 @@ def read_reference(
     if form.read_reference is None:
         raise _unable(form, "reference")
     reference = form.read_reference(path, known)
-    return replace(
-        reference, notices=(*reference.notices, *place_notices(reference.nodules, reference.cases))
-    )
+    notices = (*how_read(path, form), *place_notices(reference.nodules, reference.cases))
+    return replace(reference, notices=(*reference.notices, *notices))
+
+
+def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
+    """What was done to read a CSV file that is not written as its format has it."""
+    if path.is_dir() or (form is not None and not form.columns):
+        return ()
+    dialect, header = read_dialect(path), read_header(path)
+    notices = []
+    if not dialect.is_plain:
+        values = {"file": path.name, "separator": dialect.word, "decimal": "comma"}
+        if not dialect.has_decimal_comma:
+            del values["decimal"]
+        notices.append(Notice("columns_separated", values))
+    if form is not None and (named := spelt(header, form.columns)) != header:
+        pairs = [
+            f"{theirs}={ours}" for theirs, ours in zip(header, named, strict=True) if theirs != ours
+        ]
+        notices.append(Notice("columns_respelt", {"file": path.name, "columns": pairs}))
+    return tuple(notices)
 
 
 def fitting(path: Path, what: str) -> Format:
@@ -118,11 +149,30 @@ def fitting(path: Path, what: str) -> Format:
         reason = refuse(seen)
         if not reason:
             return form
-        refusals.append(f"{form.name}: {reason}")
-    raise seen.error or InputError.at(
-        seen.path,
-        f"is no format of {_WORDS[what]} that is known ({'; '.join(refusals)}).",
-        "See the formats page, or name the format.",
+        refusals.append((form.name, reason))
+    raise seen.error or _no_format(seen, what, refusals)
+
+
+def _no_format(seen: Glimpse, what: str, refusals: list[tuple[str, str]]) -> InputError:
+    """That nothing fits: the nearest format with its reason first, then the others."""
+    (name, reason), *others = sorted(refusals, key=lambda one: distance_of(one[1]))
+    remedy = "See: nodulebench formats."
+    if seen.kind == "csv" and what == "marks":
+        header = read_header(seen.path)
+        remedy = (
+            f"Found: {', '.join(header[:12])}. If these are columns of its own, in mm and LPS, "
+            f"name them: --columns {guessed_columns(header)}. {remedy}"
+        )
+    listed = "; ".join(f"{one}: {why}" for one, why in others)
+    return InputError(
+        [
+            Problem(
+                str(seen.path),
+                f"is no format of {_WORDS[what]} that is known; the nearest is {name}: {reason}.",
+                remedy,
+            ),
+            Problem(str(seen.path), f"nor any other ({listed})."),
+        ]
     )
 
 

@@ -142,6 +142,7 @@ FORMAT = Format(
     name="bundle",
     meaning="our own folder of Parquet tables with a manifest of their digests",
     suffixes=("/",),
+    example="set/\n  manifest.json  cases.parquet  nodules.parquet  nodule_slices.parquet",
     refuse_reference=_refuse,
     read_reference=read_reference,
     write_reference=write_reference,

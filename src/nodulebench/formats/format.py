@@ -48,5 +48,9 @@ class Format:
     """Whether what is written refers to the images of the cases."""
     precision_mm: float = 1e-6
     """How far a place may move when it is written and read again."""
+    columns: tuple[str, ...] = ()
+    """Columns of its files, where they are comma-separated text."""
+    example: str = ""
+    """What a small file of it looks like, or what lies in a folder."""
     loses: str = ""
     """What is not as before when it is written and read again; empty: nothing but places."""

@@ -2,13 +2,35 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.storage.csv_dialect import spelt
 from nodulebench.storage.csv_text import open_bytes, read_header
 from nodulebench.storage.json_text import read_json
 
 _WORDS = {"csv": "comma-separated text", "json": "JSON", "dicom": "DICOM", "folder": "a folder"}
+
+
+FAR, NEAR = 1000, 10
+"""How much is wrong with a file of another kind, and where nothing more is known."""
+
+
+class Refusal(str):
+    """Why a file is not of a format, and how much is wrong with it."""
+
+    __slots__ = ("distance",)
+
+    def __new__(cls, words: str, distance: int) -> Self:
+        """The words with the number of things that are missing."""
+        made = super().__new__(cls, words)
+        made.distance = distance
+        return made
+
+
+def distance_of(reason: str) -> int:
+    """How far a file is from a format that gave this reason to refuse it."""
+    return getattr(reason, "distance", NEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +49,16 @@ class Glimpse:
 
     def lacks(self, *names: str) -> str:
         """What of these is not among the names, in words; empty: nothing."""
-        missing = [f"'{name}'" for name in names if name not in self.names]
+        held = spelt(sorted(self.names), names) if self.kind == "csv" else self.names
+        missing = [f"'{name}'" for name in names if name not in held]
         kinds = {"folder": "file", "json": "key"}
-        return f"no {kinds.get(self.kind, 'column')} {', '.join(missing)}" if missing else ""
+        words = f"no {kinds.get(self.kind, 'column')} {', '.join(missing)}"
+        return Refusal(words, len(missing)) if missing else ""
 
     def is_not(self, *kinds: str) -> str:
         """In words that the path is none of these kinds; empty: it is one."""
         wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
-        return "" if self.kind in kinds else f"not {wanted}"
+        return "" if self.kind in kinds else Refusal(f"not {wanted}", FAR)
 
 
 def glimpse(path: Path) -> Glimpse:

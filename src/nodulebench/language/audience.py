@@ -85,6 +85,8 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "marks_dropped": ("marks", "cases"),
     "headers_dropped": ("count",),
     "marks_repeated": ("marks", "cases"),
+    "columns_separated": ("separator", "decimal"),
+    "columns_respelt": ("columns",),
     "cases_without_marks": ("count", "cases"),
     "runs_failed": ("runs", "failed", "timed_out"),
     "marks_over_cap": ("count", "cap", "ties"),

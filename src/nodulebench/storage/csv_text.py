@@ -4,14 +4,16 @@ import csv
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.storage.csv_dialect import Dialect, dialect_of, plain_csv, spelt
 from nodulebench.storage.csv_problems import row_problems
 from nodulebench.storage.staging import staged_file
 
@@ -52,19 +54,52 @@ def read_head(path: Path) -> str:
     Raises:
         InputError: if the file is missing, empty, not text, or starts with an endless line.
     """
+    return _first_line(_start(path), path)
+
+
+def read_dialect(path: Path) -> Dialect:
+    """How a CSV file separates its columns and writes fractions."""
+    start = _start(path)
+    return dialect_of(_first_line(start, path), start)
+
+
+def read_header(
+    path: Path, wanted: Iterable[str] = (), given: Mapping[str, str] | None = None
+) -> list[str]:
+    """The column names of a CSV file; those that are wanted in our spelling.
+
+    Args:
+        path: the file, also ``.gz``.
+        wanted: names that are known under another spelling too (case, spaces, underscores).
+        given: for a wanted name the one it has in this file.
+
+    Raises:
+        InputError: if it has none, or a name stands twice.
+    """
+    header = _read_header(path)
+    if given is not None:
+        require_columns(path, header, list(given.values()))
+    return spelt(header, wanted, given)
+
+
+def _start(path: Path) -> bytes:
     with open_bytes(path) as file:
-        head = file.read(_HEAD_BYTES)
-    if not head:
+        start = file.read(_HEAD_BYTES)
+    if not start:
         raise InputError.at(path, "is empty.", "A submission without marks still needs its header.")
-    for start, kind in _OTHER_KINDS.items():
-        if head.startswith(start):
+    for first, kind in _OTHER_KINDS.items():
+        if start.startswith(first):
             raise InputError.at(
                 path, f"is {kind}, not comma-separated text.", "Save it as UTF-8 CSV."
             )
-    if b"\x00" in head:
+    if b"\x00" in start:
         raise InputError.at(path, "is a binary file, not comma-separated text.")
-    line, end, _ = head.partition(b"\n")
-    if not end and len(head) == _HEAD_BYTES:
+    return start
+
+
+def _first_line(start: bytes, path: Path) -> str:
+    line, end, _ = start.partition(b"\n")
+    if not end and len(start) == _HEAD_BYTES:
         raise InputError.at(path, f"has no line break in its first {_HEAD_BYTES >> 10} kB.")
     try:
         return line.decode("utf-8-sig").rstrip("\r")
@@ -74,14 +109,11 @@ def read_head(path: Path) -> str:
         ) from error
 
 
-def read_header(path: Path) -> list[str]:
-    """The column names of a CSV file.
-
-    Raises:
-        InputError: if it has none, or a name stands twice.
-    """
+def _read_header(path: Path) -> list[str]:
+    start = _start(path)
+    line = _first_line(start, path)
     try:
-        header = next(csv.reader([read_head(path)]), [])
+        header = next(csv.reader([line], delimiter=dialect_of(line).separator), [])
     except csv.Error as error:
         raise InputError.at(
             f"{path.name} line 1",
@@ -95,18 +127,36 @@ def read_header(path: Path) -> list[str]:
     return header
 
 
+def csv_source(path: Path, header: Sequence[str]) -> Path | bytes:
+    """A CSV file as it is where it is plain, else its content with commas, points and this header.
+
+    Raises:
+        InputError: if it cannot be read so.
+    """
+    dialect = read_dialect(path)
+    if dialect.is_plain and _read_header(path) == list(header):
+        return path
+    try:
+        with open_bytes(path) as file:
+            return plain_csv(file.read().decode("utf-8-sig"), dialect, header)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError.at(
+            path, f"cannot be read as text with {dialect.word} between columns: {error}."
+        ) from error
+
+
 def require_columns(path: Path, header: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a file whose header lacks one of the columns that are needed."""
     missing = [name for name in needed if name not in header]
     if not missing:
         return
-    remedy = f"Needed: {', '.join(needed)}."
-    for separator, word in ((";", "semicolons"), ("\t", "tabs")):
-        if len(header) == 1 and separator in header[0]:
-            remedy += f" The columns are separated by {word}; use commas."
     found = ", ".join(header[:12])
     raise InputError(
-        Problem(str(path), f"column '{name}' is missing; found: {found}.", remedy)
+        Problem(
+            str(path),
+            f"column '{name}' is missing; found: {found}.",
+            f"Needed: {', '.join(needed)}.",
+        )
         for name in missing
     )
 
@@ -119,11 +169,13 @@ def read_columns(
     optional_text: tuple[str, ...] = (),
     optional_numbers: tuple[str, ...] = (),
     known_cases: pl.Series | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """Read named columns of a CSV file; the first column of ``text`` names the case.
 
-    Column order and further columns do not matter, blank lines are passed over. The table has
-    one more column ``line``, the line number in the file.
+    Column order and further columns do not matter, blank lines are passed over. Columns may be
+    separated by semicolons or tabs, numbers then have decimal commas, and names may be spelt with
+    other cases and signs. The table has one more column ``line``, the line number in the file.
 
     Args:
         path: the file, also ``.gz``.
@@ -132,25 +184,27 @@ def read_columns(
         optional_text: columns of strings that are read where present.
         optional_numbers: columns of numbers that are read where present; may be empty.
         known_cases: rows of other cases may hold anything: their unreadable numbers become null.
+        given: for each of these names the one that it has in this file; None: they are ours.
 
     Raises:
         InputError: with one problem per missing column, unreadable number and truncated row.
     """
-    header = read_header(path)
+    header = read_header(path, (*text, *numbers, *optional_text, *optional_numbers), given)
     require_columns(path, header, (*text, *numbers))
     refuse_flood(path)
+    source = csv_source(path, header)
     strings = [name for name in (*text, *optional_text) if name in header]
     floats = [name for name in (*numbers, *optional_numbers) if name in header]
     try:
         types = dict.fromkeys(strings, pl.String) | dict.fromkeys(floats, pl.Float64)
-        table = pl.read_csv(path, glob=False, columns=list(types), schema_overrides=types)
+        table = pl.read_csv(source, glob=False, columns=list(types), schema_overrides=types)
         table = table.with_row_index("line", offset=2)
     except (pl.exceptions.PolarsError, OSError):
         table = None
     if table is None or _is_doubtful(table, (text[0], *numbers), floats, known_cases):
-        with open_bytes(path) as file:
+        with open_bytes(path) if isinstance(source, Path) else BytesIO(source) as file:
             refuse_any(row_problems(file, path.name, header, text[0], numbers, floats, known_cases))
-        table = _read_tolerantly(path, strings, floats)
+        table = _read_tolerantly(path, header, strings, floats)
     return table
 
 
@@ -190,22 +244,25 @@ def _is_doubtful(
     return table.filter(is_bad & counts).height > 0
 
 
-def read_strings(path: Path, **options: Any) -> pl.DataFrame:
-    """A CSV file as text, with further options of ``polars.read_csv``.
+def read_strings(path: Path, header: Sequence[str], **options: Any) -> pl.DataFrame:
+    """A CSV file as text under this header, with further options of ``polars.read_csv``.
 
     Raises:
         InputError: if it is none.
     """
+    source = csv_source(path, header)
     try:
-        return pl.read_csv(path, glob=False, infer_schema=False, **options)
+        return pl.read_csv(source, glob=False, infer_schema=False, **options)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
 
 
-def _read_tolerantly(path: Path, strings: list[str], floats: list[str]) -> pl.DataFrame:
+def _read_tolerantly(
+    path: Path, header: Sequence[str], strings: list[str], floats: list[str]
+) -> pl.DataFrame:
     """The table with null where a number cannot be read, for rows that do not count."""
-    raw = read_strings(path, columns=[*strings, *floats], truncate_ragged_lines=True)
+    raw = read_strings(path, header, columns=[*strings, *floats], truncate_ragged_lines=True)
     return (
         raw.with_row_index("line", offset=2)
         .filter(~pl.all_horizontal(pl.col(*strings, *floats).is_null()))

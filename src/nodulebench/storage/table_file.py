@@ -28,11 +28,10 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
     """
     if path.suffix == ".parquet":
         return conform_stored(read_parquet(path), schema, path.name)
-    require_columns(
-        path, read_header(path), [column.name for column in schema.columns if column.is_required]
-    )
+    header = read_header(path, [column.name for column in schema.columns])
+    require_columns(path, header, [one.name for one in schema.columns if one.is_required])
     refuse_flood(path)
-    raw = read_strings(path)
+    raw = read_strings(path, header)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
     )

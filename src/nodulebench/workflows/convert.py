@@ -10,6 +10,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats import FORMATS, fitting, read_cases, read_reference, read_submission
 from nodulebench.formats.findings_tables import read_findings, write_findings
 from nodulebench.formats.format import Format
+from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.formats.readings import read_case_geometry, read_readings
 from nodulebench.formats.sniff import glimpse
 from nodulebench.model.findings import Readings
@@ -51,6 +52,7 @@ def convert(
     cases: pl.DataFrame | Path | None = None,
     rule: str | None = None,
     readers: Path | None = None,
+    columns: str | None = None,
 ) -> Conversion:
     """Read a file or folder in one format and write it in another.
 
@@ -69,6 +71,7 @@ def convert(
             of CT series for those that refer to images.
         rule: of a result whose labels are written; None: the first of its protocol.
         readers: of a result whose submissions are readers: who read what (READERS).
+        columns: of marks in a CSV file with columns of its own: their names.
 
     Raises:
         InputError: if the formats cannot be converted, or with every problem of the source.
@@ -79,6 +82,9 @@ def convert(
     if writer.write_cohorts is not None:
         return _convert_result(source, target, writer, rule, readers)
     known = read_cases(cases) if isinstance(cases, Path) else cases
+    if columns is not None:
+        before = read_submission(source, known, columns=parse_columns(columns))
+        return _written_marks(before, target, "own columns", writer, known)
     reader = FORMATS[from_format] if from_format else None
     chosen = what or _what(source, reader, writer, known)
     if chosen == "marks":
@@ -91,11 +97,17 @@ def _convert_marks(
 ) -> Conversion:
     reader = reader or fitting(source, "marks")
     before = read_submission(source, cases, reader.name)
+    return _written_marks(before, target, reader.name, writer, cases)
+
+
+def _written_marks(
+    before: Submission, target: Path, source: str, writer: Format, cases: pl.DataFrame | None
+) -> Conversion:
     if writer.write_marks is None:
         raise _cannot_write(writer, "marks")
     writer.write_marks(before, target, cases)
     after = read_submission(target, cases, writer.name)
-    return _conversion("marks", reader.name, writer.name, before, after)
+    return _conversion("marks", source, writer.name, before, after)
 
 
 def _convert_reference(

@@ -83,17 +83,33 @@ def test_where_nothing_fits_every_format_says_why(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_submission(path)
     assert str(caught.value) == (
-        f"{path}: is no format of marks that is known (luna16_csv: no column 'seriesuid', "
-        "'coordX', 'coordY', 'coordZ', 'probability'; nifdc_csv: no column 'case_id', "
+        f"{path}: is no format of marks that is known; the nearest is luna16_csv: no column "
+        "'seriesuid', 'coordX', 'coordY', 'coordZ', 'probability'. Found: a, b. If these are "
+        "columns of its own, in mm and LPS, name them: --columns case=...,x=...,y=...,z=...,"
+        "score=.... See: nodulebench formats.\n"
+        f"{path}: nor any other (nifdc_csv: no column 'case_id', "
         "'center_x_mm', 'center_y_mm', 'length_mm', 'width_mm'; submission_folder: not a folder; "
         "grand_challenge_json: not JSON or a folder; monai_json: not JSON; coco3d_json: not JSON; "
         "nndetection: not a folder; dicom_sr: not DICOM or a folder; chest_cad_sr: not DICOM or a "
-        "folder; dicom_seg: not DICOM or a folder). See the formats page, or name the format."
+        "folder; dicom_seg: not DICOM or a folder)."
     )
     with pytest.raises(
-        InputError, match=r"is no format of a reference that is known \(luna16_csv: no"
+        InputError,
+        match=r"is no format of a reference that is known; the nearest is luna16_csv: no",
     ):
         read_reference(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "nearest"),
+    [
+        ("case_id,center_x_mm,center_y_mm,length_mm,z_mm", "nifdc_csv: no column 'width_mm'"),
+        ("seriesuid,coordX,coordY,coordZ,score", "luna16_csv: no column 'probability'"),
+    ],
+)
+def test_the_nearest_format_is_named_first(tmp_path: Path, header: str, nearest: str) -> None:
+    with pytest.raises(InputError, match=f"the nearest is {nearest}"):
+        read_submission(written(tmp_path, header + "\n", "x.csv"))
 
 
 @pytest.mark.parametrize(

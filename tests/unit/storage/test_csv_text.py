@@ -114,9 +114,13 @@ def test_numbers_that_only_python_reads_are_refused(tmp_path: Path) -> None:
         ),
         (b"case,case\na,1\n", "x.csv: column 'case' stands twice in the header."),
         (
-            b"case;x\na;1\n",
-            "x.csv: column 'case' is missing; found: case;x. Needed: case, x. The columns are "
-            "separated by semicolons; use commas.",
+            b"case;y\na;1\n",
+            "x.csv: column 'x' is missing; found: case, y. Needed: case, x.",
+        ),
+        (
+            b'case;x\n"a;1\n',
+            "x.csv: cannot be read as text with semicolons between columns: unexpected end of "
+            "data.",
         ),
         (
             gzip.compress(b"case,x\na,1\n", mtime=0)[:-9],

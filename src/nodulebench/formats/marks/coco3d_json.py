@@ -203,6 +203,11 @@ FORMAT = Format(
     name="coco3d_json",
     meaning="COCO-like JSON with 3-D boxes [x, y, z, w, h, d], in mm (LPS) or voxels",
     suffixes=(".json",),
+    example=(
+        '{"info": {"coordinates": "lps_mm"}, "images": [{"id": 1, "case_id": "scan-1"}],\n'
+        ' "annotations": [{"id": 1, "image_id": 1, "bbox": [-65.2, 45.0, -244.9, 8.1, 7.4, 8.8],'
+        ' "score": 0.93}]}'
+    ),
     refuse_marks=_refuse,
     refuse_reference=_refuse,
     read_marks=read_marks,

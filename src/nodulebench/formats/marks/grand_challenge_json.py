@@ -260,6 +260,10 @@ FORMAT = Format(
     name="grand_challenge_json",
     meaning="grand-challenge.org JSON: points or 2-D boxes in mm (LPS), a file per case or a list",
     suffixes=(".json", "/"),
+    example=(
+        '{"type": "Multiple points", "version": {"major": 1, "minor": 0}, "points": [\n'
+        ' {"name": "1", "point": [-61.2, 48.7, -240.5], "probability": 0.93}]}'
+    ),
     refuse_marks=_refuse,
     read_marks=read_marks,
     write_marks=write_marks,

@@ -170,5 +170,6 @@ FORMAT = Format(
     name="jafroc_xlsx",
     meaning="a JAFROC workbook for RJafroc: sheets Truth, TP, FP",
     suffixes=(".xlsx",),
+    example="sheets Truth, TP and FP, one row for each nodule, hit and false positive",
     write_cohorts=write_cohorts,
 )

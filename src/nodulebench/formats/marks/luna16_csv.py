@@ -1,5 +1,6 @@
 """LUNA16 files: annotations.csv, annotations_excluded.csv, seriesuids.csv and a submission."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +8,7 @@ import polars as pl
 from nodulebench.errors import InputError
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
+from nodulebench.formats.marks.own_columns import OWN_NAMES
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
@@ -32,12 +34,29 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     Rows of series that are not in ``cases`` may be anything, as for the official program. The id
     of a mark is its line.
     """
+    return read_own_columns(path, cases)
+
+
+def read_own_columns(
+    path: Path, cases: pl.DataFrame | None = None, columns: Mapping[str, str] | None = None
+) -> Submission:
+    """The same from a file with other column names.
+
+    Args:
+        path: the file.
+        cases: CASES of the test set.
+        columns: for each of our names (``OWN_NAMES``) the one in the file; None: LUNA16's. Marks
+            have no score where it is not named.
+    """
+    given = None if columns is None else {OWN_NAMES[ours]: one for ours, one in columns.items()}
+    scores = ("probability",) if given is None or "probability" in given else ()
     rows = read_columns(
         path,
         text=("seriesuid",),
-        numbers=(*_COORDINATES, "probability"),
+        numbers=(*_COORDINATES, *scores),
         optional_numbers=("diameter_mm",),
         known_cases=None if cases is None else cases["case_id"],
+        given=given,
     )
     diameter = pl.col("diameter_mm") if "diameter_mm" in rows.columns else pl.lit(None)
     marks = rows.select(
@@ -46,7 +65,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
         ),
         mark_id=pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
-        score=pl.col("probability"),
+        score=pl.col("probability") if scores else pl.lit(None),
         diameter_mm=_measured(diameter),
     )
     return Submission(
@@ -202,6 +221,12 @@ FORMAT = Format(
     name="luna16_csv",
     meaning="LUNA16: a CSV file of marks, or a folder with annotations and the list of series",
     suffixes=(".csv", ".csv.gz", "/"),
+    columns=tuple(OWN_NAMES.values()),
+    example=(
+        "seriesuid,coordX,coordY,coordZ,probability\n"
+        "scan-1,-61.2,48.7,-240.5,0.93\n"
+        "scan-2,75.0,12.1,-118.0,0.41"
+    ),
     refuse_marks=lambda glimpse: glimpse.is_not("csv") or glimpse.lacks(*_MARKS),
     refuse_reference=_refuse_reference,
     read_marks=read_marks,

@@ -238,6 +238,10 @@ FORMAT = Format(
     name="monai_json",
     meaning="MONAI detection: predictions or a datalist, boxes in mm",
     suffixes=(".json",),
+    example=(
+        '{"validation": [{"image": "scan-1.nii.gz", "label": [0], "score": [0.93],\n'
+        ' "box": [[-61.2, 48.7, -240.5, 8.1, 7.4, 8.8]]}]}'
+    ),
     refuse_marks=_refuse,
     refuse_reference=_refuse,
     read_marks=read_marks,

@@ -151,7 +151,7 @@ def write_reference(reference: Reference, path: Path) -> None:
 
 def _read_rows(path: Path) -> pl.DataFrame:
     """The rows of the file with all columns of the format and their lines."""
-    header = read_header(path)
+    header = read_header(path, (*_NEEDED, *_TEXT, *_NUMBERS))
     require_columns(path, header, _NEEDED)
     if not {"slice_index", "z_mm"} & set(header):
         require_columns(path, header, (*_NEEDED, "slice_index", "z_mm"))
@@ -232,7 +232,7 @@ def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:
 def _refuse(glimpse: Glimpse) -> str:
     if glimpse.kind == "folder":
         return glimpse.lacks("cases.csv", "nodules.csv")
-    place = "" if glimpse.names & {"slice_index", "z_mm"} else glimpse.lacks("slice_index")
+    place = glimpse.lacks("slice_index") if glimpse.lacks("z_mm") else ""
     return glimpse.is_not("csv") or glimpse.lacks(*_NEEDED) or place
 
 
@@ -240,6 +240,12 @@ FORMAT = Format(
     name="nifdc_csv",
     meaning="NIFDC-style CSV, one row per nodule or mark and slice, boxes in mm",
     suffixes=(".csv", ".csv.gz"),
+    columns=("case_id", *_TEXT, *_NUMBERS),
+    example=(
+        "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,score\n"
+        "scan-1,n1,112,-240.5,-61.2,48.7,8.1,7.4,0.93\n"
+        "scan-1,n1,113,-239.3,-61.0,48.9,7.6,7.0,0.93"
+    ),
     refuse_marks=lambda glimpse: glimpse.is_not("csv") or _refuse(glimpse),
     refuse_reference=_refuse,
     read_marks=read_marks,

@@ -160,6 +160,7 @@ FORMAT = Format(
     name="nndetection",
     meaning="nnDetection predictions: a folder of <case>_boxes.pkl, boxes in voxels",
     suffixes=("/",),
+    example="predictions/\n  scan-1_boxes.pkl  pred_boxes, pred_scores, pred_labels",
     refuse_marks=_refuse,
     read_marks=read_marks,
     write_marks=write_marks,

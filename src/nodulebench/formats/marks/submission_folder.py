@@ -64,7 +64,8 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
 
 def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:
     is_own_table = file.suffix == ".parquet" or (
-        file.suffix != ".json" and {"mark_id", "x_mm"} <= set(read_header(file))
+        file.suffix != ".json"
+        and {"mark_id", "x_mm"} <= set(read_header(file, ("mark_id", "x_mm")))
     )
     if is_own_table:
         return Submission(name="", marks=read_table(file, MARKS))
@@ -128,6 +129,13 @@ FORMAT = Format(
     name="submission_folder",
     meaning="a folder with marks.*, and where wanted mark_slices.*, runs.* and algorithm.toml",
     suffixes=("/",),
+    example=(
+        "my_algorithm/\n"
+        "  marks.csv        case_id,mark_id,x_mm,y_mm,z_mm,score (or any file of marks)\n"
+        "  mark_slices.csv  case_id,mark_id,slice_index,z_mm,center_x_mm,center_y_mm,...\n"
+        "  runs.csv         case_id,state,seconds\n"
+        '  algorithm.toml   name = "Example 2", threshold = 0.5'
+    ),
     refuse_marks=_refuse,
     read_marks=read_marks,
     write_marks=write_marks,

@@ -88,6 +88,13 @@ NOTICES = {
         "[{folder}|The test set] has no annotations_excluded.csv: marks on excluded findings "
         "count as false positives, so the result is not the official one."
     ),
+    "columns_separated": (
+        "[{file}|The file] has {separator:semicolons=';'|tabs=tabs} between columns"
+        "[ and a decimal {decimal}]: read so."
+    ),
+    "columns_respelt": (
+        "[{file}: ]columns were taken for those of nearly the same name[: {columns:list}]."
+    ),
     "cases_passed_over": (
         "{count} of the {given} cases in the table of cases are not in the test set and were "
         "passed over."

@@ -70,6 +70,11 @@ NOTICES = {
         "[{folder} |测试集]没有 annotations_excluded.csv：落在排除所见上的标记计为假阳性，因此"
         "结果并非官方结果。"
     ),
+    "columns_separated": (
+        "[{file}|文件]以{separator:semicolons=分号|tabs=制表符}分隔各列[，小数点为{decimal:comma=逗号}]"
+        "，已按此读取。"
+    ),
+    "columns_respelt": "[{file}：]列名写法略有不同，已视为相应的列[：{columns:list}]。",
     "cases_passed_over": "病例表的 {given} 个病例中有 {count} 个不在测试集中，已略过。",
     "boxes_linked_by_place": (
         "[{file} |文件]没有 nodule_id：{boxes} 个边界框被连接为 {marks} 个标记（相邻层面，一框"

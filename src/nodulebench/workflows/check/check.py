@@ -1,11 +1,13 @@
 """Files of marks and a reference -> what may be wrong with them, without a score."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import fitting, read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
 from nodulebench.model.notice import Notice
@@ -41,6 +43,7 @@ def check_files(
     *,
     series: Path | None = None,
     cases: Path | None = None,
+    columns: str | None = None,
 ) -> tuple[list[Checked], int | None]:
     """Look through submissions as ``evaluate`` would read them, and score none.
 
@@ -52,22 +55,27 @@ def check_files(
     Raises:
         InputError: if the reference cannot be read.
     """
+    given = None if columns is None else parse_columns(columns)
     if is_sealed(reference):
-        return [_look_through(path, None, None) for path in marks], None
+        return [_look_through(path, given) for path in marks], None
     chosen = load_protocol(protocol or "luna16")
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
-    return [_look_through(path, truth, chosen) for path in marks], truth.cases.height
+    return [_look_through(path, given, truth, chosen) for path in marks], truth.cases.height
 
 
 def _look_through(
-    path: Path, reference: Reference | None, protocol: TestProtocol | None
+    path: Path,
+    columns: Mapping[str, str] | None,
+    reference: Reference | None = None,
+    protocol: TestProtocol | None = None,
 ) -> Checked:
     name = ""
     try:
-        name = fitting(path, "marks").name
-        submission = read_submission(path, None if reference is None else reference.cases, name)
+        name = fitting(path, "marks").name if columns is None else "own columns"
+        known = None if reference is None else reference.cases
+        submission = read_submission(path, known, columns=columns)
         if reference is None or protocol is None:
             notices = (*repeated_marks(submission), *failed_runs(submission))
         else:

@@ -10,6 +10,7 @@ from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
@@ -30,6 +31,7 @@ def evaluate_files(
     plan: Path | None = None,
     series: Path | None = None,
     cases: Path | None = None,
+    columns: str | None = None,
     candidates: Path | None = None,
     bootstraps: int | None = None,
     seed: int | None = None,
@@ -43,7 +45,7 @@ def evaluate_files(
 
     The protocol is the plan's where there is a plan, else the one named, else ``luna16``. A result
     that lies in ``out`` is replaced with ``force`` only. The algorithms are called by ``names``,
-    else as they say themselves.
+    else as they say themselves. ``columns`` names those of CSV files that have their own.
 
     Returns:
         The evaluation and the files written.
@@ -54,7 +56,9 @@ def evaluate_files(
     truth = read_reference(reference, cases=cases)
     if series is not None:
         truth = truth.restricted(read_series(series), series.name)
-    submissions = named([read_submission(path, truth.cases) for path in marks], marks, names)
+    given = None if columns is None else parse_columns(columns)
+    read = [read_submission(path, truth.cases, columns=given) for path in marks]
+    submissions = named(read, marks, names)
     truth = replace(truth, cases=without_images(truth.cases))
     if candidates is not None:
         submissions = keep_to_candidates(submissions, candidates, truth)

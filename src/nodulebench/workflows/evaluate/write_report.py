@@ -15,7 +15,7 @@ from nodulebench.report.beside import Beside
 from nodulebench.report.content import Audience
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.head.issued import Issued
-from nodulebench.storage.csv_text import read_header, require_columns, write_csv
+from nodulebench.storage.csv_text import csv_source, read_header, require_columns, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, read_manifest, record_files
@@ -196,8 +196,9 @@ def read_causes(path: Path) -> pl.DataFrame:
     Raises:
         InputError: if the columns are not there.
     """
-    require_columns(path, read_header(path), list(CAUSE_COLUMNS))
-    table = pl.read_csv(path, glob=False, infer_schema=False)
+    header = read_header(path, CAUSE_COLUMNS)
+    require_columns(path, header, list(CAUSE_COLUMNS))
+    table = pl.read_csv(csv_source(path, header), glob=False, infer_schema=False)
     return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
 
 
@@ -207,8 +208,10 @@ def read_spread(path: Path) -> pl.DataFrame:
     Raises:
         InputError: if it is another file.
     """
-    require_columns(path, read_header(path), list(SPREAD_COLUMNS))
-    return pl.read_csv(path, glob=False, schema_overrides={"value": pl.Float64})
+    header = read_header(path, SPREAD_COLUMNS)
+    require_columns(path, header, list(SPREAD_COLUMNS))
+    types = {"value": pl.Float64}
+    return pl.read_csv(csv_source(path, header), glob=False, schema_overrides=types)
 
 
 def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator[Any]:

@@ -9,6 +9,7 @@ import polars as pl
 from nodulebench.errors import InputError, NoduleBenchError, Problem, refuse_any
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.documents.evaluation import evaluation_document
@@ -49,6 +50,7 @@ class Originals:
     series: Path | None = None
     cases: Path | None = None
     candidates: Path | None = None
+    columns: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +255,8 @@ def _read_originals(
     reference = read_reference(originals.reference, cases=originals.cases)
     if originals.series is not None:
         reference = reference.restricted(read_series(originals.series), originals.series.name)
-    given = [read_submission(path, reference.cases) for path in originals.marks]
+    columns = None if originals.columns is None else parse_columns(originals.columns)
+    given = [read_submission(path, reference.cases, columns=columns) for path in originals.marks]
     if originals.candidates is not None:
         given = keep_to_candidates(given, originals.candidates, reference)
     return (

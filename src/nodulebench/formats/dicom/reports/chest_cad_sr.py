@@ -257,6 +257,7 @@ FORMAT = Format(
     name="chest_cad_sr",
     meaning="DICOM Chest CAD reports (TID 4100) of products, one or more for each case",
     suffixes=("/", ".dcm"),
+    example="reports/\n  scan-1.dcm  Chest CAD SR with a single image finding for each nodule",
     refuse_marks=partial(lacks_dicom, sop_classes=CHEST_CAD_SR, words="Chest CAD report"),
     read_marks=read_marks,
 )

@@ -108,6 +108,7 @@ FORMAT = Format(
     name="dicom_seg",
     meaning="DICOM segmentations on the grid of the images, one segment a nodule",
     suffixes=("/", ".dcm"),
+    example="masks/\n  scan-1.dcm  Segmentation with a segment for each nodule",
     refuse_marks=_refuse,
     refuse_reference=_refuse,
     read_marks=read_marks,

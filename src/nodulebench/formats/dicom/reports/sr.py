@@ -215,6 +215,7 @@ FORMAT = Format(
     name="dicom_sr",
     meaning="DICOM structured reports of measurements (TID 1500), one or more for each case",
     suffixes=("/", ".dcm"),
+    example="reports/\n  scan-1.dcm  Comprehensive 3D SR with a measurement group for each nodule",
     refuse_marks=partial(lacks_dicom, sop_classes=SR_CLASSES, words="DICOM measurement report"),
     read_marks=read_marks,
     write_marks=write_marks,
