@@ -59,9 +59,11 @@ def test_a_submission_gives_json_tables_and_a_report(luna16: Path, capsys) -> No
     assert sorted(path.name for path in out.iterdir()) == [
         "curves.parquet",
         "evaluation.json",
+        "false_positives.csv",
         "inputs",
         "labels.parquet",
         "manifest.json",
+        "misses.csv",
         "report.html",
     ]
     found = json.loads((out / "evaluation.json").read_text())

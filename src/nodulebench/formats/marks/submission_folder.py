@@ -8,7 +8,9 @@ import polars as pl
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
+from nodulebench.formats.marks.slice_places import refuse_contradictions
 from nodulebench.formats.sniff import Glimpse
+from nodulebench.imaging.geometry import geometries
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.storage.csv_text import read_header
 from nodulebench.storage.digest import file_digest
@@ -31,6 +33,7 @@ def read_marks(path: Path, cases: pl.DataFrame | None = None) -> Submission:
     if slices_file is not None:
         slices = read_table(slices_file, MARK_SLICES)
         _refuse_orphans(slices, submission.marks, slices_file.name)
+        refuse_contradictions(slices, geometries(cases), slices_file.name)
         submission = replace(submission, slices=slices)
     runs_file = _one_of_table(path, "runs")
     if runs_file is not None:

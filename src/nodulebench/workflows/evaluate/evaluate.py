@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.errors import InputError, Problem, UndefinedError
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
