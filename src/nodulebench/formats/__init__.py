@@ -157,7 +157,7 @@ def _no_format(seen: Glimpse, what: str, refusals: list[tuple[str, str]]) -> Inp
     """That nothing fits: the nearest format with its reason first, then the others."""
     (name, reason), *others = sorted(refusals, key=lambda one: distance_of(one[1]))
     remedy = "See: nodulebench formats."
-    if seen.kind == "csv" and what == "marks":
+    if name == "luna16_csv" and seen.kind == "csv":
         header = read_header(seen.path)
         remedy = (
             f"Found: {', '.join(header[:12])}. If these are columns of its own, in mm and LPS, "

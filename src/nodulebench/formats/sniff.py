@@ -20,6 +20,7 @@ class Refusal(str):
     """Why a file is not of a format, and how much is wrong with it."""
 
     __slots__ = ("distance",)
+    distance: int
 
     def __new__(cls, words: str, distance: int) -> Self:
         """The words with the number of things that are missing."""

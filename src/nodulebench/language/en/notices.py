@@ -45,19 +45,20 @@ NOTICES = {
         "the higher one. Does a low score mean a nodule here? A high one has to."
     ),
     "would_be_hit": (
-        "{given:,} of the {nodules:,} nodules in cases with marks lie under a mark; {hits:,} "
-        "would if {slip:ras=x and y were mirrored: are the marks in RAS? LPS is wanted|"
+        "{hits:,} of the {nodules:,} nodules in cases with marks would be hit if "
+        "{slip:ras=x and y were mirrored (RAS? LPS is wanted)|"
         "x_mirrored=x were mirrored|y_mirrored=y were mirrored|"
         "z_mirrored=z had the other sign|zyx=the columns stood in the order z, y, x|"
         "yxz=x and y were exchanged|xzy=y and z were exchanged|"
         "centimetres=they were in centimetres|metres=they were in metres|"
         "flipped_z=slices were counted from the other end|voxels=they were voxels, not "
         "millimetres|voxels_zyx=they were voxels in the order z, y, x|"
-        "from_first_voxel=millimetres were counted from the first voxel, without the origin}."
+        "from_first_voxel=millimetres were counted from the first voxel, without the origin}; "
+        "as given, {given:,} are."
     ),
     "few_hits": (
-        "Only {given:,} of the {nodules:,} nodules in cases with marks lie under a mark, and no "
-        "usual slip of coordinates explains it.[ Voxels and flipped slices were not tried: the "
+        "Only {given:,} of the {nodules:,} nodules in cases with marks are hit, and no usual "
+        "slip of coordinates explains it.[ Voxels and flipped slices were not tried: the "
         "geometry of the {untried:,} cases is not known; give it with --cases.]"
     ),
     "nodules_added": (

@@ -42,15 +42,15 @@ NOTICES = {
         "表示。"
     ),
     "would_be_hit": (
-        "在有标记的病例中，{nodules:,} 个结节里有 {given:,} 个位于标记之下；若{slip:ras=将 x 与 y "
-        "取反（坐标是否为 RAS？应为 LPS）|x_mirrored=将 x 取反|y_mirrored=将 y 取反|"
-        "z_mirrored=将 z 取反|zyx=各列按 z、y、x 排列|yxz=交换 x 与 y|xzy=交换 y 与 z|"
-        "centimetres=单位为厘米|metres=单位为米|flipped_z=层面从另一端计数|"
+        "若{slip:ras=将 x 与 y 取反（是否为 RAS？应为 LPS）|x_mirrored=将 x 取反|"
+        "y_mirrored=将 y 取反|z_mirrored=将 z 取反|zyx=各列按 z、y、x 排列|yxz=交换 x 与 y|"
+        "xzy=交换 y 与 z|centimetres=单位为厘米|metres=单位为米|flipped_z=层面从另一端计数|"
         "voxels=数值为体素而非毫米|voxels_zyx=数值为按 z、y、x 排列的体素|"
-        "from_first_voxel=毫米从第一个体素起算而未加原点}，则为 {hits:,} 个。"
+        "from_first_voxel=毫米从第一个体素起算而未加原点}，则有标记的病例中 {nodules:,} 个结节里有 "
+        "{hits:,} 个会被命中；目前为 {given:,} 个。"
     ),
     "few_hits": (
-        "在有标记的病例中，{nodules:,} 个结节里仅有 {given:,} 个位于标记之下，且常见的坐标错误都"
+        "在有标记的病例中，{nodules:,} 个结节里仅有 {given:,} 个被命中，且常见的坐标错误都"
         "不能解释。[未尝试体素与层面翻转：{untried:,} 个病例的几何信息未知，请用 --cases 给出。]"
     ),
     "nodules_added": "在假阳性的观察者研究之后，增加了 {added} 个结节，忽略了 {ignored} 个所见。",

@@ -84,11 +84,12 @@ def named(
     if names:
         return [replace(one, name=name) for one, name in zip(submissions, names, strict=True)]
     count = Counter(one.name for one in submissions)
+    folders = [path.resolve().parent.name for path in paths]
     return [
-        replace(one, name=path.resolve().parent.name)
-        if count[one.name] > 1 and one.name == algorithm_name(path)
+        replace(one, name=folder)
+        if count[one.name] > 1 and folders.count(folder) == 1 and one.name == algorithm_name(path)
         else one
-        for one, path in zip(submissions, paths, strict=True)
+        for one, path, folder in zip(submissions, paths, folders, strict=True)
     ]
 
 

@@ -44,7 +44,7 @@ def test_nothing_but_repeated_headers_is_no_mark() -> None:
 def test_names_that_nearly_match_are_told_with_the_error() -> None:
     assert (
         "Without dashes, underscores, dots and the like 2 of the names would be those of cases "
-        "('SCAN_1' is 'scan-1'?): correct them. Evaluate"
+        "('SCAN_1' is 'scan-1'?): correct them."
     ) in refusal("SCAN_1", "ward3-b")
 
 

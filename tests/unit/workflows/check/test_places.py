@@ -61,8 +61,8 @@ def test_the_slip_that_was_made_is_the_one_that_is_told(slip: str) -> None:
 
 def test_in_words() -> None:
     assert sentences(place_notices(cohort(*cases(SLIPS["ras"])))) == (
-        "0 of the 4 nodules in cases with marks lie under a mark; 4 would if x and y were "
-        "mirrored: are the marks in RAS? LPS is wanted.",
+        "4 of the 4 nodules in cases with marks would be hit if x and y were mirrored (RAS? LPS "
+        "is wanted); as given, 0 are.",
     )
 
 
@@ -75,8 +75,8 @@ def test_without_geometry_voxels_cannot_be_tried_and_that_is_told() -> None:
 def test_where_nothing_explains_it_no_slip_is_named() -> None:
     shifted = cases(lambda at: at + np.array([31, 17, 23]), **GRID)
     assert sentences(place_notices(cohort(*shifted))) == (
-        "Only 0 of the 4 nodules in cases with marks lie under a mark, and no usual slip of "
-        "coordinates explains it.",
+        "Only 0 of the 4 nodules in cases with marks are hit, and no usual slip of coordinates "
+        "explains it.",
     )
 
 
