@@ -106,13 +106,20 @@ def _is_astray(number: FloatArray, height: FloatArray) -> BoolArray:
     half = max(1, len(order) // 2)  # pairs far apart, so that rounding hardly tilts the line
     run = number[order][half:] - number[order][:-half]
     rise = height[order][half:] - height[order][:-half]
-    spacing = float(np.median(rise[run > 0] / run[run > 0])) if (run > 0).any() else 0.0
+    spacing = _middle(rise[run > 0] / run[run > 0], run[run > 0]) if run.any() else 0.0
     if spacing <= 0 and number.min() < number.max():
         return np.ones(len(number), dtype=np.bool_)
     room = _LARGEST_DIFFERENCE * spacing + _LARGEST_DIFFERENCE_MM
     up = height - spacing * number
     is_far: BoolArray = np.abs(up - np.median(up)) > room
     return is_far
+
+
+def _middle(value: FloatArray, weight: FloatArray) -> float:
+    """The value that has half of the weight on either side."""
+    order = np.argsort(value)
+    through = np.cumsum(weight[order])
+    return float(value[order][np.searchsorted(through, through[-1] / 2)])
 
 
 def _told(

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from nodulebench import read_reference, read_submission
@@ -51,6 +51,7 @@ def test_a_box_off_the_line_of_the_others_is_found(tmp_path: Path) -> None:
     assert lines[-1].startswith("truth.csv line 22")
 
 
+@example(spacing=0.40625, start=0.0, numbers=[0, 1, 33], seed=1)
 @given(
     spacing=some.floats(0.4, 5),
     start=some.floats(-1000, 1000),
