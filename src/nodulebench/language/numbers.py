@@ -94,13 +94,6 @@ def signed(value: float | None, places: int = 3) -> str:
     return f"+{text}" if value > 0 and float(f"{value:.{places}f}") else text
 
 
-def mark_of(value: float) -> str:
-    """The mark that figures print for a P value: ``**`` to 0.01, ``*`` to 0.05, else ns."""
-    if value <= 0.01:
-        return "**"
-    return "*" if value <= 0.05 else "ns"
-
-
 def signed_bounds(estimate: Bounded) -> str:
     """The bounds of a difference, with signs; nothing where it has none."""
     if estimate.low is None or estimate.high is None:

@@ -1,11 +1,12 @@
 """A comparison -> pictures of it: differences with their intervals, and ranks."""
 
 from nodulebench.language import Language
-from nodulebench.language.numbers import mark_of, percent, signed
+from nodulebench.language.numbers import percent, signed
 from nodulebench.model.documents.comparison import (
     ComparisonDocument,
     DifferenceSummary,
     RankingSummary,
+    significance_mark,
 )
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, nice_ticks
@@ -34,7 +35,7 @@ def difference_chart(
 
 
 def _difference_value(one: DifferenceSummary) -> Value:
-    found, mark = one.difference, mark_of(one.holm)
+    found, mark = one.difference, significance_mark(one.holm)
     text = f"{signed(found.value)} {mark}"
     return Value(found.value or 0.0, found.low, found.high, text)
 

@@ -14,7 +14,8 @@ from builders.report import (
     rule_effects,
 )
 from nodulebench.language import language
-from nodulebench.language.numbers import mark_of, p_value, signed
+from nodulebench.language.numbers import p_value, signed
+from nodulebench.model.documents.comparison import significance_mark
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.comparison.comparison_charts import difference_chart, rank_chart
@@ -213,4 +214,4 @@ def test_report_has_the_comparison_before_the_curves() -> None:
 def test_numbers_of_tests_are_written_as_the_field_does() -> None:
     assert [p_value(0.00004), p_value(0.0033), p_value(0.5)] == ["<0.0001", "0.0033", "0.5000"]
     assert [signed(0.0123), signed(-0.0123), signed(0.0001)] == ["+0.012", "−0.012", "0.000"]
-    assert [mark_of(p) for p in (0.01, 0.05, 0.051)] == ["**", "*", "ns"]
+    assert [significance_mark(p) for p in (0.01, 0.05, 0.051)] == ["**", "*", "ns"]
