@@ -23,7 +23,7 @@ from nodulebench.cli.options import FILE, option, print_written
 @click.option("--algorithm", help="Report this algorithm alone.")
 @click.option("--out", type=FILE, help="Folder for the files; default: DIR itself.")
 @click.option("--causes", type=FILE, help="CSV of algorithm, cause: what false positives are.")
-@click.option("--images", type=FILE, help="Folder of <case>.mhd or .nii.gz: adds a gallery.")
+@click.option("--images", type=FILE, help="Folder, bundle or archive of images: adds a gallery.")
 @click.option(
     "--combinations", type=FILE, multiple=True, help="CSV of 'combine --table'; may be repeated."
 )

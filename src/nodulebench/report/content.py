@@ -233,34 +233,16 @@ def _strata(document: Document, say: Language) -> list[Any]:
 
 
 def _errors(document: Document, beside: Beside, say: Language) -> list[Any]:
-    blocks: list[Any] = []
-    leading = [(one.name, leading_result(document, one)) for one in document.algorithms]
-    if beside.misses is not None:
-        from nodulebench.report.sections.results.misses import miss_blocks
+    from nodulebench.report.sections.results.errors import algorithm_errors, cause_blocks
 
-        parts = [
-            (name, miss_blocks(document, beside, (name, found[0]), say))
-            for name, found in leading
-            if found is not None
-        ]
-        blocks += _folded([(name, shown) for name, shown in parts if shown])
-    if any(found and found[1].extras.get("worst_cases") for _, found in leading):
-        from nodulebench.report.sections.results.errors import worst_case_tables
-
-        parts = [
-            (name, [Side(tables)])
-            for name, found in leading
-            if found is not None and (tables := worst_case_tables(found[1], say))
-        ]
-        blocks += _folded(parts)
+    parts = [
+        (one.name, algorithm_errors(document, beside, one.name, *found, say))
+        for one in document.algorithms
+        if (found := leading_result(document, one)) is not None
+    ]
+    blocks = _folded([(name, shown) for name, shown in parts if shown])
     if beside.causes is not None:
-        from nodulebench.report.sections.results.errors import cause_blocks
-
         blocks += cause_blocks(beside.causes, document, say)
-    if beside.patches:
-        from nodulebench.report.sections.results.gallery import galleries
-
-        blocks += galleries(beside.patches, say)
     return blocks
 
 

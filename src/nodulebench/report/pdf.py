@@ -8,7 +8,7 @@ one comes with the extra, so that a report reads the same on every machine.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
@@ -43,6 +43,8 @@ LARGEST_LABEL = 9.0
 """Points: labels of a picture are never larger than a table's caption."""
 SIZES = (7.5, 7.0, 6.5, 6.0, 5.5)
 """Sizes of text, in points, that are tried until a table fits."""
+MOST_PATCHES = 24
+"""How many patches of one kind are printed."""
 DIGEST_SHOWN = len("sha256:") + 12
 
 
@@ -215,13 +217,15 @@ class Printed:
 
     def _gallery(self, gallery: Gallery) -> dict[str, Any]:
         patches = []
-        for patch in gallery.patches:
+        for patch in gallery.patches[:MOST_PATCHES]:
             number = len(list(self.folder.glob("*.png")))
             names = [f"{number + view}.png" for view in range(len(patch.views))]
             for name, png in zip(names, patch.views, strict=True):
                 (self.folder / name).write_bytes(png)
-            patches.append({"views": names, "caption": patch.caption(gallery.say)})
-        remarks = [gallery.say("gallery.remark")]
+            told = [patch.caption(gallery.say), *patch.details(gallery.say)]
+            patches.append({"views": names, "caption": "\n".join(told)})
+        left = len(gallery.patches) - len(patches)
+        remarks = [replace(gallery, left_out=gallery.left_out + left).remark]
         return {"block": "gallery", "title": gallery.title, "remarks": remarks, "patches": patches}
 
     def _chart(self, chart: Chart, width: float) -> dict[str, Any]:

@@ -5,14 +5,20 @@ zip archive of one.
 """
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats.case_names import case_of_image
 from nodulebench.imaging.volume import Volume
+from nodulebench.storage.walk import files_below
+
+if TYPE_CHECKING:
+    from nodulebench.formats.dicom.series import Series
 
 SUFFIXES = (".mhd", ".mha", ".nii", ".nii.gz", ".dcm", ".zip")
 LARGEST_UNPACKED_BYTES = 8 << 30
@@ -58,25 +64,64 @@ def read_case_image(path: Path) -> CaseImage:
     )
 
 
-def image_reader(folder: Path) -> Callable[[str], Volume]:
-    """What reads the image of a case from a folder.
+class NoImageError(InputError):
+    """A folder has no image of a case."""
 
-    The image of a case is a file ``<case_id>`` with one of ``SUFFIXES``, or a folder ``<case_id>``
-    of DICOM files.
+
+def image_reader(folder: Path, wanted: Collection[str] | None = None) -> Callable[[str], Volume]:
+    """What reads the image of a case from a folder: of images, a test set, or any archive.
+
+    The image of a case is a file ``<case_id>`` with one of ``SUFFIXES`` or a folder ``<case_id>``
+    of DICOM files: in the folder, in ``images/`` of a bundle, or anywhere below. Where no name
+    fits, the DICOM series of that Series Instance UID is looked for.
+
+    Args:
+        folder: where images are.
+        wanted: the cases that will be asked for; damaged files of others are then passed over.
+
+    Raises:
+        NoImageError: by what is returned, where there is none.
     """
+    named = cache(lambda: _images_by_name(folder))
+    series = cache(lambda: _series_by_uid(folder, wanted))
 
     def read(case_id: str) -> Volume:
-        files = (folder / f"{case_id}{suffix}" for suffix in SUFFIXES)
-        found = next((path for path in files if path.is_file()), folder / case_id)
-        if found.exists():
+        places = (folder, folder / "images", folder / "data" / "images")
+        paths = (place / f"{case_id}{suffix}" for place in places for suffix in (*SUFFIXES, ""))
+        found = next((path for path in paths if path.exists()), None) or named().get(case_id)
+        if found is not None:
             return read_case(found)
-        raise InputError.at(
+        if case_id in series():
+            from nodulebench.formats.dicom.volume import series_volume
+
+            return series_volume(series()[case_id], f"{folder} series {case_id}")
+        raise NoImageError.at(
             folder,
             f"has no image of case '{case_id}'.",
             f"Put {case_id}.mhd, .mha, .nii or .nii.gz there, or a folder {case_id} of DICOM.",
         )
 
     return read
+
+
+def _images_by_name(folder: Path) -> dict[str, Path]:
+    """Every image file below a folder by its name without ending, every folder by its own."""
+    found: dict[str, Path] = {}
+    for path in map(Path, files_below(folder, lambda _: None)):
+        found.setdefault(path.parent.name, path.parent)
+        if path.name.endswith(SUFFIXES):
+            ending = next(one for one in SUFFIXES if path.name.endswith(one))
+            found.setdefault(path.name.removesuffix(ending), path)
+    return found
+
+
+def _series_by_uid(folder: Path, wanted: Collection[str] | None) -> dict[str, "Series"]:
+    from nodulebench.formats.dicom.series import ct_series
+
+    try:
+        return ct_series(folder, wanted)
+    except NoduleBenchError:  # no DICOM there, or nothing that could read it
+        return {}
 
 
 def _dicom(path: Path) -> CaseImage:

@@ -136,7 +136,15 @@ TEXTS = {
     "gallery.missed": "{name}: nodules missed",
     "gallery.hit": "{name}: nodules hit",
     "gallery.false_positive": "{name}: false positives",
-    "gallery.remark": "50 × 50 mm, lesion in the middle; axial, coronal, sagittal.",
+    "gallery.remark": ("50 × 50 mm; the lines point to the place; axial, coronal, sagittal."),
+    "gallery.more": "{count} more are not shown; see misses.csv and false_positives.csv.",
+    "gallery.click": "Click pictures to enlarge them.",
+    "gallery.enlarge": "Enlarge",
+    "gallery.place": "At {place} mm",
+    "gallery.found": "Found from: {found}",
+    "gallery.nearest_mark": "Nearest mark: {nearest}",
+    "gallery.nearest": "Nearest finding: {nearest}",
+    "gallery.score": "Score {score}",
     "literature.caption": "Detectors tested on LIDC-IDRI",
     "literature.remark": (
         "Published values as listed by Setio et al., Medical Image Analysis 42 (2017), table 4. "

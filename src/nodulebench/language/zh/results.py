@@ -127,7 +127,15 @@ TEXTS = {
     "gallery.missed": "{name}：漏检的结节",
     "gallery.hit": "{name}：命中的结节",
     "gallery.false_positive": "{name}：假阳性",
-    "gallery.remark": "50 × 50 mm，病灶居中；横断面、冠状面、矢状面。",
+    "gallery.remark": "50 × 50 mm；短线指向所在位置；横断面、冠状面、矢状面。",
+    "gallery.more": "另有 {count} 个未显示，见 misses.csv 和 false_positives.csv。",
+    "gallery.click": "点击图像可放大。",
+    "gallery.enlarge": "放大",
+    "gallery.place": "位置 {place} mm",
+    "gallery.found": "检出起点：{found}",
+    "gallery.nearest_mark": "最近标记：{nearest}",
+    "gallery.nearest": "最近所见：{nearest}",
+    "gallery.score": "分数 {score}",
     "literature.caption": "在 LIDC-IDRI 上测试的检测算法",
     "literature.remark": (
         "已发表数值引自 Setio 等，Medical Image Analysis 42 (2017) 表 4。"

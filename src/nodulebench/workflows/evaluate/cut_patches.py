@@ -1,87 +1,121 @@
 """Images and an evaluation -> patches around nodules and marks, for the gallery of a report."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from nodulebench.formats.images.case_images import NoImageError
 from nodulebench.imaging.png import png
 from nodulebench.imaging.volume import AIR_HU, Volume
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.tables import PLACE
 from nodulebench.report.sections.results.gallery import SIDE_MM, Patch
+from nodulebench.report.sections.results.misses import hardest_first
+from nodulebench.workflows.evaluate.misses import false_positive_table, miss_table
 from nodulebench.workflows.evaluate.recompute import Evaluated
 
 STEP_MM = 0.5
 WINDOW_HU = (-1000.0, 400.0)
 """From black to white."""
-MOST_FALSE_POSITIVES = 4
+MOST_MISSES, MOST_FALSE_POSITIVES = 100, 40
+"""How many patches there are at most, over all algorithms: a page has to stay one file."""
+FEWEST = 10
+"""How many misses, and how many false positives, an algorithm has at least."""
+TICK_MM = 7.0
+"""Length of the four lines that point to the place."""
 
 Pixels = npt.NDArray[np.uint8]
 
 
 def cut_patches(
-    evaluated: Evaluated, rule: str, read_image: Callable[[str], Volume]
+    evaluated: Evaluated, rule: str, algorithms: Sequence[str], read_image: Callable[[str], Volume]
 ) -> list[Patch]:
-    """Examples for every algorithm under a rule.
+    """What was missed, wrongly marked and, as examples, hit, under a rule; images are read once.
 
-    Of each type the largest nodule missed and the one hit with the best score, and the false
-    positives with the best scores. Images are read once each.
+    Of each algorithm the nodules missed, the hardest first, the false positives with the best
+    scores, and of each type the nodule hit with the best score. Cases without an image are passed
+    over.
+
+    Raises:
+        InputError: if no case has an image, or one cannot be read.
     """
     wanted = [
         place
-        for algorithm in evaluated.submissions
-        for place in _examples(evaluated, rule, algorithm)
+        for algorithm in algorithms
+        for place in _places(evaluated, rule, algorithm, len(algorithms))
     ]
-    found: dict[int, Patch] = {}
+    views: dict[int, tuple[bytes, bytes, bytes]] = {}
+    missing: NoImageError | None = None
     for case_id in dict.fromkeys(place["case_id"] for place in wanted):
-        volume = read_image(case_id)
+        try:
+            volume = read_image(case_id)
+        except NoImageError as error:
+            missing = missing or error
+            continue
         for number, place in enumerate(wanted):
             if place["case_id"] == case_id:
-                center = np.array([place[axis] for axis in ("x_mm", "y_mm", "z_mm")])
-                views = tuple(png(view) for view in cut_views(volume, center))
-                found[number] = Patch(
-                    algorithm=place["algorithm"],
-                    kind=place["kind"],
-                    case_id=case_id,
-                    name=place["name"],
-                    views=(views[0], views[1], views[2]),
-                    type=place["type"] or "",
-                    diameter_mm=place["diameter_mm"],
+                center = np.array([place[axis] for axis in PLACE])
+                axial, coronal, sagittal = (
+                    png(cross_hair(view)) for view in cut_views(volume, center)
                 )
-    return [found[number] for number in sorted(found)]
+                views[number] = axial, coronal, sagittal
+    if missing is not None and not views:
+        raise missing
+    return [
+        Patch(
+            algorithm=place["algorithm"],
+            kind=place["kind"],
+            case_id=place["case_id"],
+            name=place["name"],
+            views=views[number],
+            type=place["type"] or "",
+            diameter_mm=place["diameter_mm"],
+            facts=place,
+        )
+        for number, place in enumerate(wanted)
+        if number in views
+    ]
 
 
-def _examples(evaluated: Evaluated, rule: str, algorithm: str) -> Iterator[dict[str, Any]]:
-    cohort = evaluated.cohorts[rule].get(algorithm)
-    if cohort is None:
+def _places(
+    evaluated: Evaluated, rule: str, algorithm: str, count: int
+) -> Iterator[dict[str, Any]]:
+    cohorts = evaluated.cohorts[rule]
+    if algorithm not in cohorts:
         return
-    nodules = evaluated.reference.nodules[cohort.nodule_row].with_columns(
-        is_hit=pl.Series(cohort.is_hit),
-        score=pl.Series(cohort.hit_score).fill_nan(None),
-        algorithm=pl.lit(algorithm),
-        name="nodule_id",
+    cohort = cohorts[algorithm]
+    misses = miss_table({rule: cohorts}, evaluated.protocol)
+    falses = false_positive_table({rule: {algorithm: cohort}})
+    kinds = (
+        ("missed", misses.filter("is_missed", algorithm=algorithm), "nodule_id", MOST_MISSES),
+        ("false_positive", falses, "mark_id", MOST_FALSE_POSITIVES),
     )
-    largest = pl.col("diameter_mm").fill_null(0.0)  # what was not measured comes last
-    for kind, table in (
-        ("missed", nodules.filter(~pl.col("is_hit")).sort(largest, descending=True)),
-        ("hit", nodules.filter("is_hit").sort("score", largest, descending=True)),
-    ):
-        of_each_type = table.unique("type", keep="first", maintain_order=True).sort("type")
-        for row in of_each_type.iter_rows(named=True):
-            yield {**row, "kind": kind}
-    marks = evaluated.submissions[algorithm].marks
-    labels = evaluated.labels.filter(
-        (pl.col("rule") == rule)
-        & (pl.col("algorithm") == algorithm)
-        & (pl.col("label") == "false_positive")
+    for kind, table, name, most in kinds:
+        ordered = hardest_first(table) if kind == "missed" else table
+        for row in ordered.head(max(FEWEST, most // count)).iter_rows(named=True):
+            yield {**row, "kind": kind, "name": row[name]}
+    hits = evaluated.reference.nodules[cohort.nodule_row].with_columns(
+        score=pl.Series(cohort.hit_score).fill_nan(None)
     )
-    falses = marks.join(labels.select("case_id", "mark_id"), on=["case_id", "mark_id"])
-    for row in (
-        falses.sort("score", descending=True).head(MOST_FALSE_POSITIVES).iter_rows(named=True)
-    ):
-        yield {**row, "kind": "false_positive", "algorithm": algorithm, "name": row["mark_id"]}
+    best = hits.filter(pl.Series(cohort.is_hit)).sort(
+        "score", pl.col("diameter_mm").fill_null(0.0), descending=True, maintain_order=True
+    )
+    for row in best.unique("type", keep="first", maintain_order=True).sort("type").to_dicts():
+        yield {**row, "kind": "hit", "algorithm": algorithm, "name": row["nodule_id"]}
+
+
+def cross_hair(pixels: Pixels) -> Pixels:
+    """The picture with four short lines from its edges, which point to its middle."""
+    drawn, length = pixels.copy(), round(TICK_MM / STEP_MM)
+    for middle in (len(pixels) // 2 - 1, len(pixels) // 2):
+        for line in (drawn[:length, middle], drawn[-length:, middle]):
+            line[:] = np.where(line < 128, 255, 0)
+        for line in (drawn[middle, :length], drawn[middle, -length:]):
+            line[:] = np.where(line < 128, 255, 0)
+    return drawn
 
 
 def cut_views(volume: Volume, center_mm: FloatArray) -> tuple[Pixels, Pixels, Pixels]:

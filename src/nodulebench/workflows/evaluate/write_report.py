@@ -48,7 +48,7 @@ class ReportChoice:
     causes: Path | None = None
     """CSV with what readers say false positives are: algorithm, cause."""
     images: Path | None = None
-    """Folder with ``<case_id>.mhd`` or ``.nii.gz``, from which a gallery is cut."""
+    """Folder of images, bundle or archive of DICOM, from which a gallery is cut."""
     combinations: tuple[Path, ...] = ()
     """CSV tables of ``nodulebench combine --table``."""
     agreement: Path | None = None
@@ -221,8 +221,9 @@ def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator
     if choice.images is None or choice.audience != "lab":
         return
     names = [one.name for one in document.algorithms]
-    found = cut_patches(load_evaluated(folder), document.baseline_rule, image_reader(choice.images))
-    yield from (one for one in found if one.algorithm in names)
+    evaluated = load_evaluated(folder)
+    read = image_reader(choice.images, wanted=evaluated.reference.cases["case_id"].to_list())
+    yield from cut_patches(evaluated, document.baseline_rule, names, read)
 
 
 def _sweeps(folder: Path, document: Document, choice: ReportChoice) -> Iterator[pl.DataFrame]:

@@ -7,7 +7,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats.dicom import volume as dicom_volume
 from nodulebench.formats.dicom.header import SeriesHeader
 from nodulebench.formats.images import metaimage, nifti
-from nodulebench.formats.images.case_images import image_reader
+from nodulebench.formats.images.case_images import NoImageError, image_reader
 from nodulebench.imaging.volume import make_volume
 
 HEADER = SeriesHeader("1.2.3", "1.2.4", "1.2.5", "patient")
@@ -33,3 +33,24 @@ def test_a_case_without_an_image_is_named(tmp_path: Path) -> None:
         f"{tmp_path}: has no image of case 'b'. "
         "Put b.mhd, .mha, .nii or .nii.gz there, or a folder b of DICOM."
     )
+
+
+@pytest.mark.parametrize("place", ["images", "data/images", "subset3", "deep/er"])
+def test_images_of_a_bundle_or_an_archive_are_found_by_name(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    metaimage.write_volume(VOLUME, folder / "1.2.840.mhd")
+    dicom_volume.write_volume(VOLUME, folder / "c", HEADER)
+    read = image_reader(tmp_path)
+    for case_id in ("1.2.840", "c"):
+        assert np.array_equal(read(case_id).hu, VOLUME.hu)
+
+
+def test_a_series_is_found_by_its_uid_in_any_archive(tmp_path: Path) -> None:
+    """As curation names cases, whatever the folders of the archive are called."""
+    dicom_volume.write_volume(VOLUME, tmp_path / "PAT0001" / "ST01" / "SE07", HEADER)
+    (tmp_path / "PAT0001" / "DICOMDIR").write_bytes(b"no DICOM at all")
+    read = image_reader(tmp_path, wanted=[HEADER.series_uid])
+    assert np.array_equal(read(HEADER.series_uid).hu, VOLUME.hu)
+    with pytest.raises(NoImageError):
+        read("1.2.3.999")

@@ -5,15 +5,17 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from builders.tables import case, false_mark, mark, nodule, protocol, reference, submission
+from nodulebench.formats.images.case_images import NoImageError, image_reader
+from nodulebench.formats.images.metaimage import write_volume as write_metaimage
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.workflows.evaluate.cut_patches import cut_patches, cut_views, png
+from nodulebench.workflows.evaluate.cut_patches import cross_hair, cut_patches, cut_views, png
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.recompute import load_evaluated
 from nodulebench.workflows.evaluate.result_folder import write_evaluation
+from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
 SPACING = (0.8, 0.8, 1.5)
 
@@ -101,22 +103,80 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_examples_are_the_largest_miss_the_best_hit_and_the_surest_false_positives(folder) -> None:
+def test_every_miss_and_the_surest_false_positives_are_shown(folder) -> None:
     read = []
 
     def image(case_id: str) -> Volume:
         read.append(case_id)
         return lung((48.0, 48.0, 45.0))
 
-    found = cut_patches(load_evaluated(folder), "luna16", image)
-    marks = pl.read_parquet(folder / "inputs" / "marks.parquet")
-    scores = dict(zip(marks["mark_id"], marks["score"], strict=True))
-    assert [(one.kind, one.case_id) for one in found] == [
-        ("missed", "b"),
-        ("hit", "a"),
-        ("false_positive", "c"),
-        ("false_positive", "c"),
+    found = cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image)
+    assert [(one.kind, one.case_id, one.facts.get("score")) for one in found] == [
+        ("missed", "b", None),
+        ("missed", "b", None),
+        ("false_positive", "c", 0.7),
+        ("false_positive", "c", 0.4),
+        ("hit", "a", 0.9),
     ]
-    assert found[0].diameter_mm == 8.0
-    assert [scores[one.name] for one in found if one.kind == "false_positive"] == [0.7, 0.4]
+    assert [one.diameter_mm for one in found[:2]] == [8.0, 6.0]
     assert sorted(read) == ["a", "b", "c"]  # each image once
+
+
+def test_cases_without_an_image_are_passed_over(folder) -> None:
+    def image(case_id: str) -> Volume:
+        if case_id != "a":
+            raise NoImageError.at("archive", f"has no image of case '{case_id}'.")
+        return lung()
+
+    found = cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image)
+    assert [(one.kind, one.case_id) for one in found] == [("hit", "a")]
+
+
+def test_an_archive_without_any_image_is_refused(folder, tmp_path: Path) -> None:
+    with pytest.raises(NoImageError, match="has no image of case 'b'"):
+        cut_patches(load_evaluated(folder), "luna16", ["Alpha"], image_reader(tmp_path / "empty"))
+
+
+def test_with_many_algorithms_each_has_its_share(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("nodulebench.workflows.evaluate.cut_patches.MOST_MISSES", 4)
+    monkeypatch.setattr("nodulebench.workflows.evaluate.cut_patches.FEWEST", 1)
+    cases = [case(f"c{number}", nodule(8 + number, (48, 48, 45))) for number in range(5)]
+    said = [submission(*cases, name=name) for name in ("one", "two")]
+    write_evaluation(evaluate(reference(*cases), said, protocol()), tmp_path / "out")
+    found = cut_patches(
+        load_evaluated(tmp_path / "out"), "luna16", ["one", "two"], lambda _: lung()
+    )
+    assert [(one.algorithm, one.diameter_mm) for one in found] == [
+        ("one", 12.0),
+        ("one", 11.0),
+        ("two", 12.0),
+        ("two", 11.0),
+    ]
+
+
+def test_cross_hair_points_to_the_middle_and_is_seen_on_black_and_white() -> None:
+    for grey, line in ((0, 255), (255, 0)):
+        drawn = cross_hair(np.full((100, 100), grey, dtype=np.uint8))
+        rows, columns = np.nonzero(drawn == line)
+        assert (rows.mean(), columns.mean()) == (49.5, 49.5)
+        assert (drawn[20:80, 20:80] == grey).all()
+        assert (drawn == drawn.T).all()
+
+
+def test_report_has_the_gallery_with_what_is_known_of_each(folder, tmp_path: Path) -> None:
+    images = tmp_path / "archive" / "subset0"
+    images.mkdir(parents=True)
+    for name in ("a", "b", "c"):
+        write_metaimage(lung((48.0, 48.0, 45.0)), images / f"{name}.mhd")
+    write_report(folder, ReportChoice(images=tmp_path / "archive"), tmp_path / "lab")
+    page = (tmp_path / "lab" / "report.html").read_text(encoding="utf-8")
+    for shown in ("Alpha: nodules missed", "At 30.0, 30.0, 45.0 mm", "Found from: never"):
+        assert shown in page
+    assert page.count("data:image/png;base64") == 3 * 5
+    assert "Score 0.7" in page
+    assert "no finding in the case" in page
+    choice = ReportChoice(images=tmp_path / "archive", audience="developer")
+    write_report(folder, choice, tmp_path / "developer")
+    told = (tmp_path / "developer" / "report-developer.html").read_text(encoding="utf-8")
+    assert "data:image/png" not in told
+    assert "Alpha: nodules missed" not in told

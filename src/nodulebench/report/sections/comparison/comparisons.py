@@ -25,6 +25,7 @@ from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
 from nodulebench.report.blocks.cells import (
     Cell,
     Notes,
+    case,
     code,
     count,
     head,
@@ -244,7 +245,7 @@ def _alone_blocks(found: ComparisonDocument, rule: str, say: Language) -> list[A
 def _alone_table(caption: str, missed: Sequence[MissedNodule], say: Language) -> Table:
     shown = missed[:MOST_ALONE]
     rows = [
-        [code(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
+        [case(one.case_id), code(one.nodule_id), Cell(decimals(one.diameter_mm, 1))]
         for one in shown
     ]
     heads = [

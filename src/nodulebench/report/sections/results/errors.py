@@ -9,17 +9,40 @@ from nodulebench.language import Language
 from nodulebench.language.numbers import decimals, whole
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import RuleSummary
+from nodulebench.report.beside import Beside
+from nodulebench.report.blocks.blocks import Side
 from nodulebench.report.blocks.cells import Cell, case, count, head, words
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.blocks.tables import Table
 from nodulebench.report.drawing.axes import Axis, whole_ticks
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 from nodulebench.report.drawing.styles import Fill
+from nodulebench.report.sections.results.misses import miss_blocks
 
 MOST_APART = 4
 """With more algorithms the chart of causes shows all of them together."""
 CAUSES = ("vessel", "scar", "spine", "mediastinum", "motion", "noise")
 """Causes that readers tag false positives with (LUNA16)."""
+
+
+def algorithm_errors(
+    document: Document,
+    beside: Beside,
+    name: str,
+    rule: str,
+    result: RuleSummary,
+    say: Language,
+) -> list[Any]:
+    """Where an algorithm errs under its leading rule: nodules, marks, cases, and pictures."""
+    blocks: list[Any] = miss_blocks(document, beside, (name, rule), say)
+    if worst := worst_case_tables(result, say):
+        blocks.append(Side(worst))
+    patches = [one for one in beside.patches if one.algorithm == name]
+    if patches:
+        from nodulebench.report.sections.results.gallery import galleries
+
+        blocks += galleries(patches, say, result.counts)
+    return blocks
 
 
 def worst_case_tables(result: RuleSummary, say: Language) -> list[Table]:

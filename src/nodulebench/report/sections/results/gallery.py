@@ -1,17 +1,24 @@
 """Patches cut around nodules and marks -> a gallery: what was found, missed and wrongly marked."""
 
 import base64
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from nodulebench.language import Language
+from nodulebench.language.numbers import decimals, significant
 from nodulebench.pages.templates import Block
+from nodulebench.report.sections.results.misses import (
+    found_words,
+    near_mark_words,
+    near_nodule_words,
+    place_words,
+)
 
 VIEWS = ("axial", "coronal", "sagittal")
 SIDE_MM = 50
 """Patches show 50 x 50 mm with the lesion in the middle (LUNA16, figure 2)."""
-KINDS = ("missed", "hit", "false_positive")
+KINDS = ("missed", "false_positive", "hit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +35,32 @@ class Patch:
     """Axial, coronal and sagittal."""
     type: str = ""
     diameter_mm: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """The row of MISSES or FALSE_POSITIVES, or nothing."""
 
     def caption(self, say: Language) -> str:
-        """What it shows: type and size, and where it is."""
+        """What it shows: type and size, which nodule or mark of which case."""
         facts = [say.word(self.type)] if self.type else []
-        facts += [] if self.diameter_mm is None else [f"{self.diameter_mm:.1f} mm"]
+        facts += [] if self.diameter_mm is None else [f"{decimals(self.diameter_mm, 1)} mm"]
         return say.listed([*facts, f"{self.case_id} / {self.name}"])
+
+    def details(self, say: Language) -> list[str]:
+        """Its place, how it was found or missed, and what is nearest to it."""
+        facts = self.facts
+        if not facts:
+            return []
+        told = [say("gallery.place", place=place_words(facts))]
+        if self.kind == "missed":
+            told += [
+                say("gallery.found", found=found_words(facts, say)),
+                say("gallery.nearest_mark", nearest=near_mark_words(facts, say)),
+            ]
+        else:
+            score = facts.get("score")
+            told += [] if score is None else [say("gallery.score", score=significant(score))]
+        if self.kind == "false_positive":
+            told.append(say("gallery.nearest", nearest=near_nodule_words(facts, say)))
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +71,15 @@ class Gallery(Block):
     title: str
     patches: Sequence[Patch]
     say: Language
+    left_out: int = 0
+    """How many more there are, in the files beside the report."""
+
+    @property
+    def remark(self) -> str:
+        """What the pictures are, and how many are not shown."""
+        told = [self.say("gallery.remark")]
+        told += [self.say("gallery.more", count=self.left_out)] if self.left_out else []
+        return self.say("list.sentence").join(told)
 
     def views(self, patch: Patch) -> list[tuple[str, str]]:
         """For each view of a patch its name and its picture as an address."""
@@ -53,8 +89,16 @@ class Gallery(Block):
         ]
 
 
-def galleries(patches: Sequence[Patch], say: Language) -> list[Gallery]:
-    """The patches by algorithm and kind, missed nodules first."""
+def galleries(
+    patches: Sequence[Patch], say: Language, counts: Mapping[str, int] | None = None
+) -> list[Gallery]:
+    """The patches by algorithm and kind, missed nodules first.
+
+    Args:
+        patches: what is shown.
+        say: the language.
+        counts: how many nodules are missed and marks false positives, of the only algorithm.
+    """
     names = dict.fromkeys(one.algorithm for one in patches)
     found = [
         (name, kind, [one for one in patches if one.algorithm == name and one.kind == kind])
@@ -62,7 +106,12 @@ def galleries(patches: Sequence[Patch], say: Language) -> list[Gallery]:
         for kind in KINDS
     ]
     return [
-        Gallery(say(f"gallery.{kind}", name=name), having, say)
+        Gallery(
+            say(f"gallery.{kind}", name=name),
+            having,
+            say,
+            left_out=0 if kind == "hit" else max(0, (counts or {}).get(kind, 0) - len(having)),
+        )
         for name, kind, having in found
         if having
     ]

@@ -1,6 +1,6 @@
 """MISSES and FALSE_POSITIVES -> which nodules an algorithm missed, and what it marked instead."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -8,8 +8,9 @@ import polars as pl
 from nodulebench.language import Language
 from nodulebench.language.numbers import UNDEFINED, decimals, rate, significant
 from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.tables import PLACE
 from nodulebench.report.beside import Beside
-from nodulebench.report.blocks.cells import Cell, code, count, head, short, words
+from nodulebench.report.blocks.cells import Cell, case, count, head, short, words
 from nodulebench.report.blocks.tables import Table
 
 MOST_MISSES = 25
@@ -79,9 +80,9 @@ def _misses(document: Document, misses: pl.DataFrame, say: Language) -> Table | 
     has_others = len(document.algorithms) > 1
     rows = []
     for row in shown.iter_rows(named=True):
-        cells = [code(row["case_id"]), short(_place(row)), Cell(_number(row["diameter_mm"]))]
+        cells = [case(row["case_id"]), short(place_words(row)), Cell(_number(row["diameter_mm"]))]
         cells += [words(say.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
-        cells += [words(_found(row, say)), words(_near_mark(row, say))]
+        cells += [words(found_words(row, say)), words(near_mark_words(row, say))]
         cells += [words(row["also_missed_by"] or UNDEFINED)] if has_others else []
         rows.append(cells)
     heads = [
@@ -105,10 +106,10 @@ def _false_positives(falses: pl.DataFrame, say: Language) -> Table | None:
         return None
     rows = [
         [
-            code(row["case_id"]),
-            short(_place(row)),
+            case(row["case_id"]),
+            short(place_words(row)),
             Cell(_score(row["score"])),
-            words(_near_nodule(row, say)),
+            words(near_nodule_words(row, say)),
         ]
         for row in shown.iter_rows(named=True)
     ]
@@ -127,13 +128,9 @@ def _remark(remark: str, left: int, file: str, say: Language) -> str:
     return say("list.sentence").join([remark, *more])
 
 
-def _place(row: dict[str, Any]) -> str:
-    return place_words(row[axis] for axis in ("x_mm", "y_mm", "z_mm"))
-
-
-def place_words(place: Iterable[float]) -> str:
-    """A place as x, y, z in mm."""
-    return ", ".join(decimals(one, 1) for one in place)
+def place_words(row: Mapping[str, Any]) -> str:
+    """The place of a row as x, y, z in mm."""
+    return ", ".join(decimals(row[axis], 1) for axis in PLACE)
 
 
 def _number(value: float | None) -> str:
@@ -144,7 +141,7 @@ def _score(value: float | None) -> str:
     return UNDEFINED if value is None else significant(value)
 
 
-def _found(row: dict[str, Any], say: Language) -> str:
+def found_words(row: Mapping[str, Any], say: Language) -> str:
     """From which score down it is found, and at how many false positives."""
     if row["found_from_score"] is None:
         return say("misses.never")
@@ -152,7 +149,8 @@ def _found(row: dict[str, Any], say: Language) -> str:
     return say("misses.from", score=score, rate=falses)
 
 
-def _near_mark(row: dict[str, Any], say: Language) -> str:
+def near_mark_words(row: Mapping[str, Any], say: Language) -> str:
+    """How far the nearest mark is, and its score."""
     if row["nearest_mark_mm"] is None:
         return say("misses.no_mark")
     distance, score = decimals(row["nearest_mark_mm"], 1), row["nearest_mark_score"]
@@ -161,7 +159,8 @@ def _near_mark(row: dict[str, Any], say: Language) -> str:
     return say("misses.distance_score", distance=distance, score=significant(score))
 
 
-def _near_nodule(row: dict[str, Any], say: Language) -> str:
+def near_nodule_words(row: Mapping[str, Any], say: Language) -> str:
+    """How far the nearest finding is, and whether marks on it count."""
     if row["nearest_nodule_mm"] is None:
         return say("misses.no_nodule")
     distance = say("misses.distance", distance=decimals(row["nearest_nodule_mm"], 1))

@@ -81,6 +81,13 @@ def test_gallery_shows_missed_nodules_first_with_type_and_size() -> None:
         assert f'alt="{view}"' in html
 
 
+def test_gallery_says_how_many_are_not_shown() -> None:
+    (shown,) = galleries([patch("missed", "n1")], SAY, {"missed": 14, "false_positive": 3})
+    assert "13 more are not shown" in shown.__html__()
+    (whole,) = galleries([patch("missed", "n1")], SAY, {"missed": 1})
+    assert "more are not shown" not in whole.__html__()
+
+
 def test_gallery_escapes_names() -> None:
     (shown,) = galleries([patch("missed", '"><script>')], SAY)
     assert "<script>" not in shown.__html__()
@@ -90,5 +97,5 @@ def test_error_analysis_has_its_place_in_the_report() -> None:
     beside = Beside(causes=CAUSES, patches=[patch("missed", "n2")])
     html = render_html(group_document(), curves_of(evaluation()), beside=beside)
     part = html[html.index('id="errors"') : html.index('id="test-set"')]
-    assert part.index("case-013") < part.index("Causes of false positives")
-    assert part.index("Causes of false positives") < part.index("One: nodules missed")
+    assert part.index("case-013") < part.index("One: nodules missed")
+    assert part.index("One: nodules missed") < part.index("Causes of false positives")
