@@ -13,8 +13,8 @@ from nodulebench.report.beside import Beside
 from nodulebench.report.blocks.cells import Cell, case, count, head, short, words
 from nodulebench.report.blocks.tables import Table
 
-MOST_MISSES = 25
-MOST_FALSE_POSITIVES = 15
+MOST_MISSES = 12
+MOST_FALSE_POSITIVES = 12
 """How many rows a report shows; the files have the others."""
 
 
