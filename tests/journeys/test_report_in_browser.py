@@ -39,13 +39,32 @@ LOOK = """<!DOCTYPE html><meta charset="utf-8">
 <iframe src="report.html" width="{desktop}" height="900"></iframe>
 <pre></pre>
 <script>
-addEventListener("load", () => setTimeout(() => {{
+addEventListener("load", () => {{
+  const frames = [...document.querySelectorAll("iframe")];
+  for (const frame of frames) frame.contentWindow.location.hash = "#methods";
+  setTimeout(look, 300);
+}});
+function look() {{
   const seen = [...document.querySelectorAll("iframe")].map((frame) => {{
     const page = frame.contentDocument, view = frame.contentWindow;
     const plot = page.querySelector("figure.chart");
     plot.querySelector(".canvas").dispatchEvent(
       new view.KeyboardEvent("keydown", {{ key: "ArrowRight", bubbles: true }}));
     plot.querySelector('[data-do="in"]').click();
+    const panels = [...page.querySelectorAll(".switch")[0].querySelectorAll("[data-choice]")];
+    const before = panels.map((one) => one.hidden);
+    page.querySelectorAll(".choices button")[1].click();
+    const ranks = (one) => one.tHead.textContent.startsWith("Rank");
+    const table = [...page.querySelectorAll("table.sortable")].find(ranks);
+    const head = table.tHead.rows[0].cells[2];
+    const numbers = () => [...table.tBodies[0].rows].map((row) => +row.cells[2].textContent);
+    head.click();
+    const rising = numbers();
+    head.click();
+    const sought = page.querySelector(".sought");
+    const rows = [...sought.parentElement.querySelectorAll("tbody tr")];
+    sought.value = rows[0].cells[0].textContent;
+    sought.dispatchEvent(new view.Event("input"));
     return {{
       width: frame.clientWidth,
       overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
@@ -55,13 +74,19 @@ addEventListener("load", () => setTimeout(() => {{
       output: plot.querySelector(".legend output").textContent,
       zoomed: plot.querySelector(".inside").getAttribute("viewBox"),
       empty: [...page.querySelectorAll("figure svg, .side svg")].filter(
-        (one) => !one.closest("details:not([open])") && !one.getBoundingClientRect().width).length,
+        (one) => !one.closest("details:not([open]), [hidden]")
+          && !one.getBoundingClientRect().width).length,
       pictures: page.querySelectorAll("svg.picture").length,
-      sections: page.querySelectorAll("h2[id]").length,
+      sections: page.querySelectorAll("section[id]").length,
+      opened: page.querySelector("#methods > details").open,
+      closed: page.querySelector("#uncertainty > details").open,
+      switched: [before, panels.map((one) => one.hidden)],
+      sorted: [rising, numbers()],
+      found: [rows.length, rows.filter((row) => !row.hidden).length],
     }};
   }});
   document.querySelector("pre").textContent = JSON.stringify(seen);
-}}, 300));
+}}
 </script>"""
 
 
@@ -168,3 +193,26 @@ def test_curve_can_be_read_and_zoomed_under_the_pages_own_policy(visit: Visit) -
         assert re.fullmatch(r"At [\d.]+ false positives per case\. Drag to zoom\.", seen["reading"])
         assert re.match(r"0\.\d{3} \(0\.\d{3}–[01]\.\d{3}\), score ≥ ", seen["output"])
         assert seen["zoomed"] != "0 0 6400 4000"
+
+
+def test_what_the_address_names_is_opened_and_the_rest_stays_closed(visit: Visit) -> None:
+    for seen in (visit.phone, visit.desktop):
+        assert seen["opened"] is True
+        assert seen["closed"] is False
+
+
+def test_of_several_charts_one_is_shown_at_a_time(visit: Visit) -> None:
+    for seen in (visit.phone, visit.desktop):
+        before, after = seen["switched"]
+        assert before == [False, *[True] * (len(before) - 1)]
+        assert after == [True, False, *[True] * (len(before) - 2)]
+
+
+def test_tables_are_sorted_by_a_click_and_long_ones_searched(visit: Visit) -> None:
+    for seen in (visit.phone, visit.desktop):
+        rising, falling = seen["sorted"]
+        assert rising == sorted(rising)
+        assert falling == sorted(rising, reverse=True)
+        assert len(set(rising)) > 1
+        every, left = seen["found"]
+        assert 0 < left < every
