@@ -59,14 +59,21 @@ def threshold_at(cohort: LabelledCohort, fp_per_case: float) -> float:
 
 
 def at_operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> LabelledCohort:
-    """The cohort at the protocol's operating point; itself where the protocol has none.
+    """The cohort at the protocol's operating point, else at the algorithm's declared threshold.
+
+    A threshold of the protocol takes the place of a declared one; where there is neither, the
+    cohort stays as it is.
 
     Raises:
-        UndefinedError: where there is one, and marks have no scores or there are no nodules.
+        UndefinedError: where the protocol has one, and marks have no scores or there are no
+            nodules.
     """
-    if protocol.operating_point is None:
+    if protocol.operating_point is not None:
+        return cohort.over(threshold_at(cohort, protocol.operating_point))
+    declared = cohort.submission.threshold
+    if declared is None or protocol.score_threshold is not None or not cohort.has_scores:
         return cohort
-    return cohort.over(threshold_at(cohort, protocol.operating_point))
+    return cohort.over(declared)
 
 
 def require_scores(cohort: LabelledCohort) -> None:

@@ -126,8 +126,9 @@ class Stratum:
 class OperatingPoint:
     """Where everything that no curve gives is read."""
 
-    fp_per_case: float
-    """As many false positives per case as were asked for; there may be fewer."""
+    fp_per_case: float | None
+    """As many false positives per case as were asked for, there may be fewer; null: none were, and
+    the threshold is the one that the algorithm declares."""
     threshold: float | None
     """The lowest score that counts; null where so few are reached by no score, or not told."""
 

@@ -261,6 +261,8 @@ class Submission:
     """SHA-256 of the file or folder as it was received."""
     intended_types: tuple[str, ...] | None = None
     """The nodule types the algorithm is declared for; None: all."""
+    threshold: float | None = None
+    """The score from which the algorithm is declared to show a mark; None: every mark."""
     notices: tuple[Notice, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     """Further statements of the algorithm's manifest (version, detector kind)."""

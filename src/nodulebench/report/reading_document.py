@@ -77,7 +77,9 @@ def key_table(document: Document, say: Language) -> Table:
         *(Cell(title.title, hint=title.meaning) for title in titles),
     ]
     point = document.protocol.operating_point
-    remark = say("key.remark") if point is None else say("key.remark_at", rate=rate(point))
+    remark = say("key.remark_declared" if document.has_declared_points else "key.remark")
+    if point is not None:
+        remark = say("key.remark_at", rate=rate(point))
     caption = say("key.caption_one" if len(document.rules) == 1 else "key.caption")
     return Table(caption, heads, rows, notes.all(), remark)
 

@@ -88,7 +88,9 @@ def _result_lines(result: RuleResult) -> list[str]:
     if result.operating_point is not None:
         point = result.operating_point
         over = "no mark" if point.threshold is None else f"marks with a score ≥ {point.threshold:g}"
-        lines.insert(0, f"read at {point.fp_per_case:g} FP per case: {over}")
+        rate = point.fp_per_case
+        where = "the declared threshold" if rate is None else f"{rate:g} FP per case"
+        lines.insert(0, f"read at {where}: {over}")
     readings = result.figures.get("sensitivity_at_fp_rate")
     if isinstance(readings, dict):
         lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))

@@ -89,6 +89,7 @@ def _declared(submission: Submission, manifest_file: Path) -> Submission:
         submission,
         name=manifest.name,
         intended_types=manifest.intended_types or None,
+        threshold=manifest.threshold,
         facts=manifest.facts,
     )
 

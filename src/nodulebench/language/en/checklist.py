@@ -75,6 +75,7 @@ TEXTS = {
     "answer.threshold_at": (
         "The score of each algorithm at which it has {rate} FP per case on this test set."
     ),
+    "answer.threshold_declared": "As each algorithm declares; all marks count where none is.",
     "answer.threshold_none": (
         "No score threshold: all marks count, and curves show every threshold where marks have "
         "scores."

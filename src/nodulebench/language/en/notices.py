@@ -34,6 +34,22 @@ NOTICES = {
         "Of {runs:,} runs {failed:,} failed and {timed_out:,} ran out of time[: {names:names}]. "
         "Their cases stay in every denominator."
     ),
+    "threshold_declared": (
+        "Recall, precision, F, false positives per case and misses are read at the threshold "
+        "{declared:g} that the algorithm declares; curves and what is read from them use all marks."
+    ),
+    "threshold_overridden": (
+        "The protocol's threshold {threshold:g} takes the place of {declared:g}, which the "
+        "algorithm declares."
+    ),
+    "threshold_not_used": (
+        "The threshold {declared:g} that the algorithm declares is not used: the protocol reads at "
+        "{rate:g} false positives per case."
+    ),
+    "threshold_without_scores": (
+        "The algorithm declares the threshold {declared:g}, but not all of its marks have a score: "
+        "all of them count."
+    ),
     "names_nearly_match": (
         "{marks:,} of these marks would be in {cases:,} case(s) of the test set if "
         "{way:file=folders and endings of files were left out|letters=endings of files and "

@@ -14,11 +14,16 @@ TEXTS = {
     "figure.reading": "{title} at {point} FP",
     "figure.reading_at": "{title} at {point}",
     "headline.all_marks": ", all marks counted",
+    "headline.at_declared": ", at the declared threshold",
     "headline.at_point": ", at {rate} FP per case",
     "key.caption_one": "Every algorithm",
     "key.caption": "Every algorithm under every rule",
     "key.remark": (
         "Nodules hit, recall, precision and FP per case count all marks, whatever their score."
+    ),
+    "key.remark_declared": (
+        "Nodules hit, recall, precision and FP per case are read at the threshold that an "
+        "algorithm declares; where it declares none, all marks count."
     ),
     "key.remark_at": (
         "Nodules hit, recall, precision and FP per case are read at {rate} FP per case: below the "
@@ -103,6 +108,7 @@ TEXTS = {
     "misses.by_rate": "Nodules missed by false positives per case",
     "misses.at": "FP per case",
     "misses.all_marks": "all marks",
+    "misses.declared": "declared threshold",
     "misses.count": "Nodules missed",
     "misses.caption": "Nodules missed, the hardest first",
     "misses.caption_at": "Nodules missed at {rate} FP per case, the hardest first",

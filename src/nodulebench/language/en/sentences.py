@@ -21,6 +21,7 @@ TEXTS = {
     "told.recall": ": recall {recall}",
     "told.false_positives": " at {rate} false positives per case",
     "told.at_point": "Recall, precision and misses are read at {rate} false positives per case.",
+    "told.at_declared": "Recall, precision and misses are read at the declared threshold.",
     "told.threshold": "Marks with a score below {threshold} do not count there.",
     "told.all_same": "All algorithms have the same {figure}, {value}.",
     "told.extremes": (

@@ -67,6 +67,7 @@ TEXTS = {
     "answer.index_digest": "标记以其摘要标识（见方法，标识）。",
     "answer.threshold": "分数阈值 {threshold}，由方案规定。",
     "answer.threshold_at": "各算法在本测试集上达到每例 {rate} 个假阳性时的分数。",
+    "answer.threshold_declared": "按各算法的声明；未声明者计入全部标记。",
     "answer.threshold_none": "无分数阈值：计入全部标记；标记有分数时，曲线显示每个阈值。",
     "answer.reference_standard": "阅片者的所见按规则“{rule}”合成。",
     "answer.blinding_index": "标记在与参考标准比较之前提交；开发者对参考标准知悉多少在此未知。",

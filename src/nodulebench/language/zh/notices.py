@@ -32,6 +32,17 @@ NOTICES = {
         "{runs:,} 次运行中有 {failed:,} 次失败，{timed_out:,} 次超时[：{names:names}]。相应病例仍"
         "计入所有分母。"
     ),
+    "threshold_declared": (
+        "召回率、精确率、F 值、每例假阳性数和漏检按算法声明的阈值 {declared:g} 读取；曲线及由其读取"
+        "的指标使用全部标记。"
+    ),
+    "threshold_overridden": "方案规定的阈值 {threshold:g} 取代算法声明的 {declared:g}。",
+    "threshold_not_used": (
+        "未使用算法声明的阈值 {declared:g}：方案在每例 {rate:g} 个假阳性处读取。"
+    ),
+    "threshold_without_scores": (
+        "算法声明了阈值 {declared:g}，但并非所有标记都有分数：全部标记都计入。"
+    ),
     "names_nearly_match": (
         "若{way:file=去掉文件夹和文件扩展名|letters=不计扩展名和大小写|signs=不计连字符、下划线、"
         "点等符号}，其中 {marks:,} 个标记将属于测试集的 {cases:,} 个病例[：“{given}”是否为“{case}”"

@@ -14,10 +14,14 @@ TEXTS = {
     "figure.reading": "{title}（每例 {point} 个假阳性）",
     "figure.reading_at": "{point} 处的{title}",
     "headline.all_marks": "，计入全部标记",
+    "headline.at_declared": "，按声明的阈值",
     "headline.at_point": "，每例 {rate} 个假阳性处",
     "key.caption_one": "各算法",
     "key.caption": "各算法在各规则下的结果",
     "key.remark": "命中结节、召回率、精确率和每例假阳性数计入全部标记，不论分数。",
+    "key.remark_declared": (
+        "命中结节、召回率、精确率和每例假阳性按算法声明的阈值读取；未声明阈值者计入全部标记。"
+    ),
     "key.remark_at": (
         "命中结节、召回率、精确率和每例假阳性数在每例 {rate} 个假阳性处读取：分数低于算法达到该"
         "假阳性数的阈值的标记不计。"
@@ -96,6 +100,7 @@ TEXTS = {
     "misses.by_rate": "各每例假阳性数下漏检的结节",
     "misses.at": "每例假阳性数",
     "misses.all_marks": "全部标记",
+    "misses.declared": "声明的阈值",
     "misses.count": "漏检结节",
     "misses.caption": "漏检的结节，最难者在前",
     "misses.caption_at": "每例 {rate} 个假阳性处漏检的结节，最难者在前",

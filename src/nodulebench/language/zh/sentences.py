@@ -18,6 +18,7 @@ TEXTS = {
     "told.recall": "：召回率 {recall}",
     "told.false_positives": "，每例 {rate} 个假阳性",
     "told.at_point": "召回率、精确率和漏检在每例 {rate} 个假阳性处读取。",
+    "told.at_declared": "召回率、精确率和漏检按声明的阈值读取。",
     "told.threshold": "该处分数低于 {threshold} 的标记不计。",
     "told.all_same": "所有算法的{figure}相同，为 {value}。",
     "told.extremes": (

@@ -74,6 +74,12 @@ class Document:
         """The names of the rules under which something was judged, in their order."""
         return list(dict.fromkeys(rule for _, rule, _ in self.results))
 
+    @property
+    def has_declared_points(self) -> bool:
+        """Whether an algorithm is read at the threshold that it declares."""
+        points = [result.operating_point for _, _, result in self.results]
+        return any(one is not None and one.fp_per_case is None for one in points)
+
     def with_comparison(self, found: "ComparisonDocument") -> "Document":
         """The document with a comparison; an older one against the same baseline is replaced."""
         others = [one for one in self.comparisons if one.baseline != found.baseline]

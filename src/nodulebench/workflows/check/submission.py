@@ -15,6 +15,10 @@ CODES = frozenset(
         "scores_inverted",
         "would_be_hit",
         "few_hits",
+        "threshold_declared",
+        "threshold_overridden",
+        "threshold_not_used",
+        "threshold_without_scores",
     }
 )
 """What these checks tell; they change no number, and later versions may tell more."""

@@ -18,6 +18,7 @@ from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, OperatingPoint, RuleResult
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import reference_digest, table_digest
+from nodulebench.workflows.check.declared import threshold_notices
 from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.check.submission import judged_notices, submission_notices
 from nodulebench.workflows.check.tables import checked_reference, checked_submission
@@ -94,7 +95,10 @@ def _evaluate_algorithm(
     rules: dict[str, RuleResult] = {}
     labels: dict[str, Labels] = {}
     at_point: dict[str, Labels] = {}
-    notices += submission_notices(reference, submission)
+    notices += (
+        *threshold_notices(submission, protocol),
+        *submission_notices(reference, submission),
+    )
     for choice in protocol.rules:
         name = choice.name
         try:
@@ -180,10 +184,10 @@ def _evaluate_rule(
 
 
 def _operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> OperatingPoint | None:
-    rate, threshold = protocol.operating_point, cohort.threshold
-    if rate is None or threshold is None:
+    threshold = cohort.threshold
+    if threshold is None:
         return None
-    return OperatingPoint(rate, threshold if isfinite(threshold) else None)
+    return OperatingPoint(protocol.operating_point, threshold if isfinite(threshold) else None)
 
 
 def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:

@@ -16,6 +16,7 @@ from nodulebench.match import targets
 from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
@@ -248,6 +249,12 @@ class _Files:
         }
 
 
+def declared_threshold(one: AlgorithmSummary) -> float | None:
+    """The threshold that an algorithm declares; None where the evaluation is older than its use."""
+    is_told = any(notice.code.startswith("threshold_") for notice in one.notices)
+    return float(one.facts["threshold"]) if is_told and "threshold" in one.facts else None
+
+
 def _read_submissions(document: Document, files: _Files) -> dict[str, Submission]:
     marks = files.read_parts("marks", MARKS)
     slices = files.read_parts("mark_slices", MARK_SLICES)
@@ -263,6 +270,7 @@ def _read_submissions(document: Document, files: _Files) -> dict[str, Submission
             runs=runs.get(name),
             digest=one.digest,
             intended_types=None if types is None else tuple(types),
+            threshold=declared_threshold(one),
             facts=facts,
         )
     return submissions

@@ -22,7 +22,7 @@ from nodulebench.storage.table_file import null_unmeasured, read_parquet, read_t
 from nodulebench.workflows.check.submission import CODES
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import keep_to_candidates
-from nodulebench.workflows.evaluate.recompute import Evaluated, load_evaluated
+from nodulebench.workflows.evaluate.recompute import Evaluated, declared_threshold, load_evaluated
 from nodulebench.workflows.evaluate.result_folder import (
     COMPARISON,
     ERROR_TABLES,
@@ -281,7 +281,7 @@ def _in_written_order(
         same += [other for other in left if other.name == one.name]
         if same:
             left.remove(same[0])
-            found.append(replace(same[0], name=one.name))
+            found.append(replace(same[0], name=one.name, threshold=declared_threshold(one)))
         else:
             where = f"algorithm '{one.name}'"
             problems.append(Problem(where, "is evaluated, but its marks were not given."))

@@ -57,6 +57,8 @@ def headline(document: Document, say: Language) -> list[tuple[str, str, str, str
     remark = say("headline.all_marks") if "cpm" in names else ""
     if point is not None:
         remark = say("headline.at_point", rate=rate(point))
+    elif document.has_declared_points:
+        remark = say("headline.at_declared")
     return [
         (
             say.figure(name).title,

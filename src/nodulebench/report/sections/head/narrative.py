@@ -44,7 +44,11 @@ def _where_read(document: Document, say: Language) -> Iterator[str]:
     found = leading_result(document, document.algorithms[0])
     point = None if found is None else found[1].operating_point
     if point is not None:
-        told = [say("told.at_point", rate=rate(point.fp_per_case))]
+        told = [
+            say("told.at_declared")
+            if point.fp_per_case is None
+            else say("told.at_point", rate=rate(point.fp_per_case))
+        ]
         if point.threshold is not None:
             told.append(say("told.threshold", threshold=significant(point.threshold)))
         yield say("list.sentence").join(told)

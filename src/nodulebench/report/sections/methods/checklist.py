@@ -111,6 +111,8 @@ def _threshold(document: Document, say: Language) -> str:
     threshold, point = document.protocol.score_threshold, document.protocol.operating_point
     if point is not None:
         return say("answer.threshold_at", rate=rate(point))
+    if threshold is None and document.has_declared_points:
+        return say("answer.threshold_declared")
     if threshold is None:
         return say("answer.threshold_none")
     return say("answer.threshold", threshold=f"{threshold:g}")

@@ -63,7 +63,8 @@ def _by_rate(document: Document, misses: pl.DataFrame, say: Language) -> Table |
     heads = [words(say("misses.at")), *(Cell(rate(float(one))) for one in rates)]
     numbers = [sum(one in at for at in missed) for one in rates]
     if point is None or f"{point:g}" not in rates:
-        heads.append(Cell(say("misses.all_marks") if point is None else rate(point)))
+        whole = "misses.declared" if document.has_declared_points else "misses.all_marks"
+        heads.append(Cell(say(whole) if point is None else rate(point)))
         numbers.append(int(misses["is_missed"].sum()))
     row = [head(say("misses.count")), *map(count, numbers)]
     return Table(say("misses.by_rate"), heads, [row], is_tight=True)
@@ -71,7 +72,7 @@ def _by_rate(document: Document, misses: pl.DataFrame, say: Language) -> Table |
 
 def _misses(document: Document, misses: pl.DataFrame, say: Language) -> Table | None:
     point = document.protocol.operating_point
-    if point is not None:
+    if point is not None or document.has_declared_points:
         misses = misses.filter("is_missed")
     shown = hardest_first(misses).head(MOST_MISSES)
     if not shown.height:
