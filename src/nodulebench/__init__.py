@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nodulebench.errors import InputError, NoduleBenchError, Problem, UndefinedError
     from nodulebench.formats import FORMATS, read_cases, read_reference, read_submission
     from nodulebench.library.compare import Compared, compare
-    from nodulebench.library.evaluate import evaluate
+    from nodulebench.library.evaluate import evaluate, evaluate_files
     from nodulebench.library.froc import Froc, froc
     from nodulebench.library.picture import Picture
     from nodulebench.library.result import Result
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from nodulebench.model.results import Curve, Estimate, Evaluation
     from nodulebench.model.tables import Reference, Submission
     from nodulebench.protocols import load_protocol
-    from nodulebench.workflows.evaluate.files import evaluate_files
     from nodulebench.workflows.evaluate.result_folder import write_evaluation
     from nodulebench.workflows.verify.conformance import run_conformance
 
@@ -85,7 +84,7 @@ _HOME = {
     "UndefinedError": "errors",
     "compare": "library.compare",
     "evaluate": "library.evaluate",
-    "evaluate_files": "workflows.evaluate.files",
+    "evaluate_files": "library.evaluate",
     "froc": "library.froc",
     "label_marks": "match",
     "load_protocol": "protocols",

@@ -13,6 +13,7 @@ from nodulebench.cli.options import (
     print_notices,
     print_written,
 )
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.combination import print_rows
 
 
@@ -58,9 +59,10 @@ def command(
 
     shape = ("distance", "linkage", "lung_masks", "slack")
     choice = CombinationChoice(*(chosen.pop(name) for name in shape))
-    combination = combine_files(
-        submissions, reference, is_by_scores=by == "scores", choice=choice, out=out, **chosen
-    )
+    with ProgressLine("combining"):
+        combination = combine_files(
+            submissions, reference, is_by_scores=by == "scores", choice=choice, out=out, **chosen
+        )
     print_notices("warning", combination.notices)
     print_rows(combination.rows, combination.operating_points)
     if out is not None:

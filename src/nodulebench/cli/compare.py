@@ -6,6 +6,7 @@ import click
 
 from nodulebench.cli.exit_status import DONE, NOT_MET
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.comparison import print_comparison, print_gate
 
 
@@ -63,11 +64,13 @@ def command(
         raise click.UsageError("--no-worse-than is a --margin: give one of them")
     choice = ComparisonChoice(baseline or "", figures, margin or gate, bootstraps, permutations)
     if old is not None:
-        comparison = compare_folders(folder, old, choice)
+        with ProgressLine("comparing"):
+            comparison = compare_folders(folder, old, choice)
         print_comparison(comparison)
     else:
         was_signed = is_signed(folder)
-        comparison, written = compare_folder(folder, choice)
+        with ProgressLine("comparing"):
+            comparison, written = compare_folder(folder, choice)
         print_comparison(comparison)
         print_written(*written)
         if was_signed:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, option
+from nodulebench.cli.progress import tell_line
 from nodulebench.cli.show.evaluation import print_table
 
 
@@ -24,7 +25,7 @@ def command(out: Path, phantoms: int) -> None:
     """
     from nodulebench.workflows.demo import RESULT, DemoChoice, run_demo
 
-    evaluation = run_demo(out, DemoChoice(phantoms=phantoms), click.echo)
+    evaluation = run_demo(out, DemoChoice(phantoms=phantoms), tell_line)
     result = out / RESULT
     click.echo()
     print_table(evaluation)

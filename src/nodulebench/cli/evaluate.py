@@ -6,6 +6,7 @@ import click
 
 from nodulebench.cli.exit_status import DONE, NOT_MET
 from nodulebench.cli.options import FILE, print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.evaluation import print_evaluation
 from nodulebench.cli.vault_options import vault_options
 
@@ -86,25 +87,24 @@ def command(
         )
     from nodulebench.workflows.evaluate.files import evaluate_files
 
-    evaluation, written = evaluate_files(
-        marks,
-        reference,
-        protocol,
-        plan=plan,
-        series=series,
-        cases=cases,
-        columns=columns,
-        candidates=candidates,
-        bootstraps=bootstraps,
-        seed=seed,
-        at_fp=at_fp,
-        out=out,
-        names=names,
-        force=force,
-        progress=lambda name: (
-            click.echo(f"evaluating {name}", err=True) if len(marks) > 1 else None
-        ),
-    )
+    with ProgressLine("evaluating") as line:
+        evaluation, written = evaluate_files(
+            marks,
+            reference,
+            protocol,
+            plan=plan,
+            series=series,
+            cases=cases,
+            columns=columns,
+            candidates=candidates,
+            bootstraps=bootstraps,
+            seed=seed,
+            at_fp=at_fp,
+            out=out,
+            names=names,
+            force=force,
+            progress=line.tell,
+        )
     print_evaluation(evaluation)
     print_written(*written)
     is_met = evaluation.plan is None or evaluation.plan.verdict == "passed"

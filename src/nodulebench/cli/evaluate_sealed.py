@@ -7,6 +7,7 @@ import click
 
 from nodulebench.cli.exit_status import DONE, NOT_MET
 from nodulebench.cli.options import print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret
 from nodulebench.language import english
 
@@ -21,7 +22,8 @@ def evaluate_on_sealed(
     from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 
     secret = required_secret(vault_key, passphrase_file)
-    told, written = evaluate_sealed(LookOrder(marks, sealed, secret, **order))
+    with ProgressLine("evaluating"):
+        told, written = evaluate_sealed(LookOrder(marks, sealed, secret, **order))
     _print(told)
     print_written(*written)
     return NOT_MET if told.get("passed") is False else DONE

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import COUNT, WHOLE, option
+from nodulebench.cli.progress import tell_line
 
 
 @click.command("phantom")
@@ -53,7 +54,7 @@ def command(out: Path, cases: int, seed: int, **chosen: Any) -> None:
     """
     from nodulebench.workflows.phantom import make_phantoms
 
-    reference = make_phantoms(out, cases, seed, progress=click.echo, **chosen)
+    reference = make_phantoms(out, cases, seed, progress=tell_line, **chosen)
     click.echo(
         f"wrote {reference.cases.height} scans with {reference.nodules.height} nodules to {out}"
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodulebench.cli.options import COUNT, FILE, option, print_notices, print_written
+from nodulebench.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +53,8 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
     """
     from nodulebench.workflows.reference.build import build_reference_files
 
-    built = build_reference_files(source, out, parameters=_parameters(settings), **chosen)
+    with ProgressLine("building"):
+        built = build_reference_files(source, out, parameters=_parameters(settings), **chosen)
     print_notices("warning", built.reference.notices)
     kinds = built.finding_counts
     click.echo(
@@ -125,8 +127,8 @@ def spread(source: Path, marks: Path, figure: str, out: Path | None, **chosen: A
     """
     from nodulebench.workflows.reference.spread import spread_files
 
-    told = lambda name: click.echo(f"scoring under {name}", err=True)  # noqa: E731
-    table = spread_files(source, marks, figure=figure, out=out, progress=told, **chosen)
+    with ProgressLine("scoring") as line:
+        table = spread_files(source, marks, figure=figure, out=out, progress=line.tell, **chosen)
     click.echo(f"{'reference':<28}{'nodules':>9}{'hit':>7}{figure:>10}")
     for row in table.iter_rows(named=True):
         value = "–" if row["value"] is None else f"{row['value']:.4f}"

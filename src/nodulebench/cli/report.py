@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.cli.progress import ProgressLine
 
 
 @click.command("report")
@@ -57,4 +58,6 @@ def command(folder: Path, out: Path | None, date: datetime | None, **chosen: Any
     is_issued = any(chosen[name] for name in ("laboratory", "number", "operator"))
     day = date or (datetime.now() if is_issued else None)
     issued = f"{day:%Y-%m-%d}" if day else ""
-    print_written(*write_report(folder, ReportChoice(date=issued, **chosen), out))
+    with ProgressLine("writing the report"):
+        written = write_report(folder, ReportChoice(date=issued, **chosen), out)
+    print_written(*written)

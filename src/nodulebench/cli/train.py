@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import WHOLE, option
+from nodulebench.cli.progress import ProgressLine
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
@@ -35,9 +36,11 @@ def command(
     """
     from nodulebench.workflows.detect.train import train_classifier
 
-    examples = train_classifier(
-        name, blocks, reference, out, without_fold=without_fold, seed=seed, progress=click.echo
-    )
+    with ProgressLine("training") as line:
+        given = (name, blocks, reference, out)
+        examples = train_classifier(
+            *given, without_fold=without_fold, seed=seed, progress=line.tell
+        )
     click.echo(
         f"trained on {len(examples.fold)} candidates, {int(examples.is_nodule.sum())} of them "
         f"nodules, of {examples.blocks} blocks; wrote {out}"

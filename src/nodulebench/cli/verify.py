@@ -7,6 +7,7 @@ import click
 
 from nodulebench import __version__
 from nodulebench.cli.options import FILE
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
 from nodulebench.cli.vault_options import secret_from, vault_options
 from nodulebench.errors import refuse_any
@@ -82,7 +83,8 @@ def command(
         if reference is None
         else Originals(reference, marks, series, cases, candidates, columns)
     )
-    found = verify_folder(folder, public_key=public_key, originals=originals)
+    with ProgressLine("recomputing"):
+        found = verify_folder(folder, public_key=public_key, originals=originals)
     _print(found, folder)
     return 0 if found.is_good else 1
 

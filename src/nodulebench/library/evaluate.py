@@ -1,6 +1,6 @@
 """nodulebench.evaluate: marks and a reference in whatever form -> a Result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -10,10 +10,12 @@ from nodulebench.errors import InputError
 from nodulebench.library.given import reference_of, submissions_of
 from nodulebench.library.result import Result
 from nodulebench.model.plan import TestPlan
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import without_images
 from nodulebench.workflows.evaluate.evaluate import evaluate as evaluate_tables
 from nodulebench.workflows.evaluate.files import choose_protocol, with_options
+from nodulebench.workflows.evaluate.files import evaluate_files as workflow
 from nodulebench.workflows.plan.judge import evaluated_under
 
 
@@ -67,8 +69,37 @@ def evaluate(
     read = reference_of(reference, cases)
     judged = submissions_of(given, read.cases)
     truth = replace(read, cases=without_images(read.cases))
-    found = evaluate_tables(truth, judged, chosen, progress or (lambda _: None))
+    found = evaluate_tables(truth, judged, chosen, _by_name(progress))
     return Result.of(found if frozen is None else evaluated_under(frozen, found))
+
+
+def evaluate_files(
+    marks: Sequence[Path],
+    reference: Path,
+    protocol: str | None = None,
+    *,
+    progress: Callable[[str], object] | None = None,
+    **options: Any,
+) -> tuple[Result, list[Path]]:
+    """Read, evaluate and, with ``out``, write, as the command ``evaluate`` does.
+
+    Args:
+        marks: one file or folder per algorithm.
+        reference: the test set.
+        protocol: a name or a TOML file; by default luna16, or the plan's.
+        progress: told the name of each algorithm before it is judged.
+        options: those of the command, by their names: ``plan``, ``series``, ``cases``, ``out``...
+
+    Returns:
+        The result and the files written.
+    """
+    told = _by_name(progress)
+    found, written = workflow(tuple(marks), reference, protocol, progress=told, **options)
+    return Result.of(found), written
+
+
+def _by_name(progress: Callable[[str], object] | None) -> Progress:
+    return untold if progress is None else lambda what, _done, _of: progress(what)
 
 
 def _protocol(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int], object]
-"""``progress(what, done, of)``."""
+"""``progress(what, done, of)``; ``of`` is 0 where nobody knows."""
 
 
 def untold(_what: str, _done: int, _of: int) -> None:

@@ -3,7 +3,7 @@
 The folder is a bundle (tables, manifest, ``images/``) and holds ``nifdc.csv`` and ``luna16/`` too.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from nodulebench.formats.images import metaimage, nifti
 from nodulebench.formats.marks import luna16_csv, nifdc_csv
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import CASES, Reference
 from nodulebench.phantom.patient import (
     SCANNER,
@@ -138,7 +139,7 @@ def write_test_set(
     *,
     image_formats: Sequence[str] = ("metaimage",),
     has_masks: bool = True,
-    progress: Callable[[str], object] = str,
+    progress: Progress = untold,
 ) -> Reference:
     """Write scans as they are made, then their truth.
 
@@ -147,7 +148,7 @@ def write_test_set(
         cases: made one by one, so that only one is in memory.
         image_formats: any of ``IMAGE_FORMATS``.
         has_masks: whether nodules and lungs are also written as label volumes.
-        progress: told one line per scan.
+        progress: told what was made, scan by scan.
 
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
@@ -168,7 +169,7 @@ def write_test_set(
         rows.append(_case_row(case))
         nodules.extend(_with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth))
         slices.extend(slice_rows(case.case_id, case.scan.nodules, geometry))
-        progress(_told(case))
+        progress(_told(case), len(rows), 0)
     tables = nodule_tables(nodules, slices)
     table = CASES.conform(pl.DataFrame(rows, infer_schema_length=None), "phantom cases")
     reference = Reference(folder.resolve().name, table, *tables, rule="phantom")

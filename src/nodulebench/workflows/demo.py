@@ -18,6 +18,7 @@ from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.formats.images.case_images import image_reader
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
@@ -78,7 +79,7 @@ def demo_protocol(bootstraps: int) -> TestProtocol:
 def run_demo(
     out: Path,
     choice: DemoChoice = DEFAULT_CHOICE,
-    progress: Callable[[str], object] = str,
+    progress: Progress = untold,
 ) -> Evaluation:
     """Make the test set, let the detectors read it, judge them, and write the full report.
 
@@ -90,7 +91,7 @@ def run_demo(
         made = each(partial(_make, choice), range(1, choice.phantoms + 1))
         reference = write_test_set(out / TEST_SET, made, has_masks=False, progress=progress)
         images = out / TEST_SET / "images"
-        progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans")
+        progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans", 0, 0)
         found = list(each(partial(_read, images), reference.cases["case_id"]))
     submissions = _joined(found)
     evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))

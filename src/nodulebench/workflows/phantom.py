@@ -1,8 +1,9 @@
 """Number and seed -> a test set of synthetic chest CT on disk, whose nodules are known exactly."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import Reference
 from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
 
@@ -19,7 +20,7 @@ def make_phantoms(
     has_follow_up: bool,
     image_formats: Sequence[str],
     has_masks: bool,
-    progress: Callable[[str], None],
+    progress: Progress = untold,
 ) -> Reference:
     """Write the scans of synthetic patients and what is known of them; return that."""
     plan = ScanPlan(thickness, kernel, dose)

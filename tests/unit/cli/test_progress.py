@@ -1,6 +1,7 @@
 """The one display of how far a command is."""
 
 import sys
+import time
 
 import pytest
 
@@ -36,3 +37,46 @@ def test_a_terminal_gets_one_line_that_is_gone_at_the_end(
     assert "\n" not in shown
     assert f"{'█' * 15}{'░' * 15} 1/2 files" in shown
     assert shown.endswith("\r\033[K")
+
+
+def shown_while(
+    capsys: pytest.CaptureFixture[str], wait: str, *steps: tuple[str, int, int], patience: float
+) -> str:
+    """What named work shows until a text has come."""
+    told = ""
+    with ProgressLine("comparing", patience) as line:
+        for step in steps:
+            line.tell(*step)
+        until = time.monotonic() + 10
+        while wait not in told and time.monotonic() < until:
+            told += capsys.readouterr().err
+    return told + capsys.readouterr().err
+
+
+def test_named_work_says_so_after_a_while_even_if_it_tells_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shown_while(capsys, "comparing", patience=0.01) == "comparing\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = shown_while(capsys, "b 0 s", ("b", 1, 2), patience=0.01)
+    assert f"{'█' * 15}{'░' * 15} 1/2 b 0 s" in shown
+    assert shown.endswith("\r\033[K")
+
+
+def test_what_is_done_soon_is_done_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLine("comparing") as line:
+        line.tell("a", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_nothing_is_shown_after_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), ProgressLine("comparing", 0.0) as line:
+        raise KeyboardInterrupt
+    assert line._clock is not None
+    assert not line._clock.is_alive()
+    before = capsys.readouterr().err
+    assert before in ("", "comparing\n")
+
+
+def test_what_nobody_can_count_is_told_without_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, ("union", 0, 0), ("majority", 1, 0)) == "union\nmajority\n"

@@ -10,6 +10,7 @@ import pytest
 
 import nodulebench as nb
 from builders.tables import case, false_mark, ignored, mark, nodule, protocol, reference, submission
+from nodulebench.formats.marks import luna16_csv
 from nodulebench.workflows.evaluate.evaluate import evaluate as evaluate_tables
 
 pd = pytest.importorskip("pandas", reason="the extra 'pandas' is not installed")
@@ -89,6 +90,19 @@ def test_the_call_of_earlier_versions_works_by_position_and_by_keyword() -> None
     assert figures(first) == figures(second) == WANTED
     assert isinstance(first, nb.Evaluation)
     assert told == ["algorithm", "algorithm"]
+
+
+def test_files_are_evaluated_as_earlier_versions_did(tmp_path: Path) -> None:
+    MARKS.rename({**LUNA16, "score": "probability"}).write_csv(tmp_path / "mine.csv")
+    luna16_csv.write_reference(TRUTH, tmp_path / "luna16")
+    told: list[str] = []
+    files = ((tmp_path / "mine.csv",), tmp_path / "luna16", "luna16")
+    result, written = nb.evaluate_files(
+        *files, bootstraps=0, out=tmp_path / "out", progress=told.append
+    )
+    assert told == ["mine"]
+    assert figures(result) == figures(nb.evaluate(files[1], files[0], "luna16", bootstraps=0))
+    assert tmp_path / "out" / "report.html" in written
 
 
 def test_several_tables_are_told_apart() -> None:

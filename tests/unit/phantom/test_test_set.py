@@ -19,7 +19,10 @@ def written(tmp_path_factory):
     cases = list(make_cases(1, 4, matrix=64, has_follow_up=True))
     lines = []
     reference = write_test_set(
-        folder, iter(cases), image_formats=("metaimage", "dicom", "nifti"), progress=lines.append
+        folder,
+        iter(cases),
+        image_formats=("metaimage", "dicom", "nifti"),
+        progress=lambda what, *_: lines.append(what),
     )
     return folder, cases, reference, lines
 

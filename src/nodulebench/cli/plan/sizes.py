@@ -8,6 +8,7 @@ import click
 
 from nodulebench.cli.options import COUNT, FILE, NOT_NEGATIVE, POSITIVE, SHARE, Command, option
 from nodulebench.cli.plan.show import print_sample_size
+from nodulebench.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,7 +218,9 @@ def froc(folder: Path, power: float, **given: Any) -> None:
     """
     from nodulebench.workflows.plan.from_pilot import plan_from_pilot
 
-    print_sample_size(plan_from_pilot(folder, power=power, **given), power)
+    with ProgressLine("simulating"):
+        found = plan_from_pilot(folder, power=power, **given)
+    print_sample_size(found, power)
 
 
 @click.command("readers")

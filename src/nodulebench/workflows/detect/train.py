@@ -1,6 +1,6 @@
 """Blocks of CT with known nodules -> a detector's candidates with features -> its classifier."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import Reference
 
 SEED = 0
@@ -44,7 +45,7 @@ def collect_examples(
     blocks: Path,
     reference: Reference,
     folds: Iterable[int] = FOLDS,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = untold,
 ) -> Examples:
     """Run a detector over blocks; candidates on ignored findings are left out.
 
@@ -54,7 +55,8 @@ def collect_examples(
     detector = TRAINED[name]
     features, is_nodule, fold = [], [], []
     count, nodules = 0, 0
-    for block in read_blocks(blocks, folds):
+    chosen = list(folds)
+    for block in read_blocks(blocks, chosen):
         lungs = segment_part_of_lung(block.volume, block.block_id)
         measured = detector.find(see_chest(block.volume, block.block_id, lungs))
         inside = findings_inside(block, reference)
@@ -64,8 +66,7 @@ def collect_examples(
         is_nodule.append(on_nodule[kept])
         fold.append(np.full(int(kept.sum()), block.fold))
         count, nodules = count + 1, nodules + int((~inside["is_ignored"]).sum())
-        if count % 50 == 0:
-            progress(f"{count} blocks, {sum(map(len, fold))} candidates")
+        progress(f"fold {block.fold}", chosen.index(block.fold), len(chosen))
     if not count:
         raise InputError.at(str(blocks), "holds no block of these folds.")
     return Examples(
@@ -98,7 +99,7 @@ def train_classifier(
     *,
     without_fold: int | None = None,
     seed: int = SEED,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = untold,
 ) -> Examples:
     """Train a detector's classifier on blocks and write its weights.
 

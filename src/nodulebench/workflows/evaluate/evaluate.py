@@ -1,6 +1,6 @@
 """Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import combinations
 from math import isfinite
 from typing import Any
@@ -14,6 +14,7 @@ from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.labels import LABEL_NAMES, Labels
 from nodulebench.model.notice import Notice, reason_of
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
 from nodulebench.model.results import AlgorithmResult, Evaluation, OperatingPoint, RuleResult
 from nodulebench.model.tables import Reference, Submission
@@ -33,14 +34,12 @@ from nodulebench.workflows.evaluate.extras import (
 from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 from nodulebench.workflows.evaluate.strata import estimate_strata
 
-Progress = Callable[[str], object]
-
 
 def evaluate(
     reference: Reference,
     submissions: Iterable[Submission],
     protocol: TestProtocol,
-    progress: Progress = lambda _: None,
+    progress: Progress = untold,
 ) -> Evaluation:
     """Judge submissions against a reference under every rule of a protocol.
 
@@ -48,18 +47,19 @@ def evaluate(
         reference: the test set; its CASES table drives every loop and denominator.
         submissions: one per algorithm, names unique.
         protocol: everything that can change a number.
-        progress: told what is being worked on.
+        progress: told which algorithm is worked on.
     """
     reference = checked_reference(reference)
     results: list[AlgorithmResult] = []
-    for submission in submissions:
+    judged = list(submissions)
+    for number, submission in enumerate(judged):
         if any(submission.name == done.name for done in results):
             raise InputError.at(
                 f"submission '{submission.name}'",
                 "has the name of another submission.",
                 "Name them with --name, or in their algorithm.toml.",
             )
-        progress(submission.name)
+        progress(submission.name, number, len(judged))
         results.append(_evaluate_algorithm(reference, submission, protocol))
     return Evaluation(
         version=__version__,

@@ -1,7 +1,7 @@
 """Files -> Evaluation -> files: what ``nodulebench evaluate`` does."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.model.notice import Notice
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission, without_images
@@ -39,7 +40,7 @@ def evaluate_files(
     out: Path | None = None,
     names: Sequence[str] = (),
     force: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = untold,
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
 

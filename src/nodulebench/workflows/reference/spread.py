@@ -1,6 +1,6 @@
 """Readings + submission + protocol -> how much its score depends on how the readers are heard."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from nodulebench.formats.readings import read_readings
 from nodulebench.language import english
 from nodulebench.model.findings import Readings
 from nodulebench.model.notice import Notice
+from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate
 from nodulebench.model.tables import Reference, Submission
@@ -44,7 +45,7 @@ def score_under(
     submission: Submission,
     protocol: TestProtocol,
     figure: str = "cpm",
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = untold,
 ) -> pl.DataFrame:
     """One figure of a submission under each reference, by the protocol's first rule.
 
@@ -53,8 +54,8 @@ def score_under(
         of the figure, and the reason where it is undefined.
     """
     rows = []
-    for name, reference in references:
-        progress(name)
+    for number, (name, reference) in enumerate(references):
+        progress(f"scoring under {name}", number, 0)
         judged = evaluate(reference, [submission], protocol).algorithms[0]
         result = judged.rules[protocol.rules[0].name]
         found = result.figures.get(figure)
@@ -83,7 +84,7 @@ def spread_files(
     cases: Path | None = None,
     skips_bad_files: bool = False,
     out: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = untold,
 ) -> pl.DataFrame:
     """Score the marks of a file under all variants of the reference that readings make.
 
