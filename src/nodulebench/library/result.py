@@ -12,15 +12,14 @@ from nodulebench.language import language
 from nodulebench.library.picture import Picture
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.results import Estimate, Evaluation
-from nodulebench.model.tables import NODULES
+from nodulebench.model.tables import LABELS
 from nodulebench.optional_package import needs
 from nodulebench.pages.notebook import html_table
 from nodulebench.report.csv_tables import figures_table
-from nodulebench.workflows.evaluate.recompute import evaluated_of
+from nodulebench.workflows.evaluate.misses import false_positive_table, miss_table
 from nodulebench.workflows.evaluate.result_folder import (
-    CURVE_FILE,
-    LABEL_FILE,
-    result_tables,
+    cohorts_of,
+    curve_table,
     write_evaluation,
 )
 
@@ -53,18 +52,19 @@ class Result(Evaluation):
 
     def labels(self) -> pl.DataFrame:
         """What each rule says of each mark."""
-        return result_tables(self)[LABEL_FILE]
+        labels = [one.labels for one in self.algorithms if one.labels.width]
+        return pl.concat(labels) if labels else LABELS.empty()
 
     def misses(self) -> pl.DataFrame:
-        """Every nodule that was missed, by algorithm and rule, as the reference has it."""
-        missed = [
-            cohort.reference.nodules[cohort.nodule_row[~cohort.is_hit]].select(
-                pl.lit(algorithm).alias("algorithm"), pl.lit(rule).alias("rule"), pl.all()
-            )
-            for rule, of_rule in evaluated_of(self).cohorts.items()
-            for algorithm, cohort in of_rule.items()
-        ]
-        return pl.concat(missed) if missed else NODULES.empty()
+        """Every nodule that is missed, with the mark nearest to it and who else missed it.
+
+        Those with ``is_missed`` false are found, but not at every rate of the protocol.
+        """
+        return miss_table(cohorts_of(self), self.protocol)
+
+    def false_positives(self) -> pl.DataFrame:
+        """The false positives with the best scores, with the nodule nearest to each."""
+        return false_positive_table(cohorts_of(self))
 
     def curve(
         self, name: str = "froc", *, algorithm: str | None = None, rule: str | None = None
@@ -74,7 +74,7 @@ class Result(Evaluation):
         Raises:
             UnknownNameError: if there is no such curve, algorithm or rule.
         """
-        table = result_tables(self)[CURVE_FILE]
+        table = curve_table(self)
         for column, wanted in (("algorithm", algorithm), ("rule", rule), ("curve", name)):
             if wanted is not None:
                 _require(wanted, column, table[column].unique(maintain_order=True))
@@ -92,7 +92,7 @@ class Result(Evaluation):
         from nodulebench.report.blocks.charts import with_legend
         from nodulebench.report.sections.results.curves import by_curve, froc_charts
 
-        curves = result_tables(self)[CURVE_FILE]
+        curves = curve_table(self)
         if rule is not None:
             _require(rule, "rule", curves["rule"].unique(maintain_order=True))
             curves = curves.filter(pl.col("rule") == rule)
@@ -114,7 +114,7 @@ class Result(Evaluation):
 
     def _repr_html_(self) -> str:
         table = html_table(self._title(), self._heads(), self._rows())
-        has_froc = "froc" in result_tables(self)[CURVE_FILE]["curve"]
+        has_froc = "froc" in curve_table(self)["curve"]
         return table + self.plot()._repr_html_() if has_froc else table
 
     def _title(self) -> str:

@@ -1,5 +1,6 @@
 """The one display of how far a command is."""
 
+import re
 import sys
 import time
 
@@ -58,8 +59,8 @@ def test_named_work_says_so_after_a_while_even_if_it_tells_nothing(
 ) -> None:
     assert shown_while(capsys, "comparing", patience=0.01) == "comparing\n"
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = shown_while(capsys, "b 0 s", ("b", 1, 2), patience=0.01)
-    assert f"{'█' * 15}{'░' * 15} 1/2 b 0 s" in shown
+    shown = shown_while(capsys, "1/2 b", ("b", 1, 2), patience=0.01)
+    assert re.search(f"{'█' * 15}{'░' * 15} 1/2 b \\d+ s", shown)
     assert shown.endswith("\r\033[K")
 
 

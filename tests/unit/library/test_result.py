@@ -37,16 +37,22 @@ def test_figures_hold_every_number_once() -> None:
     assert table.schema["reason"] == pl.String
 
 
-def test_misses_are_the_nodules_without_a_hit() -> None:
-    table = result("mine", "yours").misses()
-    rows = table.select("algorithm", "rule", "case_id", "nodule_id", "diameter_mm").rows()
+def test_misses_and_false_positives_are_those_of_the_result_folder(tmp_path: Path) -> None:
+    found = result("mine", "yours")
+    missed = found.misses().filter("is_missed")
+    rows = missed.select("algorithm", "rule", "case_id", "nodule_id", "diameter_mm").rows()
     assert rows == [(name, "luna16", "a", "n1", 5.0) for name in ("mine", "yours")]
+    found.write(tmp_path / "out")
+    kept = pl.read_csv(tmp_path / "out" / "misses.csv")
+    assert kept["nodule_id"].to_list() == found.misses()["nodule_id"].to_list()
+    false = found.false_positives().filter(algorithm="mine")
+    assert false["score"].to_list() == [0.6, 0.2]
 
 
-def test_nothing_missed_is_an_empty_table_of_the_same_columns() -> None:
+def test_nothing_missed_is_a_table_of_the_same_columns() -> None:
     found = nb.evaluate(reference(CASES[1]), [submission(CASES[1])], PROTOCOL)
     assert found.misses().columns == result().misses().columns
-    assert found.misses().height == 0
+    assert not found.misses()["is_missed"].any()
 
 
 def test_a_curve_is_asked_for_by_its_names() -> None:

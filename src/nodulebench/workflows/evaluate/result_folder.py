@@ -120,23 +120,30 @@ def add_comparison(folder: Path, document: Document, found: "ComparisonDocument"
 
 def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
     """The tables that an evaluation found, by their files: labels, curves, errors, flips if any."""
-    cohorts: dict[str, dict[str, LabelledCohort]] = {}
-    for algorithm in evaluation.algorithms:
-        for rule, result in algorithm.rules.items():
-            if result.cohort is not None:
-                cohorts.setdefault(rule, {})[algorithm.name] = result.cohort
+    cohorts = cohorts_of(evaluation)
     labels = [one.labels for one in evaluation.algorithms if one.labels.width]
     flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
     return {
         LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
-        CURVE_FILE: _curves(evaluation),
+        CURVE_FILE: curve_table(evaluation),
         **({FLIP_FILE: pl.concat(flips)} if flips else {}),
         MISS_FILE: miss_table(cohorts, evaluation.protocol),
         FALSE_FILE: false_positive_table(cohorts),
     }
 
 
-def _curves(evaluation: Evaluation) -> pl.DataFrame:
+def cohorts_of(evaluation: Evaluation) -> "dict[str, dict[str, LabelledCohort]]":
+    """The labelled cohort of each rule (first key) and algorithm (second key)."""
+    cohorts: dict[str, dict[str, LabelledCohort]] = {}
+    for algorithm in evaluation.algorithms:
+        for rule, result in algorithm.rules.items():
+            if result.cohort is not None:
+                cohorts.setdefault(rule, {})[algorithm.name] = result.cohort
+    return cohorts
+
+
+def curve_table(evaluation: Evaluation) -> pl.DataFrame:
+    """Every point of every curve."""
     empty = pl.DataFrame(
         schema={
             "algorithm": pl.String,
