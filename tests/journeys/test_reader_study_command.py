@@ -62,7 +62,19 @@ def test_two_ways_of_reading_are_compared_and_a_larger_study_is_planned(
     assert "  reader 4, way 0 - way 1: -0.1002 (-0.1" in told
     pilot = re.findall(r"^as a pilot: (.*)$", told, re.MULTILINE)[0]
     assert run(*shlex.split(pilot), "--difference", 0.05, "--readers", 5) == 0
-    assert "How many cases must 5 readers read" in capsys.readouterr().out
+    pasted = capsys.readouterr().out
+    assert "How many cases must 5 readers read" in pasted
+    asked = ("plan", "readers", "--difference", 0.05, "--readers", 5, "--pilot")
+    assert run(*asked, out) == 0
+    assert capsys.readouterr().out == pasted
+    assert run(*asked, out, "--variance", 0.1) == 2
+    assert "give --pilot or its numbers, and not both" in capsys.readouterr().err
+    assert run(*asked[:-1]) == 2
+    assert "Missing option '--pilot-cases'." in capsys.readouterr().err
+    other = tmp_path / "other.json"
+    other.write_text("[]")
+    assert run(*asked, other) == 1
+    assert "has no components of a study of readers." in capsys.readouterr().err
 
 
 def test_several_cases_of_a_patient_are_clustered(

@@ -11,7 +11,7 @@ from nodulebench.cli.plan.show import print_sample_size
 from nodulebench.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from nodulebench.workflows.plan.sizes import Plan
 
@@ -226,34 +226,49 @@ def froc(folder: Path, power: float, **given: Any) -> None:
 @click.command("readers")
 @click.option("--difference", type=POSITIVE, required=True, help="Gain in the figure to find.")
 @click.option("--readers", type=click.IntRange(min=2), required=True, help="Readers of the study.")
-@click.option("--pilot-cases", type=click.IntRange(min=2), required=True)
-@click.option("--variance", type=POSITIVE, required=True, help="Of a figure over cases, pilot.")
-@click.option("--covariance-1", type=float, required=True, help="Same reader, other treatment.")
-@click.option("--covariance-2", type=float, required=True, help="Other reader, same treatment.")
-@click.option("--covariance-3", type=float, required=True, help="Other reader and treatment.")
+@click.option("--pilot", type=FILE, help="What 'annotate observer analyse --out' wrote.")
+@click.option("--pilot-cases", type=click.IntRange(min=2), help="Without --pilot: its cases.")
+@click.option("--variance", type=POSITIVE, help="Of a figure over cases, pilot.")
+@click.option("--covariance-1", type=float, help="Same reader, other treatment.")
+@click.option("--covariance-2", type=float, help="Other reader, same treatment.")
+@click.option("--covariance-3", type=float, help="Other reader and treatment.")
 @click.option(
     "--treatment-reader-square",
     type=NOT_NEGATIVE,
-    required=True,
     help="Mean square of the interaction of treatments and readers, pilot.",
 )
 @alpha
 @power
 def readers(
-    difference: float, readers: int, pilot_cases: int, alpha: float, power: float, **pilot: float
+    difference: float,
+    readers: int,
+    pilot: Path | None,
+    alpha: float,
+    power: float,
+    **numbers: float | None,
 ) -> None:
     r"""Cases that readers have to read with and without CAD, from a pilot's components.
 
     \b
+    nodulebench plan readers --difference 0.05 --readers 5 --pilot study.json
     nodulebench plan readers --difference 0.05 --readers 5 --pilot-cases 100 \
         --variance 0.0008 --covariance-1 0.0003 --covariance-2 0.0003 \
         --covariance-3 0.0002 --treatment-reader-square 0.0001
     """
-    from nodulebench.workflows.plan.sizes import Components, size_for_reader_study
+    from nodulebench.workflows.plan.sizes import Components, pilot_study, size_for_reader_study
 
+    if pilot is not None and any(one is not None for one in numbers.values()):
+        raise click.UsageError("give --pilot or its numbers, and not both")
+    if pilot is not None:
+        components, cases = pilot_study(pilot)
+    else:
+        given = {name: one for name, one in numbers.items() if one is not None}
+        _require(numbers, given)
+        cases = int(given.pop("pilot_cases"))
+        components = Components(treatment_square=0.0, **given)  # the power does not depend on it
     plan = size_for_reader_study(
-        Components(treatment_square=0.0, **pilot),  # the power does not depend on it
-        pilot_cases=pilot_cases,
+        components,
+        pilot_cases=cases,
         difference=difference,
         readers=readers,
         alpha=alpha,
@@ -277,10 +292,15 @@ def _print_size(calculator: "Callable[..., Plan]", given: dict[str, Any], wanted
     """Ask a calculator with the options that it takes; those it cannot do without must be given."""
     taken = inspect.signature(calculator).parameters
     asked = {name: given[name] for name in taken if given.get(name) is not None}
-    for name, one in taken.items():
-        if one.default is one.empty and name not in asked:
-            raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
+    _require((name for name, one in taken.items() if one.default is one.empty), asked)
     print_sample_size(calculator(**asked), given[wanted])
+
+
+def _require(names: "Iterable[str]", given: dict[str, Any]) -> None:
+    """Refuse a call without an option that is needed."""
+    for name in names:
+        if name not in given:
+            raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
 
 
 COMMANDS = (sensitivity, acceptance, paired, false_positives, auc, froc, readers)

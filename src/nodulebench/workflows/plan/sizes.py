@@ -6,6 +6,7 @@ import numpy as np
 
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
+from nodulebench.model.written import checked
 from nodulebench.statistics.mrmc import Components
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
@@ -17,11 +18,13 @@ from nodulebench.statistics.sample_size.paired import size_for_paired_detection
 from nodulebench.statistics.sample_size.plan import Plan
 from nodulebench.statistics.sample_size.readers import size_for_reader_study
 from nodulebench.statistics.sample_size.sensitivity import size_for_sensitivity
+from nodulebench.storage.json_text import read_json
 
 __all__ = [
     "Components",
     "Plan",
     "nodules_of_patients",
+    "pilot_study",
     "size_for_acceptance",
     "size_for_auc",
     "size_for_auc_difference",
@@ -42,3 +45,22 @@ def nodules_of_patients(path: Path) -> dict[str, float]:
     if not counts.size:
         raise InputError.at(str(path), "has no nodule to be found.", "Give another pilot.")
     return {"nodules_per_patient": float(counts.mean()), "nodules_sd": float(counts.std())}
+
+
+def pilot_study(path: Path) -> tuple[Components, int]:
+    """Components and number of cases of a study, as ``annotate observer analyse --out`` wrote it.
+
+    Raises:
+        InputError: if it is something else, or a study in which treatments were not compared.
+    """
+    content = read_json(path)
+    found = content if isinstance(content, dict) else {}
+    if "components" not in found or "cases" not in found:
+        raise InputError.at(
+            path,
+            "has no components of a study of readers.",
+            "Give what 'annotate observer analyse --out' wrote of readers under two treatments.",
+        )
+    return checked(Components, found["components"], str(path)), checked(
+        int, found["cases"], str(path)
+    )
