@@ -26,11 +26,13 @@ def command(source: Path, target: Path, **chosen: Any) -> None:
     r"""Convert marks, a reference or readings between formats, and say what is lost.
 
     DICOM reports and segmentations refer to the images: give their folder as --cases. A workbook
-    for RJafroc is made of the folder of an evaluation:
+    for RJafroc, points for 3D Slicer and a worklist are made of the folder of an evaluation:
 
     \b
     nodulebench convert result study.xlsx --to jafroc_xlsx
     nodulebench convert result study.xlsx --to jafroc_xlsx --readers who.csv
+    nodulebench convert result points --to slicer_markups
+    nodulebench convert result worklist.csv --to worklist_csv
     """
     from nodulebench.workflows.convert import convert
 

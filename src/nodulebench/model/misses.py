@@ -5,6 +5,9 @@ import polars as pl
 from nodulebench.model.schema import Column, TableSchema, optional
 from nodulebench.model.tables import IN_CASE, POSITION
 
+MOST_FALSE_POSITIVES = 500
+"""Of each algorithm under each rule, those with the best scores."""
+
 _WHOSE = (
     Column("algorithm", pl.String, "name of the algorithm"),
     Column("rule", pl.String, "name of the rule"),

@@ -9,12 +9,9 @@ from nodulebench.match.pairs import nearest_in_case
 from nodulebench.metrics.score_order import score_order
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.misses import FALSE_POSITIVES, MISSES
+from nodulebench.model.misses import FALSE_POSITIVES, MISSES, MOST_FALSE_POSITIVES
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import PLACE
-
-MOST_FALSE_POSITIVES = 500
-"""Of each algorithm under each rule, those with the best scores."""
 
 Cohorts = Mapping[str, Mapping[str, LabelledCohort]]
 """The cohort of each rule (first key) and algorithm (second key), at the operating point."""

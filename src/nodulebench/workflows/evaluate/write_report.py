@@ -193,12 +193,16 @@ def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Besi
 def read_causes(path: Path) -> pl.DataFrame:
     """What readers say false positives are, one row for each: algorithm, cause.
 
+    A worklist that was filled in will do: its misses and what is empty are passed over.
+
     Raises:
         InputError: if the columns are not there.
     """
     header = read_header(path, CAUSE_COLUMNS)
     require_columns(path, header, list(CAUSE_COLUMNS))
     table = pl.read_csv(csv_source(path, header), glob=False, infer_schema=False)
+    if "kind" in table.columns:
+        table = table.filter(pl.col("kind") == "false_positive")
     return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
 
 
