@@ -24,7 +24,7 @@ NAMES = (
     "deidentify_slices",
     "lidc_readers",
 )
-LONG = ("candidate_blocks", "candidate_phantoms", "classifier_folds", "mutations")
+LONG = ("intervals", "candidate_blocks", "candidate_phantoms", "classifier_folds", "mutations")
 
 chosen = sys.argv[1:] or NAMES
 unknown = [name for name in chosen if name not in (*NAMES, *LONG)]

@@ -35,7 +35,8 @@ def _print(told: dict[str, Any]) -> None:
         click.echo(f"plan {told['plan']}: {'passed' if told['passed'] else 'not passed'}")
     for name, one in told.get("figures", {}).items():
         value = english(one["reason"]) if one["value"] is None else f"{one['value']:g}"
-        bound = f", at least {one['bound']:g}" if "bound" in one else ""
+        word = "at most" if one.get("side") == "upper" else "at least"
+        bound = f", {word} {one['bound']:g}" if "bound" in one else ""
         click.echo(f"{name} {value}{bound}")
     looks = told["looks"]
     click.echo(f"look {looks['look']} of {looks['allowed']}")

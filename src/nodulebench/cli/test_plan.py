@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, WHOLE, option
+from nodulebench.language import english
 
 
 @click.group("test-plan")
@@ -31,9 +32,11 @@ def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: 
     """
     from nodulebench.workflows.plan.freeze import freeze_files
 
-    plan = freeze_files(criteria, reference, protocol, out=out, **chosen)
+    plan, unattainable = freeze_files(criteria, reference, protocol, out=out, **chosen)
     click.echo(f"{plan.name}: {plan.test_set}, {plan.cases} cases, protocol {plan.protocol.name}")
     for criterion in plan.criteria:
         click.echo(f"  {criterion}")
+    for number, reason in unattainable.items():
+        click.echo(f"warning: {plan.criteria[number]}: {english(reason)}", err=True)
     click.echo(f"wrote {out}")
     click.echo(f"digest {plan.digest}")

@@ -1,6 +1,7 @@
 """Evaluation document + policy -> what the developer of an algorithm is told, and nothing else."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,27 @@ class Standing:
     answers: Answers
 
 
+IsLowerBetter = Callable[[str], bool]
+"""Whether lower values of a figure, by its name, are better."""
+
+
+def no_figure(name: str) -> bool:
+    """That no figure is better when lower."""
+    del name
+    return False
+
+
 def is_passed(document: Document) -> bool:
     """Whether the plan of an evaluation was met; undecided is not."""
     return document.plan is not None and document.plan.verdict == "passed"
 
 
-def feedback(document: Document, reuse: Reuse, standing: Standing) -> dict[str, Any]:
+def feedback(
+    document: Document,
+    reuse: Reuse,
+    standing: Standing,
+    is_lower_better: IsLowerBetter = no_figure,
+) -> dict[str, Any]:
     """What is told of one algorithm's evaluation at the levels ``verdict`` and ``rounded``.
 
     Raises:
@@ -63,7 +79,10 @@ def feedback(document: Document, reuse: Reuse, standing: Standing) -> dict[str, 
         told["passed"] = is_passed(document)
     if reuse.feedback == "rounded":
         found = {name: figure_named(document, name) for name in reuse.figures}
-        told["figures"] = {name: _rounded(one, reuse.step, standing) for name, one in found.items()}
+        told["figures"] = {
+            name: _rounded(one, reuse.step, standing, is_upper=is_lower_better(figure_of(name)))
+            for name, one in found.items()
+        }
     told["looks"] = looks_statement(standing)
     return told
 
@@ -87,13 +106,20 @@ def looks_statement(standing: Standing) -> dict[str, Any]:
     return told
 
 
-def corrected_figures(document: Document, standing: Standing) -> dict[str, dict[str, Any]]:
+def corrected_figures(
+    document: Document, standing: Standing, is_lower_better: IsLowerBetter = no_figure
+) -> dict[str, dict[str, Any]]:
     """For the lab: every figure with an interval, with its optimism and the bound that holds."""
     return {
-        name: corrected(one, standing)
+        name: corrected(one, standing, is_upper=is_lower_better(figure_of(name)))
         for name, one in _all_figures(document).items()
         if has_interval(one)
     }
+
+
+def figure_of(name: str) -> str:
+    """The figure of ``rule.figure`` or ``rule.figure@point``."""
+    return name.partition(".")[2].partition("@")[0]
 
 
 def has_interval(figure: Estimate) -> bool:
@@ -101,22 +127,28 @@ def has_interval(figure: Estimate) -> bool:
     return None not in (figure.value, figure.low, figure.high, figure.level)
 
 
-def corrected(figure: Estimate, standing: Standing) -> dict[str, Any]:
-    """A figure with what repeated looks make of it."""
-    value = figure.value or 0.0
-    error = standard_error_of(figure.low or 0.0, figure.high or 0.0, figure.level or LEVEL)
+def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -> dict[str, Any]:
+    """A figure with what repeated looks make of it.
+
+    Its bound is the lower end of its interval, at the first look as it stands; the upper end of a
+    figure that is better when lower. A figure that is never negative has no negative bound.
+    """
+    value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
+    error = standard_error_of(low, high, figure.level or LEVEL)
     told: dict[str, Any] = {
         "value": value,
         "standard_error": error,
         "optimism": optimism(standing.look, error),
     }
     try:
-        told["bound"] = bound_after_looks(
-            value, error, standing.look, standing.answers, _one_sided(LEVEL)
+        bound = bound_after_looks(
+            value, high if is_upper else low, standing.look, standing.answers, _one_sided(LEVEL)
         )
     except UndefinedError as undefined:
-        told |= {"bound": None, "reason": reason_of(undefined).to_json()}
-    return told
+        return told | {"bound": None, "reason": reason_of(undefined).to_json()}
+    if is_upper:
+        return told | {"bound": bound, "side": "upper"}
+    return told | {"bound": max(bound, min(0.0, low))}
 
 
 def figure_named(document: Document, name: str) -> Estimate:
@@ -140,22 +172,27 @@ def _all_figures(document: Document) -> dict[str, Estimate]:
     for rule, result in document.algorithms[0].rules.items():
         for figure, one in result.figures.items():
             if isinstance(one, Estimate):
-                found[f"{rule}.{figure}"] = one
+                found[f"{rule}.{figure}"] = one.soundly
             else:
-                found |= {f"{rule}.{figure}@{point}": part for point, part in one.items()}
+                found |= {f"{rule}.{figure}@{point}": part.soundly for point, part in one.items()}
     return found
 
 
-def _rounded(figure: Estimate, step: float, standing: Standing) -> dict[str, Any]:
+def _rounded(
+    figure: Estimate, step: float, standing: Standing, *, is_upper: bool
+) -> dict[str, Any]:
     if figure.value is None:
         return {"value": None, "reason": Notice("untold_undefined").to_json()}
     if not -step / 2 <= figure.value <= 1 + step / 2:
         return {"value": None, "reason": Notice("not_a_share").to_json()}
     told: dict[str, Any] = {"value": _multiple(round(figure.value / step), step)}
     if has_interval(figure):
-        bound = corrected(figure, standing)["bound"]
-        if bound is not None:
-            told["bound"] = _multiple(max(0, math.floor(bound / step)), step)
+        found = corrected(figure, standing, is_upper=is_upper)
+        if found["bound"] is not None and is_upper:
+            told |= {"bound": min(1.0, _multiple(math.ceil(found["bound"] / step), step))}
+            told["side"] = "upper"
+        elif found["bound"] is not None:
+            told["bound"] = _multiple(max(0, math.floor(found["bound"] / step)), step)
     return told
 
 

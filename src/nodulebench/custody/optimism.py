@@ -1,15 +1,16 @@
 """Looks at a test set -> how much the best of them flatters, and a bound that still holds.
 
-Two statements, both for an estimate that is normal around the truth with a known standard error:
+Two statements:
 
-* ``optimism``: algorithms of equal worth are scored k times on the same cases; the best figure lies
-  above the truth by ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]`` on
-  average. With the correlation unknown, 0 gives the most that it can be.
-* ``bound_after_looks``: a lower bound that keeps its level whatever the developer did with the
-  feedback. If a look has m possible answers, everything a developer can submit at look k depends on
-  at most m^(k-1) histories, so a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds for
-  adaptive choices too. Where only "failed" leads to a further look (pass or fail, and stop when
-  passed) there is one history per look, and it is Bonferroni over k.
+* ``optimism``, for an estimate that is normal around the truth: algorithms of equal worth are
+  scored k times on the same cases; the best figure lies above the truth by
+  ``standard_error * sqrt(1 - correlation) * E[max of k standard normals]`` on average. With the
+  correlation unknown, 0 gives the most that it can be.
+* ``bound_after_looks``: a bound that keeps its level whatever the developer did with the feedback.
+  If a look has m possible answers, everything a developer can submit at look k depends on at most
+  m^(k-1) histories, so a Bonferroni bound over 1 + m + ... + m^(k-1) hypotheses holds for adaptive
+  choices too. Where only "failed" leads to a further look (pass or fail, and stop when passed)
+  there is one history per look, and it is Bonferroni over k.
 """
 
 import math
@@ -21,6 +22,8 @@ from nodulebench.errors import UndefinedError
 _NORMAL = NormalDist()
 _HALF_WIDTH, _POINTS = 9.0, 3601
 """Where the integral of the largest of k normals is taken; beyond, the density is below 1e-18."""
+_HALVINGS = 60
+"""How often the range of a bound is halved, until nothing of it is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +82,42 @@ def deviations(level: float, log_count: float) -> float:
 
 
 def bound_after_looks(
-    value: float, standard_error: float, looks: int, answers: Answers, level: float = 0.975
+    value: float, end: float, looks: int, answers: Answers, level: float = 0.975
 ) -> float:
-    """A lower bound of the truth that holds at this one-sided level after so many looks."""
-    return value - deviations(level, log_hypotheses(looks, answers)) * standard_error
+    """A bound of the truth that holds at this one-sided level after so many looks.
+
+    At the first look it is the interval's own end. A later one lies as many more standard errors
+    away as the correction asks for; of a share these are counted on the scale of its divergence,
+    where a normal estimate gives a normal bound, all found gives no less than the exact one, and
+    no bound leaves the range from 0 to 1.
+
+    Args:
+        value: the figure found.
+        end: the end of its interval on the side of the bound, at the same one-sided level.
+        looks: which look this is.
+        answers: how much each look told.
+        level: one-sided confidence level.
+    """
+    further = deviations(level, log_hypotheses(looks, answers)) / deviations(level, 0)
+    if further == 1 or end == value:
+        return end
+    if not (0 <= value <= 1 and 0 < end < 1):
+        return value + (end - value) * further
+    wanted = further**2 * _divergence(value, end)
+    near, far = end, float(end > value)
+    for _ in range(_HALVINGS):
+        middle = (near + far) / 2
+        near, far = (middle, far) if _divergence(value, middle) < wanted else (near, middle)
+    return far
+
+
+def _divergence(value: float, other: float) -> float:
+    """Kullback and Leibler's divergence of two shares."""
+    if not 0 < other < 1:
+        return math.inf
+    return sum(
+        part * math.log(part / of) for part, of in ((value, other), (1 - value, 1 - other)) if part
+    )
 
 
 def standard_error_of(low: float, high: float, level: float) -> float:

@@ -13,7 +13,8 @@ from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.results import Evaluation
 from nodulebench.pages.notebook import html_table
 from nodulebench.report.csv_tables import differences_table
-from nodulebench.workflows.compare.compare import PERMUTATIONS, ComparisonChoice, compare_algorithms
+from nodulebench.workflows.compare.choice import PERMUTATIONS
+from nodulebench.workflows.compare.compare import ComparisonChoice, compare_algorithms
 from nodulebench.workflows.compare.files import comparison_document
 from nodulebench.workflows.compare.gate import gate_of, side_by_side
 from nodulebench.workflows.evaluate.recompute import Evaluated, evaluated_of, load_unchanged

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from nodulebench.metrics.facts import FACTS, FACTS_OF_MODULE, FigureFacts
+from nodulebench.metrics.facts import FACTS, FACTS_OF_MODULE, FigureFacts, Guard
 from nodulebench.metrics.figure import Ratio, first_line
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
@@ -20,6 +20,7 @@ __all__ = [
     "FigureFacts",
     "belongs_to",
     "facts_of",
+    "guard_of",
     "meaning_of",
     "name_of",
 ]
@@ -81,6 +82,13 @@ def facts_of(name: str) -> FigureFacts:
         return FACTS[name]
     found: FigureFacts | None = getattr(FIGURES[name], "facts", None)
     return found or FigureFacts(is_higher_better=True)
+
+
+def guard_of(name: str) -> Guard:
+    """How a figure's interval is guarded where hardly anything goes wrong."""
+    figure = FIGURES[name]
+    is_proportion = isinstance(figure, Ratio) and figure.is_proportion
+    return facts_of(name).guard or ("trials" if is_proportion else "none")
 
 
 def belongs_to(figure: str, registry: Registry[Thing]) -> Thing | None:

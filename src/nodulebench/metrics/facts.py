@@ -1,6 +1,12 @@
 """What a report must know of each figure of merit, by its name: direction, unit, standard term."""
 
 from dataclasses import dataclass
+from typing import Literal
+
+Guard = Literal["", "trials", "cases", "rate", "none"]
+"""What the unseen patient does to a figure: fail or succeed in all its trials; be two more cases of
+the cohort, for a figure between 0 and 1, or for a rate without upper limit; or nothing, because no
+worst case can be stated. Empty: trials for a proportion, otherwise nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +21,8 @@ class FigureFacts:
     columns: str | tuple[str, ...] = ""
     """The points at which a figure is read, of one read at several: the field of the protocol that
     lists them, or their names."""
+    guard: Guard = ""
+    """How its interval is guarded where nothing, or hardly anything, goes wrong."""
 
 
 _BETTER, _WORSE, _NEITHER = True, False, None
@@ -23,35 +31,37 @@ FACTS_OF_MODULE: dict[str, dict[str, FigureFacts]] = {
     "operating_point": {
         "recall": FigureFacts(_BETTER, "lesion localisation rate"),
         "miss_rate": FigureFacts(_WORSE, "miss rate"),
-        "precision": FigureFacts(_BETTER, "precision"),
-        "f_beta": FigureFacts(_BETTER, "F1"),
-        "fp_per_case": FigureFacts(_WORSE, "non-lesion localisation rate"),
-        "fp_per_normal_case": FigureFacts(_WORSE),
+        "precision": FigureFacts(_BETTER, "precision", guard="cases"),
+        "f_beta": FigureFacts(_BETTER, "F1", guard="cases"),
+        "fp_per_case": FigureFacts(_WORSE, "non-lesion localisation rate", guard="rate"),
+        "fp_per_normal_case": FigureFacts(_WORSE, guard="rate"),
         "marks_per_case": FigureFacts(_NEITHER),
         "case_sensitivity": FigureFacts(_BETTER, "sensitivity"),
         "case_specificity": FigureFacts(_BETTER, "specificity"),
     },
     "froc": {
         "sensitivity_at_fp_rate": FigureFacts(
-            _BETTER, "lesion localisation rate", columns="operating_points"
+            _BETTER, "lesion localisation rate", columns="operating_points", guard="cases"
         ),
-        "cpm": FigureFacts(_BETTER),
-        "cpm_exact": FigureFacts(_BETTER),
+        "cpm": FigureFacts(_BETTER, guard="cases"),
+        "cpm_exact": FigureFacts(_BETTER, guard="cases"),
     },
-    "precision_recall": {"average_precision": FigureFacts(_BETTER, "AP")},
+    "precision_recall": {"average_precision": FigureFacts(_BETTER, "AP", guard="cases")},
     "afroc": {
-        "afroc_area": FigureFacts(_BETTER),
-        "wafroc_area": FigureFacts(_BETTER),
-        "afroc1_area": FigureFacts(_BETTER),
-        "wafroc1_area": FigureFacts(_BETTER),
-        "efroc_area": FigureFacts(_BETTER),
-        "case_roc_area": FigureFacts(_BETTER),
-        "case_sensitivity_at_fpf": FigureFacts(_BETTER, "sensitivity", columns="fpf_points"),
-        "case_roc_area_until_fpf": FigureFacts(_BETTER, columns="fpf_points"),
+        "afroc_area": FigureFacts(_BETTER, guard="cases"),
+        "wafroc_area": FigureFacts(_BETTER, guard="cases"),
+        "afroc1_area": FigureFacts(_BETTER, guard="cases"),
+        "wafroc1_area": FigureFacts(_BETTER, guard="cases"),
+        "efroc_area": FigureFacts(_BETTER, guard="cases"),
+        "case_roc_area": FigureFacts(_BETTER, guard="cases"),
+        "case_sensitivity_at_fpf": FigureFacts(
+            _BETTER, "sensitivity", columns="fpf_points", guard="cases"
+        ),
+        "case_roc_area_until_fpf": FigureFacts(_BETTER, columns="fpf_points", guard="cases"),
     },
     "lroc": {
-        "lroc_area": FigureFacts(_BETTER),
-        "pcl_at_fpf": FigureFacts(_BETTER, columns="fpf_points"),
+        "lroc_area": FigureFacts(_BETTER, guard="cases"),
+        "pcl_at_fpf": FigureFacts(_BETTER, columns="fpf_points", guard="cases"),
     },
     "roc": {
         "malignancy_auc": FigureFacts(_BETTER),

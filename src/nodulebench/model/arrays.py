@@ -11,7 +11,8 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Float32Array: TypeAlias = npt.NDArray[np.float32]
 WeightArray: TypeAlias = npt.NDArray[Any]
-"""Case weights: one row per replicate, one column per case; integers count repetitions."""
+"""Case weights: one row per replicate, one column per case; whole numbers count repetitions, others
+weigh (Bayesian bootstrap)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -101,6 +101,8 @@ class CriterionOutcome:
     """None: it cannot be decided."""
     reason: Notice | None = None
     """Why not."""
+    replicates: int | None = None
+    """Replicates of the bounds, where the verdict hangs on one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,11 @@ class RuleChoice(Written):
 class IntervalChoice(Written):
     """How intervals are made."""
 
-    method: Literal["percentile", "bca", "jackknife", "luna16"] = "percentile"
-    """How replicates become bounds; "luna16" is the official program's own bootstrap."""
+    method: Literal["guarded", "percentile", "bca", "jackknife", "luna16"] = "guarded"
+    """How intervals are made; "luna16" is the official program's own bootstrap. Beside any method
+    but "guarded" the guarded interval is given too, and verdicts rest on it."""
     unit: Literal["patient", "case"] = "patient"
-    """What is drawn with replacement, or left out by the jackknife."""
+    """What is weighted, drawn with replacement, or left out by the jackknife."""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """Confidence level."""
     bootstraps: Annotated[int, Field(ge=0)] = 2000

@@ -1,6 +1,6 @@
 """What we compute: Estimate, Curve, Evaluation. Frozen; nothing is cached on them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
@@ -18,6 +18,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Sound:
+    """The interval that verdicts rest on, beside one that was asked for by another method."""
+
+    low: float | None = None
+    high: float | None = None
+    method: Method = None
+    """How it was made."""
+    reason: Reason = None
+    """Why there is none, or what must be known of it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The interval as it stands in evaluation.json: what is empty is left out."""
+        shown: dict[str, Any] = {}
+        if self.low is not None:
+            shown |= {"low": self.low, "high": self.high}
+        told = {"method": self.method, "reason": self.reason}
+        return shown | {name: one.to_json() for name, one in told.items() if one}
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A figure of merit with its interval; undefined is ``None`` with the reason, never 0."""
 
@@ -32,14 +52,36 @@ class Estimate:
     """Mean of the bootstrap replicates, where there are any."""
     others: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Intervals by other methods: their name -> (low, high)."""
+    sound: Sound | None = None
+    """The guarded interval, where ``low`` and ``high`` are by another method."""
+
+    @property
+    def soundly(self) -> "Estimate":
+        """The same with the interval that may be relied on; the other one is among ``others``."""
+        if self.sound is None:
+            return self
+        others = dict(self.others)
+        if self.low is not None and self.high is not None and self.method is not None:
+            others = {self.method.code: (self.low, self.high), **others}
+        sound = self.sound
+        return replace(
+            self,
+            low=sound.low,
+            high=sound.high,
+            method=sound.method,
+            reason=sound.reason,
+            others=others,
+            sound=None,
+        )
 
     def __str__(self) -> str:
         """As 0.842 (0.813–0.869), or a dash where it is undefined."""
         if self.value is None:
             return "–"
-        if self.low is None or self.high is None:
+        shown = self.soundly
+        if shown.low is None or shown.high is None:
             return f"{self.value:.3f}"
-        return f"{self.value:.3f} ({self.low:.3f}–{self.high:.3f})"
+        return f"{self.value:.3f} ({shown.low:.3f}–{shown.high:.3f})"
 
     @property
     def signed(self) -> str:
@@ -65,6 +107,8 @@ class Estimate:
             shown["others"] = {name: list(bounds) for name, bounds in self.others.items()}
         if self.reason:
             shown["reason"] = self.reason.to_json()
+        if self.sound:
+            shown["sound"] = self.sound.to_json()
         return shown
 
 
@@ -107,6 +151,12 @@ class Stratum:
     """How many cases it has, where the stratum is one of whole cases."""
     figures: dict[str, Estimate] = field(default_factory=dict)
     """Figures on these cases alone."""
+
+    @property
+    def soundly(self) -> "Stratum":
+        """The same with the intervals that may be relied on."""
+        figures = {name: one.soundly for name, one in self.figures.items()}
+        return replace(self, miss_rate=self.miss_rate.soundly, figures=figures)
 
     def to_json(self) -> dict[str, Any]:
         """The stratum as it stands in evaluation.json."""

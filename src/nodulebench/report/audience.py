@@ -21,8 +21,6 @@ from nodulebench.report.sections.comparison.groups import CROSSED
 
 SECRET_EXTRAS = ("worst_cases",)
 SECRET_FIGURES = ("threshold_at_fp_rate",)
-SHOWN_OF_TEST_SET = ("small_test_set",)
-"""What is noticed of the test set itself is the laboratory's, but for this."""
 SHOWN_DIGESTS = ("protocol", "plan")
 GRID = {
     "froc": 2.0 ** np.linspace(-6, 6, 97),
@@ -38,7 +36,7 @@ def developers_document(document: Document) -> Document:
         document,
         reference=replace(document.reference, diameters=None),
         digests={name: one for name, one in document.digests.items() if name in SHOWN_DIGESTS},
-        notices=tuple(one for one in document.notices if one.code in SHOWN_OF_TEST_SET),
+        notices=(),  # what is noticed of the test set itself is the laboratory's
         algorithms=tuple(_algorithm(one, minimum) for one in document.algorithms),
         plan=None if document.plan is None else replace(document.plan, differences=()),
         comparisons=tuple(_comparison(one) for one in document.comparisons),

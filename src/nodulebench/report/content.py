@@ -101,7 +101,7 @@ def report_content(
 ) -> Content:
     """What a report says to its readers, in their language."""
     say = language(language_name)
-    is_lab = audience == "lab"
+    document, is_lab = document.soundly, audience == "lab"
     if not is_lab:
         from nodulebench.report.audience import developers_curves, developers_document
 

@@ -57,7 +57,9 @@ def _estimate(figure: Estimate) -> Row:
     """An estimate as columns; every column is there, so that all rows are alike."""
     shown = figure.to_json()
     keys = ("value", "low", "high", "level", "method", "reason")
-    return _worded({key: shown.get(key) for key in keys})
+    sound = figure.soundly
+    row = _worded({key: shown.get(key) for key in keys})
+    return row | {"sound_low": sound.low, "sound_high": sound.high}
 
 
 def _worded(row: Row) -> Row:
@@ -95,7 +97,7 @@ def _strata(document: Document) -> Iterator[Row]:
     for algorithm, rule, result in document.results:
         for division, strata in result.strata.items():
             for name, one in strata.items():
-                rate = Estimate(None) if one.is_too_few else one.miss_rate
+                rate = Estimate(None) if one.is_too_few else one.miss_rate.soundly
                 counts = ("cases", "nodules", "missed", "is_too_few")
                 yield {
                     **{"algorithm": algorithm.name, "rule": rule},

@@ -19,6 +19,7 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import MarginTest
 from nodulebench.model.notice import Notice
 from nodulebench.model.results import Estimate
+from nodulebench.statistics.guarded import guarded_interval
 from nodulebench.statistics.intervals import percentile_interval
 from nodulebench.statistics.multiplicity import ADJUSTMENTS
 from nodulebench.statistics.resample import Bootstrap
@@ -30,6 +31,26 @@ Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
+class PairedRows:
+    """The difference of two algorithms on every replicate of the guarded bootstrap."""
+
+    worst: FloatArray
+    """The first with the worst unseen patient, the second with the best."""
+    best: FloatArray
+    """The first with the best unseen patient, the second with the worst."""
+    method: Notice
+    reason: Notice | None = None
+    """Why there is no interval."""
+    not_assessable: Callable[[float], Notice | None] = lambda _: None
+    """Why not even two perfect algorithms would be told to be alike within a margin."""
+
+    @property
+    def turned(self) -> "PairedRows":
+        """The same with the sign turned, so that lower values are the better ones."""
+        return replace(self, worst=-self.best, best=-self.worst)
+
+
+@dataclass(frozen=True, slots=True)
 class Replicates:
     """One figure of several algorithms on the same resamples of the same units."""
 
@@ -38,6 +59,8 @@ class Replicates:
     """The figure of each algorithm on the whole cohort."""
     replicate: FloatArray
     """One row per algorithm, one column per replicate; NaN where undefined."""
+    pair: Callable[[str, str], PairedRows] | None = None
+    """Of two algorithms their guarded rows; None: intervals are percentiles of the replicates."""
 
     def row(self, name: str) -> int:
         """The row of an algorithm."""
@@ -82,9 +105,9 @@ class Comparison:
     standard_error: float
     """Standard deviation of the replicates of the difference."""
     p_value: float
-    """Two-sided, by inverting the percentile interval."""
-    normal_p_value: float
-    """Two-sided, difference / standard error as a normal deviate."""
+    """Two-sided, by inverting the interval; 1 where there is none."""
+    normal_p_value: float | None
+    """Two-sided, difference / standard error as a normal deviate; not beside guarded intervals."""
     replicates: int
     undefined_replicates: int
     """Replicates left out because the figure is undefined in them for either algorithm."""
@@ -119,6 +142,15 @@ def paired_difference(
     """
     first, second = replicates.row(algorithm), replicates.row(baseline)
     value = float(replicates.value[first] - replicates.value[second])
+    if margin is not None and not margin > 0:
+        raise InputError.at(
+            "margin", f"{margin:g} is not positive.", "Give the largest loss allowed."
+        )
+    if replicates.pair is not None:
+        if not np.isfinite(value):
+            raise UndefinedError("difference_undefined")
+        pair = replicates.pair(algorithm, baseline)
+        return _guarded_difference((algorithm, baseline), value, pair, level, margin, better)
     rows = replicates.replicate[first] - replicates.replicate[second]
     drawn = rows[np.isfinite(rows)]
     if not np.isfinite(value) or len(drawn) < 2:
@@ -147,6 +179,62 @@ def paired_difference(
         else _margin_test(value, drawn, (low, high), level, margin, better),
         adjusted_p_value=p_value,
         adjustment="none",
+    )
+
+
+def _guarded_difference(
+    names: tuple[str, str],
+    value: float,
+    rows: PairedRows,
+    level: float,
+    margin: float | None,
+    better: Better,
+) -> Comparison:
+    """The same from guarded rows: verdicts and P values agree with the interval."""
+    found = Estimate(value, reason=rows.reason)
+    p_value = 1.0
+    if rows.reason is None:
+        low, high = guarded_interval(value, rows.worst, rows.best, level)
+        found = Estimate(value, low, high, level, rows.method)
+        sides = (_share_at_most(rows.worst, 0.0), _share_at_least(rows.best, 0.0))
+        p_value = min(1.0, 2 * min(sides))
+    middle = (rows.worst + rows.best) / 2
+    return Comparison(
+        *names,
+        difference=found,
+        standard_error=float(middle.std(ddof=1)),
+        p_value=p_value,
+        normal_p_value=None,
+        replicates=len(middle),
+        undefined_replicates=0,
+        margin=None if margin is None else _guarded_margin_test(found, rows, margin, better),
+        adjusted_p_value=p_value,
+        adjustment="none",
+    )
+
+
+def _guarded_margin_test(
+    found: Estimate, rows: PairedRows, margin: float, better: Better
+) -> MarginTest:
+    """Non-inferiority, equivalence and superiority by the guarded interval, as far as it goes."""
+    if found.low is None or found.high is None or found.level is None:
+        return MarginTest(margin, reason=found.reason)
+    is_up = better == "higher"
+    low, high = (found.low, found.high) if is_up else (-found.high, -found.low)
+    gains = rows if is_up else rows.turned
+    too_low, too_high = _share_at_most(gains.worst, -margin), _share_at_least(gains.best, margin)
+    is_non_inferior = low > -margin
+    # a loss beyond the margin that is certain needs no more patients
+    is_open = not is_non_inferior and high >= -margin
+    return MarginTest(
+        margin=margin,
+        is_non_inferior=is_non_inferior,
+        is_equivalent=is_non_inferior and high < margin,
+        is_superior=low > 0,
+        non_inferiority_p=too_low,
+        equivalence_p=max(too_low, too_high),
+        method=Notice("guarded_against_margin", {"level": found.level, "better": better}),
+        reason=rows.not_assessable(margin) if is_open else None,
     )
 
 
@@ -190,10 +278,6 @@ def _margin_test(
     margin: float,
     better: Better,
 ) -> MarginTest:
-    if not margin > 0:
-        raise InputError.at(
-            "margin", f"{margin:g} is not positive.", "Give the largest loss allowed."
-        )
     # turned so that positive differences are good
     low, high = bounds if better == "higher" else (-bounds[1], -bounds[0])
     gain, gains = (value, drawn) if better == "higher" else (-value, -drawn)

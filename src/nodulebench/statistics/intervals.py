@@ -1,13 +1,17 @@
-"""Replicates or counts -> an interval. Each function gives (low, high); callers name the method."""
+"""Replicates or counts -> an interval by a classical method, as (low, high) or as an Estimate."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.model.arrays import FloatArray
+from nodulebench.model.arrays import FloatArray, IntArray
+from nodulebench.model.notice import Notice
+from nodulebench.model.protocol import IntervalChoice
+from nodulebench.model.results import Estimate
 
 
 def percentile_interval(replicates: FloatArray, level: float) -> tuple[float, float]:
@@ -111,3 +115,115 @@ def cluster_ratio_interval(
     variance = units / ((units - 1) * total**2) * float(np.sum((x - ratio * n) ** 2))
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance)
     return ratio - half, ratio + half
+
+
+def make_estimate(
+    value: float,
+    replicates: FloatArray | None,
+    jackknife: FloatArray | None,
+    interval: IntervalChoice,
+    others: dict[str, tuple[float, float]] | None = None,
+    trial_units: int = 0,
+) -> Estimate:
+    """A value with the interval that the protocol asks for, from its replicates.
+
+    Where all trials of a proportion succeed, or none, every replicate is equal and would give an
+    interval without width; the exact one over the ``trial_units`` that have a trial is given.
+    """
+    if np.isnan(value):
+        return Estimate(None, reason=Notice("undefined_here"))
+    plain = Estimate(value, others=others or {})
+    source = jackknife if interval.method == "jackknife" else replicates
+    if source is None:
+        return plain
+    is_defined = np.isfinite(source)
+    lost = int(np.count_nonzero(~is_defined))
+    if lost > len(source) // 2 or len(source) - lost < 2:
+        values = {"lost": lost, "replicates": len(source)}
+        return replace(plain, reason=Notice("no_interval", values))
+    low, high = _bounds(value, source[is_defined], jackknife, interval)
+    if trial_units and low == high == value and value in (0.0, 1.0):
+        low, high = all_or_none_interval(value, trial_units, interval.level)
+        return replace(
+            plain,
+            low=low,
+            high=high,
+            level=interval.level,
+            method=Notice("clopper_pearson", {"unit": interval.unit}),
+            mean=None if replicates is None else value,
+            reason=Notice("replicates_equal", {"count": trial_units, "unit": interval.unit}),
+        )
+    return replace(
+        plain,
+        low=low,
+        high=high,
+        level=interval.level,
+        method=method_of(interval, len(source)),
+        mean=None if replicates is None else float(np.mean(source[is_defined])),
+        reason=Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
+        if lost
+        else None,
+    )
+
+
+def method_of(interval: IntervalChoice, replicates: int) -> Notice:
+    """How an interval was made."""
+    unit = interval.unit
+    match interval.method:
+        case "percentile":
+            return Notice("percentile_bootstrap", {"unit": unit, "replicates": replicates})
+        case "bca":
+            return Notice("bca_bootstrap", {"unit": unit, "replicates": replicates})
+        case "jackknife":
+            return Notice("jackknife", {"unit": unit})
+        case _:
+            return Notice("luna16_bootstrap", {"replicates": replicates})
+
+
+def _bounds(
+    value: float, source: FloatArray, jackknife: FloatArray | None, interval: IntervalChoice
+) -> tuple[float, float]:
+    match interval.method:
+        case "percentile":
+            return percentile_interval(source, interval.level)
+        case "bca":
+            left_out = np.empty(0) if jackknife is None else jackknife[np.isfinite(jackknife)]
+            return bca_interval(value, source, left_out, interval.level)
+        case "jackknife":
+            return jackknife_interval(value, source, interval.level)
+        case _:
+            low, high = sorted_index_interval(source, interval.level)
+            return float(low), float(high)
+
+
+def count_trial_units(trials: FloatArray, unit_of_case: IntArray) -> int:
+    """How many units have a trial."""
+    return len(np.unique(unit_of_case[trials > 0]))
+
+
+def proportion_intervals(
+    successes_of_case: FloatArray,
+    trials_of_case: FloatArray,
+    unit_of_case: IntArray,
+    interval: IntervalChoice,
+) -> dict[str, tuple[float, float]]:
+    """Wilson, Clopper-Pearson and cluster-ratio intervals of successes among trials."""
+    successes, trials = float(successes_of_case.sum()), float(trials_of_case.sum())
+    if not trials:
+        return {}
+    found: dict[str, tuple[float, float]] = {}
+    for method in interval.others:
+        match method:
+            case "wilson":
+                found[method] = wilson_interval(successes, trials, interval.level)
+            case "clopper_pearson":
+                found[method] = clopper_pearson_interval(successes, trials, interval.level)
+            case "cluster_ratio":
+                bounds = cluster_ratio_interval(
+                    np.bincount(unit_of_case, successes_of_case).astype(np.float64),
+                    np.bincount(unit_of_case, trials_of_case).astype(np.float64),
+                    interval.level,
+                )
+                if np.isfinite(bounds).all():
+                    found[method] = bounds
+    return found

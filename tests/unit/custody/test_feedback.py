@@ -18,7 +18,7 @@ from nodulebench.language import english
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.documents.summaries import AlgorithmSummary, ReferenceSummary, RuleSummary
 from nodulebench.model.notice import read_notice
-from nodulebench.model.results import Estimate
+from nodulebench.model.results import Estimate, Sound
 from nodulebench.protocols import load_protocol
 
 VERDICT = Answers(2, stops_when_passed=True)
@@ -61,8 +61,35 @@ def test_a_value_is_rounded_and_its_bound_is_rounded_down() -> None:
 
 
 def test_a_later_look_has_a_lower_bound() -> None:
-    # third look, Bonferroni: z(1 - 0.025 / 3) = 2.3940; 0.837 - 2.394 * 0.02 = 0.7891
-    assert told(0.001, 3, interval(0.837, 0.02)) == {"value": 0.837, "bound": 0.789}
+    # third look, Bonferroni: z(1 - 0.025 / 3) = 2.3940; about 0.837 - 2.394 * 0.02 = 0.7891
+    assert told(0.001, 3, interval(0.837, 0.02)) == {"value": 0.837, "bound": 0.788}
+
+
+def test_the_bound_of_a_first_look_is_that_of_the_interval() -> None:
+    """Half a symmetric width below the value it was 0.55, where the interval starts at 0.158."""
+    assert told(0.001, 1, Estimate(1.0, 0.158, 1.0, 0.95)) == {"value": 1.0, "bound": 0.158}
+
+
+def test_the_sound_interval_gives_the_bound_not_the_official_one() -> None:
+    official = Estimate(1.0, 1.0, 1.0, 0.95, sound=Sound(0.25, 1.0))
+    assert told(0.05, 1, official) == {"value": 1.0, "bound": 0.25}
+
+
+def test_a_figure_that_is_better_when_lower_has_an_upper_bound() -> None:
+    """A miss rate of 0 to 0.842 had the bound -0.42."""
+    reuse = Reuse(feedback="rounded", figures=("luna16.miss_rate",), step=0.05)
+    whole = document(miss_rate=Estimate(0.0, 0.0, 0.842, 0.95))
+    standing = Standing(1, 1, VERDICT)
+    found = feedback(whole, reuse, standing, lambda figure: figure == "miss_rate")
+    assert found["figures"]["luna16.miss_rate"] == {"value": 0.0, "bound": 0.85, "side": "upper"}
+    kept = corrected_figures(whole, standing, lambda figure: figure == "miss_rate")
+    assert (kept["luna16.miss_rate"]["bound"], kept["luna16.miss_rate"]["side"]) == (0.842, "upper")
+
+
+def test_no_bound_of_a_share_is_negative() -> None:
+    whole = document(recall=Estimate(0.3, 0.05, 0.6, 0.95))
+    found = corrected_figures(whole, Standing(5, 5, Answers(20)))
+    assert 0 <= found["luna16.recall"]["bound"] < 0.001
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,43 @@ def test_feedback_without_limit_has_no_bound() -> None:
         optimism(2, 1.0, correlation=2)
 
 
-def test_a_single_look_has_the_ordinary_bound() -> None:
-    assert bound_after_looks(0.8, 0.02, 1, Answers(None)) == pytest.approx(0.8 - 1.959964 * 0.02)
+def test_a_single_look_has_the_bound_of_the_interval() -> None:
+    assert bound_after_looks(0.8, 0.158, 1, Answers(None)) == 0.158
+    assert bound_after_looks(0.2, 0.61, 1, Answers(None)) == 0.61
+    assert bound_after_looks(1.0, 1.0, 3, Answers(2)) == 1.0
+
+
+def test_a_later_bound_of_a_large_test_is_the_normal_one() -> None:
+    error = 0.002
+    answers = Answers(2, stops_when_passed=True)
+    found = bound_after_looks(0.8, 0.8 - 1.959964 * error, 5, answers)
+    assert found == pytest.approx(0.8 - stats.norm.isf(0.025 / 5) * error, abs=5e-5)
+
+
+@pytest.mark.parametrize("looks", [2, 5, 20])
+def test_a_later_bound_where_nothing_was_missed_is_no_less_than_exact(looks: int) -> None:
+    answers = Answers(2, stops_when_passed=True)
+    exact = (0.025 / looks) ** (1 / 30)
+    found = bound_after_looks(1.0, 0.025 ** (1 / 30), looks, answers)
+    assert 0.9 * exact < found <= exact
+    assert 1 - bound_after_looks(0.0, 1 - 0.025 ** (1 / 30), looks, answers) == pytest.approx(found)
+
+
+@given(st.floats(0, 1), st.floats(0.001, 0.999), st.integers(1, 30), st.integers(2, 10_000))
+def test_bounds_of_shares_stay_shares_and_only_move_away(
+    value: float, end: float, looks: int, answers: int
+) -> None:
+    nearer, further = (
+        bound_after_looks(value, end, count, Answers(answers)) for count in (looks, looks + 1)
+    )
+    assert 0 <= further <= 1
+    assert abs(further - value) >= abs(nearer - value) - 1e-12
+
+
+def test_what_is_no_share_is_stretched_as_it_is() -> None:
+    # two verdicts: z(1 - 0.0125) / z(1 - 0.025) = 2.2414 / 1.9600
+    found = bound_after_looks(3.0, 4.0, 2, Answers(2, stops_when_passed=True))
+    assert found == pytest.approx(3 + 2.2414 / 1.95996, abs=1e-4)
 
 
 def test_five_verdicts_cost_what_bonferroni_costs() -> None:
@@ -125,7 +160,12 @@ def test_an_adaptive_developer_breaks_the_plain_bound_but_not_the_corrected_one(
     looks, step = 10, 0.01
     found = [_climb(random, looks, step) for _ in range(400)]
     answers = Answers(int(1 / step) + 1)
-    plain = [bound_after_looks(value, error, 1, answers) > 0.5 for value, error in found]
-    corrected = [bound_after_looks(value, error, looks, answers) > 0.5 for value, error in found]
+    plain = [
+        bound_after_looks(value, value - 1.96 * error, 1, answers) > 0.5 for value, error in found
+    ]
+    corrected = [
+        bound_after_looks(value, value - 1.96 * error, looks, answers) > 0.5
+        for value, error in found
+    ]
     assert np.mean(plain) > 0.2  # promised: 0.025
     assert np.mean(corrected) <= 0.025

@@ -161,6 +161,11 @@ def test_what_is_neither_notice_nor_sentence_is_refused() -> None:
     ("method", "words"),
     [
         (
+            Notice("guarded_bootstrap", {"unit": "patient", "replicates": 2000, "icc": 0.5}),
+            "guarded Bayesian bootstrap over patients, 2000 replicates (one unseen patient with "
+            "all nodules missed / found, prior ICC 0.5)",
+        ),
+        (
             Notice("percentile_bootstrap", {"unit": "patient", "replicates": 2000}),
             "percentile bootstrap over patients, 2000 replicates",
         ),

@@ -115,13 +115,10 @@ def test_sizes_of_the_sequestered_nodules_are_not_shown() -> None:
     assert developers_document(group_document()).reference.diameters is None
 
 
-def test_warning_of_a_small_test_set_is_for_the_developer_too() -> None:
-    values = {"units": 38, "unit": "patient", "with_nodules": 30}
-    small = Notice("small_test_set", {**values, "fewest": 100, "fewest_with_nodules": 65})
+def test_what_is_noticed_of_the_test_set_is_the_laboratorys() -> None:
     outside = Notice("outside_image", {"outside": 1, "checked": 9})
-    notices = ["case-007 was read twice.", outside.to_json(), small.to_json()]
-    shown = developers_document(group_document(notices=notices))
-    assert shown.notices == (small,)
+    notices = ["case-007 was read twice.", outside.to_json()]
+    assert developers_document(group_document(notices=notices)).notices == ()
 
 
 def test_digests_of_the_plan_do_not_tell_those_of_the_test_set() -> None:

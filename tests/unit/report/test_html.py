@@ -175,7 +175,8 @@ def test_methods_state_all_that_changes_a_number() -> None:
     for stated in (
         "A test under three rules",
         "center hit",
-        "percentile bootstrap over patients, 2,000 replicates; further: Wilson",
+        "guarded Bayesian bootstrap (one unseen patient at worst and at best) over patients, 2,000 "
+        "replicates; further: Wilson",
         "nodules of every type",
         "nodules of 4 mm or more, tolerance 0 mm for size error, reading &#39;table&#39;",
         "4, 6, 10 mm, half-open",

@@ -10,6 +10,7 @@ from nodulebench.language import english
 
 if TYPE_CHECKING:
     from nodulebench.model.documents.comparison import MissedNodule
+    from nodulebench.model.notice import Notice
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
     from nodulebench.workflows.compare.gate import Gate
     from nodulebench.workflows.compare.nodules import DetectionDifference
@@ -51,10 +52,12 @@ def _difference_cells(one: "FigureDifference") -> list[str]:
     if one.comparison is None or one.value is None:
         return [*named, "–", f"–  ({english(one.reason)})", "", "", "", ""]
     permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
+    difference = one.comparison.difference
+    because = f"  ({english(difference.reason)})" if difference.reason else ""
     return [
         *named,
         f"{one.value:.3f}",
-        one.comparison.difference.signed,
+        f"{difference.signed}{because}",
         p_text(one.comparison.p_value),
         p_text(one.comparison.adjusted_p_value),
         permutation,
@@ -66,11 +69,19 @@ def _verdict(one: "FigureDifference") -> str:
     test = None if one.comparison is None else one.comparison.margin
     if test is None:
         return ""
+    if test.reason is not None:
+        return _open_verdict(test.reason)
     if test.is_superior:
         return "superior"
     if test.is_equivalent:
         return "equivalent"
     return "not inferior" if test.is_non_inferior else "not shown"
+
+
+def _open_verdict(reason: "Notice") -> str:
+    """Why a margin cannot be judged, in few words."""
+    needed, unit = reason.values.get("needed"), reason.values.get("unit")
+    return "not assessable" + (f": {needed} {unit}s needed" if needed else "")
 
 
 def print_gate(gate: "Gate", margin: float) -> None:
@@ -82,7 +93,9 @@ def print_gate(gate: "Gate", margin: float) -> None:
     for one in gate.differences:
         word = "shown" if is_shown(one) else "NOT SHOWN"
         found = "–" if one.comparison is None else one.comparison.difference.signed
-        click.echo(f"  {word:<9}  {one.algorithm}, {one.rule}, {one.reading}: {found}")
+        test = None if one.comparison is None else one.comparison.margin
+        because = "" if test is None or test.reason is None else f"  ({english(test.reason)})"
+        click.echo(f"  {word:<9}  {one.algorithm}, {one.rule}, {one.reading}: {found}{because}")
     colour, word = ("green", "met") if gate.is_met else ("red", "not met")
     click.echo(f"  {click.style(word, fg=colour, bold=True)}")
 

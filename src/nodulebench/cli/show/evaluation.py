@@ -95,19 +95,47 @@ def _result_lines(result: RuleResult) -> list[str]:
     if isinstance(readings, dict):
         lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))
         lines.append("sensitivity  " + "".join(f"{_number(one):>8}" for one in readings.values()))
-    width = max((len(name) for name in result.figures), default=0)
+    width, notes = max((len(name) for name in result.figures), default=0), _Notes()
     lines.extend(
-        f"{name:<{width}}  {with_interval(figure)}"
+        f"{name:<{width}}  {with_interval(figure)}{notes.letter(figure)}{_official(figure)}"
         for name, figure in result.figures.items()
         if isinstance(figure, Estimate)
     )
-    return lines
+    return lines + notes.lines
 
 
 def with_interval(estimate: Estimate) -> str:
     """An estimate as 0.842 (0.813–0.869), or a dash with the reason."""
-    is_told = estimate.value is None and estimate.reason is not None
-    return f"{estimate}  ({english(estimate.reason)})" if is_told else str(estimate)
+    shown = estimate.soundly
+    is_told = shown.value is None and shown.reason is not None
+    return f"{shown}  ({english(shown.reason)})" if is_told else str(shown)
+
+
+def _official(estimate: Estimate) -> str:
+    """The interval by another method that stands beside the sound one, by its name."""
+    if estimate.sound is None or estimate.method is None or estimate.low is None:
+        return ""
+    name = {"luna16_bootstrap": "official"}.get(estimate.method.code, "classical")
+    return f"  {name} {estimate.low:.3f}–{estimate.high:.3f}"
+
+
+class _Notes:
+    """Why intervals are missing or must be read with care, each reason told once."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+
+    def letter(self, estimate: Estimate) -> str:
+        """The letter of an estimate's note, where it has one."""
+        reason = estimate.soundly.reason
+        if reason is None or estimate.value is None:
+            return ""
+        return " " + self._letters.setdefault(english(reason), chr(ord("a") + len(self._letters)))
+
+    @property
+    def lines(self) -> list[str]:
+        """The notes themselves."""
+        return [f"{letter}: {told}" for told, letter in self._letters.items()]
 
 
 def _number(estimate: Estimate) -> str:

@@ -19,6 +19,7 @@ TEXTS = {
     "compared.equivalent": "equivalent",
     "compared.non_inferior": "not inferior",
     "compared.not_shown": "non-inferiority not shown",
+    "compared.not_assessable": "not assessable",
     "compared.chart": "Difference in {figure} from {baseline}, {rule}",
     "compared.chart_remark": (
         "Whiskers: {level} intervals. ** adjusted P ≤ 0.01, * ≤ 0.05, ns above."

@@ -45,6 +45,7 @@ TEXTS = {
     ),
     "interpolation.luna16": "as the official LUNA16 program reads it, rounding included",
     "interval.over": "{level}, {method} over {unit}s",
+    "interval.guarded": "guarded Bayesian bootstrap (one unseen patient at worst and at best)",
     "interval.percentile": "percentile bootstrap",
     "interval.bca": "bias-corrected and accelerated bootstrap (BCa)",
     "interval.jackknife": "jackknife with normal bounds",
@@ -52,6 +53,13 @@ TEXTS = {
     "interval.none": "none (no bootstrap replicates)",
     "interval.replicates": ", {count} replicates",
     "interval.further": "; further: {others}",
+    "interval.sound": (
+        ". Shown and judged by: guarded Bayesian bootstrap; bounds by the method above stand beside"
+    ),
+    "interval.official": (
+        ". Shown and judged by: guarded Bayesian bootstrap; the official bounds, which are not "
+        "valid where nothing is missed, stand beside"
+    ),
     "ties.drop": "marks tied across the cap are dropped",
     "ties.keep": "marks tied across the cap are kept",
     "ties.file_order": "ties are cut in file order",
@@ -166,6 +174,16 @@ TEXTS = {
 
 NOTICES = {
     # intervals
+    "guarded_bootstrap": (
+        "guarded Bayesian bootstrap over {unit}s, {replicates} replicates (one unseen patient with "
+        "all nodules missed / found, prior ICC {icc:g})"
+    ),
+    "guarded_paired_bootstrap": (
+        "guarded Bayesian bootstrap over {unit}s, paired, {replicates} replicates (one unseen "
+        "patient, prior ICC {icc:g})"
+    ),
+    "bayesian_paired_bootstrap": "Bayesian bootstrap over {unit}s, paired, {replicates} replicates",
+    "bayesian_bootstrap": "Bayesian bootstrap over {unit}s, {replicates} replicates",
     "percentile_bootstrap": "percentile bootstrap over {unit}s, {replicates} replicates",
     "bca_bootstrap": "BCa bootstrap over {unit}s, {replicates} replicates",
     "luna16_bootstrap": (
@@ -179,6 +197,9 @@ NOTICES = {
     "delong": "DeLong, normal",
     "obuchowski_clustered": "Obuchowski 1997 (clustered), normal",
     # tests
+    "guarded_against_margin": (
+        "{level:.0%} two-sided guarded interval against the margin, {better} is better"
+    ),
     "interval_against_margin": (
         "{level:.0%} two-sided percentile interval against the margin, {better} is better"
     ),

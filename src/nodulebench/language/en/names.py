@@ -199,6 +199,9 @@ NAMES = {
     "cut": "lowest grade above the cut",
     "wilson": "Wilson",
     "clopper_pearson": "Clopper–Pearson",
+    "luna16_bootstrap": "official (LUNA16 program)",
+    "percentile_bootstrap": "percentile",
+    "bca_bootstrap": "BCa",
     "one_treatment_fixed_cases": "one treatment, fixed cases",
     "poisson": "Poisson",
 }

@@ -3,11 +3,6 @@
 NOTICES = {
     "as_told": "{text}",
     # the test set and its marks
-    "small_test_set": (
-        "The test set is small for its intervals: {units} {unit}(s), {with_nodules} with "
-        "nodules. With fewer than {fewest} ({fewest_with_nodules} with nodules) intervals are "
-        "a little too short: of those at 95 %, about 92 % hold the truth."
-    ),
     "marks_dropped": (
         "{marks} mark(s) of {cases} case(s) that are not in the list were dropped[: {names:names}]."
     ),

@@ -86,6 +86,7 @@ TEXTS = {
     "verdict.met_yes": "✓ yes",
     "verdict.met_no": "✗ no",
     "verdict.open": "? undecided",
+    "verdict.not_assessable": "? not assessable",
     "verdict.bound_value": "{figure}",
     "verdict.bound_low": "{figure}, lower bound",
     "verdict.bound_high": "{figure}, upper bound",

@@ -52,6 +52,15 @@ NOTICES = {
     "replicates_without_hit": "no hit in {lost} of {replicates} replicates, left out",
     "no_interval_without_hits": "no interval: the replicates have no hits",
     "replicates_equal": "all replicates are equal: exact interval over {count} {unit}s",
+    "few_patients": (
+        "few {unit}s ({units}): the interval rests mainly on the one unseen patient assumed"
+    ),
+    "too_few_for_rate": (
+        "no interval: {units} {unit}s are too few for a rate without upper limit ({needed} needed)"
+    ),
+    "approximate_rate": "approximate: a rate without upper limit on {units} {unit}s",
+    "too_few_unguarded": "no interval: {units} {unit}s bear on it, {needed} are needed",
+    "no_variation": "no interval: no variation was seen",
     "empty_stratum": "nothing to count in this stratum",
     "not_computed": "not computed",
     "too_few_to_tell": "too few to be told",
@@ -73,5 +82,9 @@ NOTICES = {
     # plans
     "not_planned": "the test was not the planned one",
     "no_such_figure": "the evaluation has no such figure",
+    "not_assessable": (
+        "not assessable: cannot be met with {units} {unit}s even by a perfect result[; at least "
+        "{needed} are needed]"
+    ),
     "no_bound": "there is no {bound} bound",
 }

@@ -18,6 +18,7 @@ TEXTS = {
     "compared.equivalent": "等效",
     "compared.non_inferior": "非劣效",
     "compared.not_shown": "未显示非劣效",
+    "compared.not_assessable": "无法评定",
     "compared.chart": "{figure}与 {baseline} 之差，{rule}",
     "compared.chart_remark": "须线：{level} 区间。** 校正 P ≤ 0.01，* ≤ 0.05，其余为 ns。",
     "compared.margin": "界值",

@@ -39,6 +39,7 @@ TEXTS = {
     "interpolation.step": "不超过允许假阳性数时达到的最高灵敏度",
     "interpolation.luna16": "与 LUNA16 官方程序的读法相同，包括舍入",
     "interval.over": "{level}，{method}，按{unit}",
+    "interval.guarded": "带保护的贝叶斯自助法（加入一名最差与最好的未见患者）",
     "interval.percentile": "百分位数自助法",
     "interval.bca": "偏差校正加速自助法（BCa）",
     "interval.jackknife": "刀切法，正态界限",
@@ -46,6 +47,10 @@ TEXTS = {
     "interval.none": "无（未做自助法重复）",
     "interval.replicates": "，{count} 次重复",
     "interval.further": "；另有：{others}",
+    "interval.sound": "。显示与判定均采用带保护的贝叶斯自助法；上述方法的界限并列给出",
+    "interval.official": (
+        "。显示与判定均采用带保护的贝叶斯自助法；官方界限在无漏检时无效，并列给出"
+    ),
     "ties.drop": "与上限处同分的标记舍去",
     "ties.keep": "与上限处同分的标记保留",
     "ties.file_order": "同分时按文件次序截取",
@@ -140,6 +145,16 @@ TEXTS = {
 
 NOTICES = {
     # intervals
+    "guarded_bootstrap": (
+        "带保护的贝叶斯自助法，按{unit:word}，{replicates} 次重复"
+        "（一名未见患者，其结节全部漏检/检出，先验组内相关 {icc:g}）"
+    ),
+    "guarded_paired_bootstrap": (
+        "带保护的贝叶斯自助法，按{unit:word}配对，{replicates} 次重复"
+        "（一名未见患者，先验组内相关 {icc:g}）"
+    ),
+    "bayesian_paired_bootstrap": "贝叶斯自助法，按{unit:word}配对，{replicates} 次重复",
+    "bayesian_bootstrap": "贝叶斯自助法，按{unit:word}，{replicates} 次重复",
     "percentile_bootstrap": "百分位自助法，按{unit:word}抽样，{replicates} 次重复",
     "bca_bootstrap": "BCa 自助法，按{unit:word}抽样，{replicates} 次重复",
     "luna16_bootstrap": "LUNA16 自助法，按扫描抽样，{replicates} 次重复，取排序后序号处的界限",
@@ -151,6 +166,9 @@ NOTICES = {
     "delong": "DeLong 法，正态近似",
     "obuchowski_clustered": "Obuchowski 1997（整群），正态近似",
     # tests
+    "guarded_against_margin": (
+        "{level:.0%} 双侧带保护区间与界值比较，{better:higher=越高越好|lower=越低越好}"
+    ),
     "interval_against_margin": (
         "{level:.0%} 双侧百分位区间与界值比较，{better:higher=越高越好|lower=越低越好}"
     ),

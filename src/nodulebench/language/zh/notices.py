@@ -3,11 +3,6 @@
 NOTICES = {
     "as_told": "{text}",
     # the test set and its marks
-    "small_test_set": (
-        "测试集对其区间而言偏小：{units} 个{unit:word}，其中 {with_nodules} 个有结节。少于 "
-        "{fewest} 个（有结节者 {fewest_with_nodules} 个）时区间略短：标称 95 % 的区间约有 92 % "
-        "包含真值。"
-    ),
     "marks_dropped": "不在病例列表中的 {cases} 个病例的 {marks} 个标记已舍去[：{names:names}]。",
     "headers_dropped": "重复的 {count} 行表头已舍去。",
     "marks_over_cap": (

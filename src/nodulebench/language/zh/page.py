@@ -80,6 +80,7 @@ TEXTS = {
     "verdict.met_yes": "✓ 是",
     "verdict.met_no": "✗ 否",
     "verdict.open": "? 无法判定",
+    "verdict.not_assessable": "? 无法评定",
     "verdict.bound_value": "{figure}",
     "verdict.bound_low": "{figure}下限",
     "verdict.bound_high": "{figure}上限",

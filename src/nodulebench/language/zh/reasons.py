@@ -53,6 +53,13 @@ NOTICES = {
     "replicates_without_hit": "{replicates} 次重复中有 {lost} 次没有命中，已略去",
     "no_interval_without_hits": "没有区间：重复中没有命中",
     "replicates_equal": "所有重抽样结果相同：按 {count} 个{unit:word}给出精确区间",
+    "few_patients": "{unit:word}少（{units}）：区间主要取决于所假设的一名未见患者",
+    "too_few_for_rate": (
+        "没有区间：对于无上限的率，{units} 个{unit:word}太少（至少需要 {needed} 个）"
+    ),
+    "approximate_rate": "近似：仅由 {units} 个{unit:word}得到的无上限的率",
+    "too_few_unguarded": "没有区间：与之有关的{unit:word}有 {units} 个，至少需要 {needed} 个",
+    "no_variation": "没有区间：未见任何变异",
     "empty_stratum": "该分层中没有可计数的对象",
     "not_computed": "未计算",
     "too_few_to_tell": "数量过少，不予说明",
@@ -72,5 +79,8 @@ NOTICES = {
     # plans
     "not_planned": "本次测试与计划的测试不同",
     "no_such_figure": "评价中没有该指标",
+    "not_assessable": (
+        "无法评定：以 {units} 个{unit:word}，即使结果完美也无法达到[；至少需要 {needed} 个]"
+    ),
     "no_bound": "没有{bound:low=下限|high=上限|value=数值}",
 }

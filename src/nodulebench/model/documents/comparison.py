@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from nodulebench.model.documents.as_json import record
-from nodulebench.model.documents.told import Reason, Told
+from nodulebench.model.documents.told import Method, Reason, Told
 from nodulebench.model.results import Estimate
 
 SCHEMA: Final = "nodulebench/comparison@1"
@@ -56,20 +56,27 @@ class MarginTest:
     """Whether a difference keeps within a margin that was fixed before the test."""
 
     margin: float
-    is_non_inferior: bool
+    is_non_inferior: bool = False
     """The whole interval lies on the good side of the margin."""
-    is_equivalent: bool
+    is_equivalent: bool = False
     """The whole interval lies between minus and plus the margin."""
-    is_superior: bool
+    is_superior: bool = False
     """The whole interval lies on the good side of zero."""
-    non_inferiority_p: float
+    non_inferiority_p: float | None = None
     """One-sided P value by the bootstrap."""
-    non_inferiority_normal_p: float
-    """One-sided P value by the normal approximation."""
-    equivalence_p: float
+    non_inferiority_normal_p: float | None = None
+    """One-sided P value by the normal approximation; percentile intervals only."""
+    equivalence_p: float | None = None
     """The larger of two one-sided P values by the bootstrap."""
-    equivalence_normal_p: float
-    method: Told
+    equivalence_normal_p: float | None = None
+    """The same by the normal approximation."""
+    method: Method = None
+    reason: Reason = None
+    """Why it cannot be assessed: no interval, or too few patients even if both were perfect."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The test as it stands in comparison.json: what is empty is left out."""
+        return {name: value for name, value in record(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +194,9 @@ class DifferenceSummary:
     standard_error: float | None = None
     """Standard deviation of the replicates of the difference."""
     p_value: float | None = None
-    """Two-sided, by inverting the percentile interval."""
+    """Two-sided, by inverting the interval; 1 where there is none."""
     normal_p_value: float | None = None
-    """Two-sided, difference / standard error as a normal deviate."""
+    """Two-sided, difference / standard error as a normal deviate; percentile intervals only."""
     adjusted_p_value: dict[str, float] = field(default_factory=dict)
     """The bootstrap P value adjusted over all algorithms and rules, by method."""
     permutation: Permutation | None = None
@@ -320,6 +327,8 @@ class ComparisonDocument:
     """Seed of both."""
     unit: str
     """What is resampled and swapped: patient or case."""
+    method: Literal["guarded", "percentile"] = "percentile"
+    """How intervals, P values and verdicts were made; not there: percentile, as in version 0.1."""
     notices: tuple[Told, ...]
     """What a reader must know before the numbers."""
     differences: tuple[DifferenceSummary, ...]
@@ -330,6 +339,11 @@ class ComparisonDocument:
     """A leaderboard for each rule and figure."""
     rule_effects: RuleEffectsSummary | None
     """What the rules do to all algorithms, where there are enough of both."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as it stands in comparison.json."""
+        hidden = "method" if self.method == "percentile" else ""
+        return {name: one for name, one in record(self).items() if name != hidden}
 
 
 def _only(shown: dict[str, Any], *names: str) -> dict[str, Any]:

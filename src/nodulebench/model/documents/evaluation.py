@@ -80,6 +80,15 @@ class Document:
         points = [result.operating_point for _, _, result in self.results]
         return any(one is not None and one.fp_per_case is None for one in points)
 
+    @property
+    def soundly(self) -> "Document":
+        """The document with the intervals that may be relied on; official ones beside them."""
+        algorithms = tuple(
+            replace(one, rules={name: rule.soundly for name, rule in one.rules.items()})
+            for one in self.algorithms
+        )
+        return replace(self, algorithms=algorithms)
+
     def with_comparison(self, found: "ComparisonDocument") -> "Document":
         """The document with a comparison; an older one against the same baseline is replaced."""
         others = [one for one in self.comparisons if one.baseline != found.baseline]
@@ -134,6 +143,7 @@ def plan_summary(outcome: "PlanOutcome") -> PlanSummary:
                 high=one.high,
                 met=one.is_met,
                 reason=one.reason,
+                replicates=one.replicates,
             )
             for one in outcome.criteria
         ),

@@ -1,7 +1,7 @@
 """The records of a document: the test set, each algorithm under each rule, the plan."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, WrapValidator, with_config
@@ -165,6 +165,21 @@ class RuleSummary:
         return found if isinstance(found, dict) else {}
 
     @property
+    def soundly(self) -> "RuleSummary":
+        """The same with the intervals that may be relied on; others stand beside them."""
+        figures: Figures = {
+            name: one.soundly
+            if isinstance(one, Estimate)
+            else {point: reading.soundly for point, reading in one.items()}
+            for name, one in self.figures.items()
+        }
+        strata = {
+            division: {name: one.soundly for name, one in found.items()}
+            for division, found in self.strata.items()
+        }
+        return replace(self, figures=figures, strata=strata)
+
+    @property
     def single_figures(self) -> dict[str, Estimate]:
         """The figures that are one number."""
         return {name: one for name, one in self.figures.items() if isinstance(one, Estimate)}
@@ -261,6 +276,16 @@ class CriterionSummary:
     """Whether it is met; null: it cannot be decided."""
     reason: Reason
     """Why not."""
+    replicates: int | None = None
+    """Replicates of the bounds, where the verdict hangs on one; not there: those of the protocol,
+    or of version 0.1."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The criterion as it stands in evaluation.json."""
+        shown = record(self)
+        if self.replicates is None:
+            del shown["replicates"]
+        return shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,49 +4,40 @@ Everything between two algorithms is paired: both are judged on the same cases, 
 draws the same ones for both.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from nodulebench.errors import InputError, Problem, UndefinedError, UnknownNameError, refuse_any
+from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Permutation
 from nodulebench.model.notice import Notice, read_notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
+from nodulebench.statistics.guarded import bound_reach
 from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import Ranking as Ranking
 from nodulebench.statistics.ranking import rank_algorithms
 from nodulebench.statistics.resample import Bootstrap
+from nodulebench.workflows.compare.choice import ComparisonChoice as ComparisonChoice
+from nodulebench.workflows.compare.choice import (
+    checked_bootstraps,
+    resolution_notices,
+    target_notices,
+)
 from nodulebench.workflows.compare.nodules import (
     Cohorts,
     DetectionDifference,
     adjusted_p_values,
     compare_nodules,
 )
-from nodulebench.workflows.compare.replicate import Drawn, Reading, draw_readings
+from nodulebench.workflows.compare.replicate import Drawn, Reading, column_of, draw_readings
 from nodulebench.workflows.compare.rule_effects import RuleEffects, estimate_rule_effects
 from nodulebench.workflows.evaluate.estimate import bind_settings, shown_name, units_of
 
-PERMUTATIONS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonChoice:
-    """What is compared, and how."""
-
-    baseline: str
-    """The algorithm that the others are compared with."""
-    figures: tuple[str, ...] = ()
-    """Figures of merit; none: those of the protocol."""
-    margin: float | None = None
-    """The largest loss that does not matter. Without ``figures`` it is applied to those that are
-    better when higher (rates, areas, scores from 0 to 1), else to all that were named."""
-    bootstraps: int | None = None
-    """Number of resamples; None: as many as the protocol's."""
-    permutations: int = PERMUTATIONS
-    """Number of random swaps; 0: no permutation tests."""
+MORE = 10
+"""How many times more replicates where a bound comes close to its margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +90,7 @@ def compare_algorithms(
     registered = {shown_name("f_beta", protocol): "f_beta"}
     named = tuple(registered.get(name, name) for name in choice.figures)
     choice = replace(choice, figures=named)
-    bootstraps = _check(applied, protocol, choice)
+    bootstraps = checked_bootstraps(applied, protocol, choice)
     names = choice.figures or protocol.figures
     drawn: dict[str, Drawn] = {}
     for rule, of_rule in applied.items():
@@ -110,7 +101,8 @@ def compare_algorithms(
             seed=protocol.seed,
             is_legacy=protocol.interval.method == "luna16",
         )
-        drawn[rule] = draw_readings(of_rule, protocol, names, resamples)
+        is_guarded = choice.method == "guarded"
+        drawn[rule] = draw_readings(of_rule, protocol, names, resamples, is_guarded=is_guarded)
     return AlgorithmComparison(
         choice=choice,
         level=protocol.interval.level,
@@ -122,49 +114,10 @@ def compare_algorithms(
         rankings=dict(_rankings(drawn, protocol)),
         effects=estimate_rule_effects(applied, drawn, protocol),
         notices=(
-            *_target_notices(applied),
-            *_resolution_notices(applied, bootstraps, protocol.interval.level),
+            *target_notices(applied),
+            *resolution_notices(applied, bootstraps, protocol.interval.level),
         ),
     )
-
-
-def _check(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -> int:
-    """Refuse what cannot be compared; the number of bootstraps."""
-    algorithms = list(dict.fromkeys(name for of_rule in cohorts.values() for name in of_rule))
-    if choice.baseline not in algorithms:
-        raise UnknownNameError(
-            f"there is no algorithm '{choice.baseline}'. Known: {', '.join(algorithms)}."
-        )
-    for name in choice.figures:
-        _ = FIGURES[name]  # an unknown name suggests near ones
-    problems = []
-    if len(algorithms) < 2:
-        problems.append(
-            Problem(
-                "comparison",
-                f"'{choice.baseline}' is the only algorithm.",
-                "Evaluate several submissions together.",
-            )
-        )
-    bootstraps = choice.bootstraps
-    if bootstraps is None:
-        bootstraps = protocol.interval.bootstraps
-    if bootstraps < 2:
-        problems.append(
-            Problem(
-                "comparison",
-                f"{bootstraps} resamples give no interval.",
-                "Give a number of bootstraps, such as 2000.",
-            )
-        )
-    if choice.margin is not None and not choice.margin > 0:
-        problems.append(
-            Problem(
-                "margin", f"{choice.margin:g} is not positive.", "Give the largest loss allowed."
-            )
-        )
-    refuse_any(problems)
-    return bootstraps
 
 
 def better_of(name: str) -> Better | None:
@@ -221,7 +174,7 @@ def _one_difference(
             blank,
             reason=Notice("reason_for_algorithm", {"algorithm": missing[0], "reason": reason}),
         )
-    found = _difference(blank, replicates, protocol, choice)
+    found = _refined(_difference(blank, replicates, protocol, choice), drawn, protocol, choice)
     return _with_permutation(found, cohorts, protocol, choice)
 
 
@@ -247,6 +200,28 @@ def _difference(
     except UndefinedError as error:
         return replace(blank, reason=reason_of(error))
     return replace(blank, value=value, baseline_value=baseline_value, comparison=comparison)
+
+
+def _refined(
+    found: FigureDifference, drawn: Drawn, protocol: TestProtocol, choice: ComparisonChoice
+) -> FigureDifference:
+    """The same from ten times as many replicates, where a bound comes close to the margin."""
+    comparison, pairs = found.comparison, drawn.pairs
+    if comparison is None or pairs is None or comparison.margin is None:
+        return found
+    if comparison.difference.low is None:
+        return found
+    names, reading = (found.algorithm, choice.baseline), found.reading
+    rows = pairs.rows(*column_of(reading, protocol), *names)
+    gains = rows if better_of(reading.figure) != "lower" else rows.turned
+    low, high = bound_reach(gains.worst, (1 - protocol.interval.level) / 2)
+    if not low <= -comparison.margin.margin <= high:
+        return found
+    more = pairs.redrawn(MORE, reading.figure, *names)
+    again = replace(
+        drawn.replicates[reading], pair=partial(more.rows, *column_of(reading, protocol))
+    )
+    return _difference(found, again, protocol, choice)
 
 
 def _with_permutation(
@@ -307,30 +282,3 @@ def _rankings(
             except UndefinedError:
                 continue  # the differences say why
             yield (rule, reading), ranking
-
-
-def _resolution_notices(cohorts: Cohorts, bootstraps: int, level: float) -> Iterator[Notice]:
-    """Word of resamples too few for any adjusted P value to become small.
-
-    No share of B resamples is below 1 / (B + 1), so no two-sided P value is below 2 / (B + 1).
-    """
-    algorithms = len({name for of_rule in cohorts.values() for name in of_rule})
-    family = max((algorithms - 1) * len(cohorts), algorithms * (algorithms - 1) // 2)
-    smallest, alpha = 2 / (bootstraps + 1), 1 - level
-    if family * smallest > alpha:
-        yield Notice(
-            "too_few_resamples",
-            {
-                "resamples": bootstraps,
-                "family": family,
-                "smallest": smallest,
-                "enough": math.ceil(2 * family / alpha),
-            },
-        )
-
-
-def _target_notices(cohorts: Cohorts) -> Iterator[Notice]:
-    for rule, of_rule in cohorts.items():
-        targets = {tuple(cohort.nodule_row.tolist()) for cohort in of_rule.values()}
-        if len(targets) > 1:
-            yield Notice("different_targets", {"rule": rule})

@@ -99,6 +99,7 @@ def choice_of(written: ComparisonDocument) -> ComparisonChoice:
         margin=written.margin,
         bootstraps=written.bootstraps,
         permutations=written.permutations,
+        method=written.method,
     )
 
 
@@ -118,6 +119,7 @@ def comparison_document(
         permutations=choice.permutations,
         seed=comparison.seed,
         unit=comparison.unit,
+        method=choice.method,
         notices=comparison.notices,
         differences=tuple(_difference(one) for one in comparison.differences),
         detection=tuple(_detection(one) for one in comparison.detection),

@@ -1,7 +1,8 @@
 """Labelled cohorts of several algorithms x figures -> their values on the same resamples."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,11 +13,15 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Replicates
+from nodulebench.statistics.guarded import GuardedBootstrap
 from nodulebench.statistics.resample import Bootstrap
+from nodulebench.workflows.compare.pairs import GuardedPairs
 from nodulebench.workflows.evaluate.estimate import (
     Figure,
     bind_settings,
     column_keys,
+    exactly,
+    points_of,
     replicate_figures,
     shown_name,
 )
@@ -46,6 +51,8 @@ class Drawn:
     """Of each reading, the algorithms for which it is defined; perhaps none."""
     undefined: dict[tuple[str, str], Notice]
     """Figure and algorithm -> why the figure is undefined for it."""
+    pairs: GuardedPairs | None = None
+    """The algorithms on the guarded bootstrap; None: intervals are percentiles of replicates."""
 
 
 def draw_readings(
@@ -53,8 +60,13 @@ def draw_readings(
     protocol: TestProtocol,
     names: Iterable[str],
     bootstrap: Bootstrap,
+    *,
+    is_guarded: bool = True,
 ) -> Drawn:
-    """Evaluate figures for every algorithm on the whole cohort and on every resample."""
+    """Evaluate figures for every algorithm on the whole cohort and on every resample.
+
+    Ranks are read from resamples; intervals too, unless they are guarded.
+    """
     figures = {name: bind_settings(FIGURES[name], protocol) for name in names}
     whole = np.ones((1, len(bootstrap.unit_of_case)), dtype=np.int32)
     undefined: dict[tuple[str, str], Notice] = {}
@@ -81,7 +93,32 @@ def draw_readings(
     for name in figures:
         if name not in read_figures:
             readings[Reading(name, shown_name(name, protocol))] = None
-    return Drawn({reading: _together(reading, values, blocks) for reading in readings}, undefined)
+    together = {reading: _together(reading, values, blocks) for reading in readings}
+    if not is_guarded:
+        return Drawn(together, undefined)
+    exact = exactly(protocol)
+    pairs = GuardedPairs(
+        cohorts,
+        {
+            algorithm: {name: bind_settings(FIGURES[name], exact) for name in found}
+            for algorithm, found in defined.items()
+        },
+        GuardedBootstrap(bootstrap.unit_of_case, bootstrap.replicates, bootstrap.seed),
+        protocol.interval,
+    )
+    guarded = {
+        reading: replace(found, pair=partial(pairs.rows, *column_of(reading, protocol)))
+        for reading, found in together.items()
+    }
+    return Drawn(guarded, undefined, pairs)
+
+
+def column_of(reading: Reading, protocol: TestProtocol) -> tuple[str, int | None]:
+    """The figure of a reading, and the column of its point."""
+    if not reading.point:
+        return reading.figure, None
+    count = len(points_of(reading.figure, protocol))
+    return reading.figure, column_keys(reading.figure, protocol, count).index(reading.point)
 
 
 def _read(

@@ -21,6 +21,7 @@ from nodulebench.custody.budget import (
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_submission
+from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
@@ -96,7 +97,8 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
     except NoduleBenchError as error:
         opened.record("failed", {**_facts(look), "look": number, "reason": _short(error)}, order.at)
         raise
-    kept = {"evaluation": document.to_json(), "corrected": corrected_figures(document, standing)}
+    bounds = corrected_figures(document, standing, is_lower_better)
+    kept = {"evaluation": document.to_json(), "corrected": bounds}
     sealed = opened.vault.seal(_json_bytes(kept), f"{layout.RESULTS}/{number:08d}.json")
     create_once(opened.folder / layout.result_file(number), sealed)
     content = _json_bytes(told)
@@ -113,6 +115,11 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         order.at,
     )
     return told, _write(order, opened, content, evaluation)
+
+
+def is_lower_better(figure: str) -> bool:
+    """Whether lower values of a figure, as results name it, are better."""
+    return figure in FIGURES and facts_of(figure).is_higher_better is False
 
 
 def _charge(
@@ -172,7 +179,7 @@ def _refuse_other_cases(
 def _told(document: Document, opened: SealedSet, standing: Standing) -> dict[str, Any]:
     from nodulebench.report.audience import developers_document
 
-    told = feedback(document, opened.policy.reuse, standing)
+    told = feedback(document, opened.policy.reuse, standing, is_lower_better)
     if opened.policy.reuse.feedback == "figures":
         told["evaluation"] = developers_document(document).to_json()
     elif opened.policy.reuse.feedback == "cases":

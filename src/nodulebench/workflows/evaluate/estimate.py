@@ -9,25 +9,35 @@ import numpy as np
 from nodulebench.errors import InputError, Problem, UndefinedError, did_you_mean
 from nodulebench.metrics import FIGURES, facts_of, name_of
 from nodulebench.metrics.figure import CaseSums, Ratio, weighted_ratio
+from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.notice import Notice, reason_of
+from nodulebench.model.kept import kept
+from nodulebench.model.notice import reason_of
 from nodulebench.model.parameters import parameters_of
 from nodulebench.model.protocol import IntervalChoice, TestProtocol
 from nodulebench.model.results import Estimate
+from nodulebench.statistics.guarded import GuardedBootstrap
 from nodulebench.statistics.intervals import (
-    all_or_none_interval,
-    bca_interval,
-    clopper_pearson_interval,
-    cluster_ratio_interval,
-    jackknife_interval,
-    percentile_interval,
-    sorted_index_interval,
-    wilson_interval,
+    count_trial_units,
+    make_estimate,
+    proportion_intervals,
 )
 from nodulebench.statistics.resample import Bootstrap, leave_one_out
+from nodulebench.workflows.evaluate.guard import (
+    GuardedCohort,
+    GuardedRows,
+    guarded_rows,
+    sound_interval,
+    sums_of,
+)
 
 Figure = Callable[[LabelledCohort, WeightArray], FloatArray]
+
+BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
+"""Where the band around a FROC is drawn, false positives per case."""
+SOUND_REPLICATES = 2000
+"""How many at least of a guarded interval that stands beside one of another method."""
 
 
 def bind_settings(figure: Callable[..., FloatArray], protocol: TestProtocol) -> Figure:
@@ -63,13 +73,51 @@ def units_of(cohort: LabelledCohort, interval: IntervalChoice) -> IntArray:
     return np.arange(cohort.case_count)
 
 
-def bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> Bootstrap:
-    """The resampling that a protocol asks for."""
+def bootstrap_blocks(cohort: LabelledCohort, protocol: TestProtocol) -> Iterable[WeightArray]:
+    """The resamples that a protocol asks for; none if its method needs none."""
+    if protocol.interval.method == "guarded":
+        return ()
     return Bootstrap(
         unit_of_case=units_of(cohort, protocol.interval),
         replicates=protocol.interval.bootstraps,
         seed=protocol.seed,
         is_legacy=protocol.interval.method == "luna16",
+    ).blocks()
+
+
+def guarded_bootstrap_of(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedBootstrap | None:
+    """The weights of the guarded bootstrap; None where no intervals are asked for."""
+    interval = protocol.interval
+    replicates = interval.bootstraps
+    if interval.method != "guarded" and (replicates or interval.method == "jackknife"):
+        replicates = max(replicates, SOUND_REPLICATES)
+    if not replicates:
+        return None
+    return GuardedBootstrap(units_of(cohort, interval), replicates, protocol.seed)
+
+
+def exactly(protocol: TestProtocol) -> TestProtocol:
+    """The protocol without the rounding of the official program, which knows whole weights only."""
+    if protocol.interpolation != "luna16":
+        return protocol
+    return protocol.model_copy(update={"interpolation": "linear"})
+
+
+def with_sound(estimate: Estimate, rows: GuardedRows | None, interval: IntervalChoice) -> Estimate:
+    """An estimate with its guarded interval: as its own, or beside one of another method."""
+    if estimate.value is None or rows is None:
+        return estimate
+    sound = sound_interval(estimate.value, rows, interval)
+    if interval.method != "guarded":
+        return replace(estimate, sound=sound)
+    has_bounds = sound.low is not None
+    return replace(
+        estimate,
+        low=sound.low,
+        high=sound.high,
+        level=interval.level if has_bounds else None,
+        method=sound.method,
+        reason=sound.reason,
     )
 
 
@@ -92,13 +140,6 @@ def replicate_figures(
             if name not in ratios:
                 values[name].append(figure(cohort, block))
     return {name: np.concatenate(parts) for name, parts in values.items() if parts}
-
-
-def sums_of(figure: Figure, cohort: LabelledCohort) -> CaseSums | None:
-    """The two sums over cases that a bound figure divides; None if it is no ratio."""
-    if isinstance(figure, partial) and isinstance(figure.func, Ratio):
-        return figure.func.sums(cohort, **figure.keywords)
-    return None
 
 
 def replicate_ratios(sums: Sequence[CaseSums], case_weight: WeightArray) -> FloatArray:
@@ -126,25 +167,78 @@ def estimate_figures(
         except UndefinedError as error:
             estimates[name] = Estimate(None, reason=reason_of(error))
     defined = {name: chosen[name] for name in points}
-    replicates = replicate_figures(cohort, defined, bootstrap_of(cohort, protocol).blocks())
-    jackknife = replicate_figures(cohort, defined, leave_one_out_of(cohort, protocol.interval))
+    interval = protocol.interval
+    replicates = replicate_figures(cohort, defined, bootstrap_blocks(cohort, protocol))
+    jackknife = replicate_figures(cohort, defined, leave_one_out_of(cohort, interval))
+    sound = sound_rows(cohort, protocol, points)
     for name, point in points.items():
-        found = replicates.get(name), jackknife.get(name)
+        found, guarded = (replicates.get(name), jackknife.get(name)), sound.get(name)
         if not point.ndim:
             others = _binomial_intervals(cohort, chosen[name], protocol)
-            units = _trial_units(cohort, chosen[name], protocol.interval)
-            estimates[name] = make_estimate(float(point), *found, protocol.interval, others, units)
+            units = _trial_units(cohort, chosen[name], interval)
+            one = make_estimate(float(point), *found, interval, others, units)
+            estimates[name] = with_sound(one, guarded, interval)
             continue
         estimates[name] = {
-            key: make_estimate(
-                float(point[column]),
-                _column(found[0], column),
-                _column(found[1], column),
-                protocol.interval,
+            key: with_sound(
+                make_estimate(
+                    float(point[column]),
+                    _column(found[0], column),
+                    _column(found[1], column),
+                    interval,
+                ),
+                guarded and guarded.column(column),
+                interval,
             )
             for column, key in enumerate(column_keys(name, protocol, len(point)))
         }
     return {name: estimates[name] for name in chosen}
+
+
+def sound_rows(
+    cohort: LabelledCohort, protocol: TestProtocol, names: Iterable[str]
+) -> dict[str, GuardedRows]:
+    """Figures, by name, on every replicate of the guarded bootstrap, if there shall be one."""
+    bootstrap = guarded_bootstrap_of(cohort, protocol)
+    if bootstrap is None:
+        return {}
+    exact = exactly(protocol)
+    figures = {name: bind_settings(FIGURES[name], exact) for name in names}
+    is_read = exact.interpolation == "linear" and "sensitivity_at_fp_rate" in protocol.figures
+    exact_cpm = figures.pop("cpm_exact", None) if is_read else None
+    rows = guarded_rows(GuardedCohort(cohort, bootstrap), figures)
+    readings = sound_readings(cohort, protocol) if exact_cpm else None
+    if readings is not None:  # the same curve at the same points
+        rows["cpm_exact"] = readings.columns(slice(len(protocol.operating_points))).mean
+    return rows
+
+
+@kept
+def sound_readings(cohort: LabelledCohort, protocol: TestProtocol) -> GuardedRows | None:
+    """The FROC at the operating points, then along its band, with the unseen patient.
+
+    There is no band where another method draws one.
+    """
+    bootstrap = guarded_bootstrap_of(cohort, protocol)
+    if bootstrap is None:
+        return None
+    is_alone = protocol.interval.method == "guarded"
+    read = partial(
+        sensitivity_at_fp_rate,
+        operating_points=(*protocol.operating_points, *(BAND_RATES if is_alone else ())),
+        interpolation=exactly(protocol).interpolation,
+    )
+    name = "sensitivity_at_fp_rate"
+    return guarded_rows(GuardedCohort(cohort, bootstrap), {name: read})[name]
+
+
+def points_of(name: str, protocol: TestProtocol) -> Sequence[float | str]:
+    """The points at which a figure is read; nothing if it is one number."""
+    said = facts_of(name).columns
+    points: Sequence[float | str] = (
+        getattr(protocol, said) if isinstance(said, str) and said else said
+    )
+    return points
 
 
 def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
@@ -153,8 +247,7 @@ def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
     Raises:
         InputError: if the figure does not say at which points it is read.
     """
-    said = facts_of(name).columns
-    points = getattr(protocol, said) if isinstance(said, str) and said else said
+    points = points_of(name, protocol)
     if len(points) != count:
         raise InputError.at(
             f"figure '{name}'",
@@ -163,85 +256,6 @@ def column_keys(name: str, protocol: TestProtocol, count: int) -> list[str]:
             "the field of the protocol that lists them.",
         )
     return [point if isinstance(point, str) else f"{point:g}" for point in points]
-
-
-def make_estimate(
-    value: float,
-    replicates: FloatArray | None,
-    jackknife: FloatArray | None,
-    interval: IntervalChoice,
-    others: dict[str, tuple[float, float]] | None = None,
-    trial_units: int = 0,
-) -> Estimate:
-    """A value with the interval that the protocol asks for, from its replicates.
-
-    Where all trials of a proportion succeed, or none, every replicate is equal and would give an
-    interval without width; the exact one over the ``trial_units`` that have a trial is given.
-    """
-    if np.isnan(value):
-        return Estimate(None, reason=Notice("undefined_here"))
-    plain = Estimate(value, others=others or {})
-    source = jackknife if interval.method == "jackknife" else replicates
-    if source is None:
-        return plain
-    is_defined = np.isfinite(source)
-    lost = int(np.count_nonzero(~is_defined))
-    if lost > len(source) // 2 or len(source) - lost < 2:
-        values = {"lost": lost, "replicates": len(source)}
-        return replace(plain, reason=Notice("no_interval", values))
-    low, high = _bounds(value, source[is_defined], jackknife, interval)
-    if trial_units and low == high == value and value in (0.0, 1.0):
-        low, high = all_or_none_interval(value, trial_units, interval.level)
-        return replace(
-            plain,
-            low=low,
-            high=high,
-            level=interval.level,
-            method=Notice("clopper_pearson", {"unit": interval.unit}),
-            mean=None if replicates is None else value,
-            reason=Notice("replicates_equal", {"count": trial_units, "unit": interval.unit}),
-        )
-    return replace(
-        plain,
-        low=low,
-        high=high,
-        level=interval.level,
-        method=method_of(interval, len(source)),
-        mean=None if replicates is None else float(np.mean(source[is_defined])),
-        reason=Notice("replicates_lost", {"lost": lost, "replicates": len(source)})
-        if lost
-        else None,
-    )
-
-
-def method_of(interval: IntervalChoice, replicates: int) -> Notice:
-    """How an interval was made."""
-    unit = interval.unit
-    match interval.method:
-        case "percentile":
-            return Notice("percentile_bootstrap", {"unit": unit, "replicates": replicates})
-        case "bca":
-            return Notice("bca_bootstrap", {"unit": unit, "replicates": replicates})
-        case "jackknife":
-            return Notice("jackknife", {"unit": unit})
-        case "luna16":
-            return Notice("luna16_bootstrap", {"replicates": replicates})
-
-
-def _bounds(
-    value: float, source: FloatArray, jackknife: FloatArray | None, interval: IntervalChoice
-) -> tuple[float, float]:
-    match interval.method:
-        case "percentile":
-            return percentile_interval(source, interval.level)
-        case "bca":
-            left_out = np.empty(0) if jackknife is None else jackknife[np.isfinite(jackknife)]
-            return bca_interval(value, source, left_out, interval.level)
-        case "jackknife":
-            return jackknife_interval(value, source, interval.level)
-        case "luna16":
-            low, high = sorted_index_interval(source, interval.level)
-            return float(low), float(high)
 
 
 def leave_one_out_of(cohort: LabelledCohort, interval: IntervalChoice) -> Iterable[WeightArray]:
@@ -262,7 +276,12 @@ def _binomial_intervals(
     of_case = sums_of(figure, cohort)
     if of_case is None or not is_proportion(figure):
         return {}
-    return proportion_intervals(of_case, units_of(cohort, protocol.interval), protocol.interval)
+    return proportion_intervals(
+        of_case.numerator,
+        of_case.denominator,
+        units_of(cohort, protocol.interval),
+        protocol.interval,
+    )
 
 
 def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoice) -> int:
@@ -270,12 +289,7 @@ def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoic
     of_case = sums_of(figure, cohort)
     if of_case is None or not is_proportion(figure):
         return 0
-    return count_trial_units(of_case, units_of(cohort, interval))
-
-
-def count_trial_units(of_case: CaseSums, unit_of_case: IntArray) -> int:
-    """How many units have a trial."""
-    return len(np.unique(unit_of_case[of_case.denominator > 0]))
+    return count_trial_units(of_case.denominator, units_of(cohort, interval))
 
 
 def is_proportion(figure: Figure) -> bool:
@@ -283,28 +297,3 @@ def is_proportion(figure: Figure) -> bool:
     return (
         isinstance(figure, partial) and isinstance(figure.func, Ratio) and figure.func.is_proportion
     )
-
-
-def proportion_intervals(
-    of_case: CaseSums, unit_of_case: IntArray, interval: IntervalChoice
-) -> dict[str, tuple[float, float]]:
-    """Wilson, Clopper-Pearson and cluster-ratio intervals of successes among trials."""
-    successes, trials = float(of_case.numerator.sum()), float(of_case.denominator.sum())
-    if not trials:
-        return {}
-    found: dict[str, tuple[float, float]] = {}
-    for method in interval.others:
-        match method:
-            case "wilson":
-                found[method] = wilson_interval(successes, trials, interval.level)
-            case "clopper_pearson":
-                found[method] = clopper_pearson_interval(successes, trials, interval.level)
-            case "cluster_ratio":
-                bounds = cluster_ratio_interval(
-                    np.bincount(unit_of_case, of_case.numerator).astype(np.float64),
-                    np.bincount(unit_of_case, of_case.denominator).astype(np.float64),
-                    interval.level,
-                )
-                if np.isfinite(bounds).all():
-                    found[method] = bounds
-    return found

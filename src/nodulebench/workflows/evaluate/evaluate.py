@@ -31,7 +31,6 @@ from nodulebench.workflows.evaluate.extras import (
     matching_order,
     size_sweep,
 )
-from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 from nodulebench.workflows.evaluate.strata import estimate_strata
 
 
@@ -79,10 +78,7 @@ def evaluate(
             "diameters": diameter_histogram(reference),
         },
         algorithms=tuple(results),
-        # a test set may have the notice already
-        notices=tuple(
-            dict.fromkeys((*reference.notices, *small_cohort_notices(reference, protocol)))
-        ),
+        notices=reference.notices,
         test_set=reference,
     )
 

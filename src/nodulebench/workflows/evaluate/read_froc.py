@@ -16,17 +16,16 @@ from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Curve, Estimate
-from nodulebench.statistics.intervals import sorted_index_interval
+from nodulebench.statistics.intervals import make_estimate, method_of, sorted_index_interval
 from nodulebench.workflows.evaluate.estimate import (
-    bootstrap_of,
+    BAND_RATES,
+    bootstrap_blocks,
     leave_one_out_of,
-    make_estimate,
-    method_of,
+    sound_readings,
+    with_sound,
 )
 from nodulebench.workflows.evaluate.estimators import Estimated
-
-BAND_RATES = tuple((2.0 ** np.linspace(-3, 3, 31)).tolist())
-"""Where the bootstrap band is drawn, false positives per case."""
+from nodulebench.workflows.evaluate.guard import GuardedRows
 
 
 def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
@@ -45,10 +44,18 @@ def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:
         return _estimated(nothing, dict.fromkeys(keys, nothing), dict.fromkeys(keys, nothing))
     point = _readings(cohort, everyone, protocol, protocol.operating_points)[0]
     threshold = [threshold_at(cohort, rate) for rate in protocol.operating_points]
-    if protocol.interval.method == "luna16":
-        sensitivity, cpm, band = _official_bootstrap(cohort, protocol, point)
-    else:
-        sensitivity, cpm, band = _bootstrap(cohort, protocol, point)
+    is_own = protocol.interval.method == "luna16"
+    bootstrap = _official_bootstrap if is_own else _bootstrap
+    sensitivity, cpm, band = bootstrap(cohort, protocol, point)
+    rows = sound_readings(cohort, protocol)
+    if rows is not None:
+        interval = protocol.interval
+        sensitivity = [
+            with_sound(one, rows.column(column), interval) for column, one in enumerate(sensitivity)
+        ]
+        count = len(protocol.operating_points)
+        cpm = with_sound(cpm, rows.columns(slice(count)).mean, interval)
+        band = band or _sound_band(rows.columns(slice(count, None)), interval.level)
     return _estimated(
         cpm,
         dict(zip(keys, sensitivity, strict=True)),
@@ -81,8 +88,7 @@ def _bootstrap(
     rates = (*protocol.operating_points, *BAND_RATES)
     count = len(protocol.operating_points)
     blocks = [
-        _readings(cohort, block, protocol, rates)
-        for block in bootstrap_of(cohort, protocol).blocks()
+        _readings(cohort, block, protocol, rates) for block in bootstrap_blocks(cohort, protocol)
     ]
     left_out = [
         _readings(cohort, block, protocol, protocol.operating_points)
@@ -114,6 +120,12 @@ def _bootstrap(
     return sensitivity, cpm, _band(np.asarray(BAND_RATES), low, high)
 
 
+def _sound_band(rows: GuardedRows, level: float) -> tuple[Curve, ...]:
+    tail = (1 - level) / 2
+    low = np.quantile(rows.worst, tail, axis=0)
+    return _band(np.asarray(BAND_RATES), low, np.quantile(rows.best, 1 - tail, axis=0))
+
+
 def _official_bootstrap(
     cohort: LabelledCohort, protocol: TestProtocol, point: FloatArray
 ) -> tuple[list[Estimate], Estimate, tuple[Curve, ...]]:
@@ -125,7 +137,7 @@ def _official_bootstrap(
     interval, rates = protocol.interval, np.asarray(protocol.operating_points)
     index = grid_neighbours((*protocol.operating_points, *BAND_RATES))
     blocks = [
-        grid_sensitivity(cohort, block, index) for block in bootstrap_of(cohort, protocol).blocks()
+        grid_sensitivity(cohort, block, index) for block in bootstrap_blocks(cohort, protocol)
     ]
     drawn = np.concatenate(blocks) if blocks else np.empty((0, len(index)), dtype=np.float32)
     sampled = drawn[np.isfinite(drawn).all(axis=1)]

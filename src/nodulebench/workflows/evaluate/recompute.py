@@ -4,21 +4,19 @@
 folder can recompute every number without the original files.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.language import english
 from nodulebench.match import targets
 from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
-from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
@@ -43,7 +41,6 @@ from nodulebench.workflows.evaluate.result_folder import (
     read_document,
     result_tables,
 )
-from nodulebench.workflows.evaluate.small_cohort import small_cohort_notices
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +155,8 @@ def load_evaluated(folder: Path) -> Evaluated:
         nodules=files.read("nodules", NODULES),
         slices=files.read_if_there("nodule_slices", NODULE_SLICES),
         rule=document.reference.rule,
+        notices=document.notices,
     )
-    reference = replace(reference, notices=_notices_of(document, reference))
     refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))
     return Evaluated(
         folder=folder,
@@ -179,12 +176,6 @@ def load_unchanged(folder: Path) -> Evaluated:
     evaluated = load_evaluated(folder)
     refuse_any(evaluated.problems)
     return evaluated
-
-
-def _notices_of(document: Document, reference: Reference) -> tuple[Notice, ...]:
-    """What was noticed on reading the test set, without what evaluating it adds anew."""
-    added = {english(one) for one in small_cohort_notices(reference, document.protocol)}
-    return tuple(one for one in document.notices if english(one) not in added)
 
 
 def labels_of(

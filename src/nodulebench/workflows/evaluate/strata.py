@@ -1,28 +1,42 @@
 """Labelled cohort x protocol -> results by type, size, density, and any column of the tables."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 
 from nodulebench.errors import UndefinedError
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import FIGURES, guard_of
 from nodulebench.metrics.figure import CaseSums, sum_by_case
-from nodulebench.model.arrays import BoolArray
+from nodulebench.model.arrays import BoolArray, FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Estimate, Stratum
+from nodulebench.statistics.guarded import GuardedRatio, ratio_rows
+from nodulebench.statistics.intervals import (
+    count_trial_units,
+    make_estimate,
+    proportion_intervals,
+)
 from nodulebench.workflows.evaluate.divisions import Division, divide
 from nodulebench.workflows.evaluate.estimate import (
     bind_settings,
-    bootstrap_of,
-    count_trial_units,
+    bootstrap_blocks,
+    exactly,
+    guarded_bootstrap_of,
     is_proportion,
     leave_one_out_of,
-    make_estimate,
-    proportion_intervals,
     replicate_figures,
     replicate_ratios,
-    sums_of,
     units_of,
+    with_sound,
+)
+from nodulebench.workflows.evaluate.guard import (
+    GuardedCohort,
+    GuardedRows,
+    guarded_rows,
+    sums_of,
 )
 
 RATIOS_OF_CASES = ("recall", "precision", "fp_per_case")
@@ -30,6 +44,16 @@ RATIOS_OF_CASES = ("recall", "precision", "fp_per_case")
 
 Place = tuple[str, str, str]
 """A rate's place: the division, the stratum, the figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """A rate of one stratum."""
+
+    of_case: CaseSums
+    """What it divides, case by case, within the stratum."""
+    is_in: BoolArray | None = None
+    """The cases of the stratum, where it is one of whole cases."""
 
 
 def estimate_strata(
@@ -43,17 +67,17 @@ def estimate_strata(
     divisions = {name: divide(cohort, name, protocol) for name in protocol.strata}
     found = {name: division for name, division in divisions.items() if division is not None}
     rates = {
-        (name, stratum, figure): of_case
+        (name, stratum, figure): rate
         for name, division in found.items()
         for number, stratum in enumerate(division.names)
-        for figure, of_case in _rates(cohort, protocol, division, number).items()
+        for figure, rate in _rates(cohort, protocol, division, number).items()
     }
     estimates = _estimate_rates(cohort, protocol, rates)
     results: dict[str, dict[str, Stratum]] = {}
     for name, division in found.items():
         results[name] = {}
         for number, stratum in enumerate(division.names):
-            misses = rates[name, stratum, "miss_rate"]
+            misses = rates[name, stratum, "miss_rate"].of_case
             nodules = int(misses.denominator.sum())
             figures = _case_cpm(cohort, protocol, division, number)
             if division.of_case is not None:
@@ -78,18 +102,17 @@ def _ratios_of_cases(protocol: TestProtocol) -> list[str]:
 
 def _rates(
     cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
-) -> dict[str, CaseSums]:
-    """What the rates of one stratum divide, case by case."""
+) -> dict[str, _Rate]:
+    """The rates of one stratum."""
     is_in = division.of_nodule == number
-    rates = {"miss_rate": _misses_of_nodules(cohort, is_in)}
+    rates = {"miss_rate": _Rate(_misses_of_nodules(cohort, is_in))}
     if division.of_case is not None:
         is_case_in = division.of_case == number
         for name in _ratios_of_cases(protocol):
             of_case = sums_of(bind_settings(FIGURES[name], protocol), cohort)
             if of_case is not None:
-                rates[name] = CaseSums(
-                    of_case.numerator * is_case_in, of_case.denominator * is_case_in
-                )
+                within = CaseSums(of_case.numerator * is_case_in, of_case.denominator * is_case_in)
+                rates[name] = _Rate(within, is_case_in)
     return rates
 
 
@@ -101,28 +124,77 @@ def _misses_of_nodules(cohort: LabelledCohort, is_in: BoolArray) -> CaseSums:
 
 
 def _estimate_rates(
-    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, CaseSums]
+    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, _Rate]
 ) -> dict[Place, Estimate]:
     """All rates of all strata with their intervals, by one matrix product."""
-    sums, interval = list(rates.values()), protocol.interval
-    drawn = [replicate_ratios(sums, block) for block in bootstrap_of(cohort, protocol).blocks()]
+    sums, interval = [rate.of_case for rate in rates.values()], protocol.interval
+    drawn = [replicate_ratios(sums, block) for block in bootstrap_blocks(cohort, protocol)]
     left_out = [replicate_ratios(sums, block) for block in leave_one_out_of(cohort, interval)]
     replicates = np.concatenate(drawn, axis=1) if drawn else [None] * len(sums)
     jackknife = np.concatenate(left_out, axis=1) if left_out else [None] * len(sums)
+    counted = {place: rate for place, rate in rates.items() if rate.of_case.denominator.any()}
+    sound = _sound_rows(cohort, protocol, counted)
     units = units_of(cohort, interval)
     estimates = {}
-    for (place, of_case), row, without in zip(rates.items(), replicates, jackknife, strict=True):
-        count = of_case.denominator.sum()
-        if not count:
+    for (place, rate), row, without in zip(rates.items(), replicates, jackknife, strict=True):
+        if place not in counted:
             estimates[place] = Estimate(None, reason=Notice("empty_stratum"))
             continue
+        of_case = rate.of_case
         others, trial_units = {}, 0
         if is_proportion(bind_settings(FIGURES[place[-1]], protocol)):
-            others = proportion_intervals(of_case, units, interval)
-            trial_units = count_trial_units(of_case, units)
-        value = float(of_case.numerator.sum() / count)
-        estimates[place] = make_estimate(value, row, without, interval, others, trial_units)
+            others = proportion_intervals(of_case.numerator, of_case.denominator, units, interval)
+            trial_units = count_trial_units(of_case.denominator, units)
+        value = float(of_case.numerator.sum() / of_case.denominator.sum())
+        one = make_estimate(value, row, without, interval, others, trial_units)
+        estimates[place] = with_sound(one, sound.get(place), interval)
     return estimates
+
+
+def stratum_rows(
+    cohort: LabelledCohort, protocol: TestProtocol, division: str, stratum: str, figure: str
+) -> GuardedRows | None:
+    """One figure of one stratum on every replicate of the guarded bootstrap.
+
+    None where the stratum, its figure or its interval does not exist.
+    """
+    found = divide(cohort, division, protocol)
+    if found is None or stratum not in found.names:
+        return None
+    number = found.names.index(stratum)
+    if figure == "cpm":
+        return _cpm_rows(cohort, protocol, found, number)
+    rates = {
+        (division, stratum, name): rate
+        for name, rate in _rates(cohort, protocol, found, number).items()
+        if name == figure and rate.of_case.denominator.any()
+    }
+    return next(iter(_sound_rows(cohort, protocol, rates).values()), None)
+
+
+def _sound_rows(
+    cohort: LabelledCohort, protocol: TestProtocol, rates: dict[Place, _Rate]
+) -> dict[Place, GuardedRows]:
+    """All rates on every replicate of the guarded bootstrap, each beside its own unseen patient."""
+    bootstrap = guarded_bootstrap_of(cohort, protocol)
+    if bootstrap is None or not rates:
+        return {}
+    ratios: dict[Place, GuardedRatio] = {}
+    for place, rate in rates.items():
+        figure = bind_settings(FIGURES[place[-1]], protocol)
+        guarded = GuardedCohort(cohort, bootstrap, rate.is_in)
+        ratios[place] = guarded.ratio(figure, rate.of_case, guard_of(place[-1]))
+    blocks = [ratio_rows(list(ratios.values()), block) for block in bootstrap.blocks()]
+    worst, best = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return {
+        place: GuardedRows(
+            worst[:, column],
+            best[:, column],
+            units=int(np.count_nonzero(ratio.denominator)),
+            guard=guard_of(place[-1]),
+        )
+        for column, (place, ratio) in enumerate(ratios.items())
+    }
 
 
 def _case_cpm(
@@ -131,17 +203,35 @@ def _case_cpm(
     """The CPM on the cases of one stratum: the other cases' weight is 0."""
     if division.of_case is None or "cpm" not in protocol.figures:
         return {}
-    is_in = (division.of_case == number).astype(np.int32)
+    is_in = division.of_case == number
     figure = bind_settings(FIGURES["cpm"], protocol)
     try:
-        value = float(figure(cohort, is_in[np.newaxis, :])[0])
+        value = float(figure(cohort, is_in[np.newaxis, :].astype(np.int32))[0])
     except UndefinedError as error:
         return {"cpm": Estimate(None, reason=reason_of(error))}
-    replicates, jackknife = (
-        replicate_figures(cohort, {"cpm": figure}, (block * is_in for block in blocks)).get("cpm")
-        for blocks in (
-            bootstrap_of(cohort, protocol).blocks(),
-            leave_one_out_of(cohort, protocol.interval),
+
+    def within(blocks: Iterable[WeightArray]) -> FloatArray | None:
+        return replicate_figures(cohort, {"cpm": figure}, (one * is_in for one in blocks)).get(
+            "cpm"
         )
+
+    interval = protocol.interval
+    one = make_estimate(
+        value,
+        within(bootstrap_blocks(cohort, protocol)),
+        within(leave_one_out_of(cohort, interval)),
+        interval,
     )
-    return {"cpm": make_estimate(value, replicates, jackknife, protocol.interval)}
+    rows = None if one.value is None else _cpm_rows(cohort, protocol, division, number)
+    return {"cpm": with_sound(one, rows, interval)}
+
+
+def _cpm_rows(
+    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
+) -> GuardedRows | None:
+    """The CPM on the cases of one stratum, on every replicate of the guarded bootstrap."""
+    bootstrap = guarded_bootstrap_of(cohort, protocol)
+    if bootstrap is None or division.of_case is None:
+        return None
+    exact = {"cpm": bind_settings(FIGURES["cpm"], exactly(protocol))}
+    return guarded_rows(GuardedCohort(cohort, bootstrap, division.of_case == number), exact)["cpm"]

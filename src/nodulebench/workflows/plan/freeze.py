@@ -9,7 +9,10 @@ from nodulebench.errors import InputError, Problem, did_you_mean, refuse_any
 from nodulebench.formats import read_reference
 from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.language import english
+from nodulebench.match import label_marks, targets
+from nodulebench.model.cohort import labelled_cohort
 from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.notice import Notice
 from nodulebench.model.plan import AcceptanceCriteria, Criterion, TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import RuleResult
@@ -20,6 +23,7 @@ from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.plan.attainable import not_assessable
 from nodulebench.workflows.plan.judge import estimates_of
 
 SCHEMA = "nodulebench/test-plan@1"
@@ -35,8 +39,12 @@ def freeze_files(
     cases: Path | None = None,
     bootstraps: int | None = None,
     seed: int | None = None,
-) -> TestPlan:
+) -> tuple[TestPlan, dict[int, Notice]]:
     """Read, freeze and write a plan.
+
+    Returns:
+        The plan, and by the number of each criterion, from 0, why not even a perfect result could
+        meet it on this test set.
 
     Raises:
         InputError: if anything is wrong with the files, a criterion cannot be decided by this
@@ -52,7 +60,27 @@ def freeze_files(
     chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
     plan = freeze_plan(read_criteria(criteria), truth, chosen, source=str(criteria))
     write_plan(plan, out)
-    return plan
+    return plan, unattainable(plan, truth)
+
+
+def unattainable(plan: TestPlan, reference: Reference) -> dict[int, Notice]:
+    """Criteria, by their place in the plan, that no result could meet on this test set, and why."""
+    protocol, silent = plan.protocol, _silent()
+    choices = {choice.name: choice for choice in protocol.rules}
+    found: dict[int, Notice] = {}
+    for number, criterion in enumerate(plan.criteria):
+        labels = label_marks(reference, silent, protocol, choices[criterion.rule])
+        is_target = targets(reference, silent, protocol)
+        cohort = labelled_cohort(reference, silent, labels, is_target)
+        reason = not_assessable(criterion, cohort, protocol)
+        if reason is not None:
+            found[number] = reason
+    return found
+
+
+def _silent() -> Submission:
+    """An algorithm that marks nothing."""
+    return Submission("silent", MARKS.empty(), MARK_SLICES.empty())
 
 
 def freeze_plan(
@@ -142,8 +170,7 @@ def _undecidable(
     stated: AcceptanceCriteria, reference: Reference, protocol: TestProtocol, source: str
 ) -> Iterator[Problem]:
     """What stands against each criterion; a silent algorithm shows which figures there will be."""
-    silent = Submission("silent", MARKS.empty(), MARK_SLICES.empty())
-    trial = evaluate(reference, [silent], with_options(protocol, bootstraps=0))
+    trial = evaluate(reference, [_silent()], with_options(protocol, bootstraps=0))
     rules = trial.algorithms[0].rules
     for number, criterion in enumerate(stated.criteria, 1):
         where = f"{source} criterion {number}"

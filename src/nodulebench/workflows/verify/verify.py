@@ -39,6 +39,7 @@ from nodulebench.workflows.verify.differences import (
     document_differences,
     table_differences,
 )
+from nodulebench.workflows.verify.older import is_before_sound, without_sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,12 @@ def recompute(
     """
     document = evaluated.document
     evaluation = evaluate(reference, submissions, evaluated.protocol)
+    is_older = is_before_sound(document.version)
+    if is_older:
+        evaluation = without_sound(evaluation)
     if document.plan is not None:
-        evaluation = evaluated_under(read_plan(evaluated.folder / PLAN), evaluation)
+        plan = read_plan(evaluated.folder / PLAN)
+        evaluation = evaluated_under(plan, evaluation, is_refined=not is_older)
     again = evaluation_document(evaluation)
     again = replace(
         again,

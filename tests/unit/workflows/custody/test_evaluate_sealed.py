@@ -274,7 +274,9 @@ def test_an_auditor_opens_a_kept_result_with_its_corrected_bounds(desk: Desk) ->
     recall = kept["corrected"]["luna16.recall"]
     assert recall["value"] == 0.5
     assert recall["optimism"] == pytest.approx(0, abs=1e-12)
-    assert recall["bound"] == pytest.approx(0.5 - 1.959964 * recall["standard_error"], abs=1e-7)
+    figure = kept["evaluation"]["algorithms"][0]["rules"]["luna16"]["figures"]["recall"]
+    assert recall["bound"] == figure["sound"]["low"]
+    assert kept["corrected"]["luna16.miss_rate"]["side"] == "upper"
     assert steps(desk)[-1] == "inspected"
     with pytest.raises(InputError, match=r"is not there\. Kept looks: 2\."):
         open_result(desk.sealed, SECRET, "Cem", 7)

@@ -127,7 +127,7 @@ def test_a_score_threshold_leaves_marks_uncounted() -> None:
     assert result.counts["false_positive"] == 0
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
+@pytest.mark.parametrize("method", ["guarded", "percentile", "bca", "jackknife"])
 def test_every_defined_figure_has_an_interval_around_it(method: str) -> None:
     cases = [
         case(f"c{n}", nodule(8), *([mark(n / 20)] if n % 3 else []), false_mark(n / 25))
@@ -152,7 +152,7 @@ def test_cases_of_one_patient_widen_the_interval() -> None:
             )
             for n in range(40)
         ]
-        interval = IntervalChoice(bootstraps=400)
+        interval = IntervalChoice(method="percentile", bootstraps=400)
         found = result_of(*cases, interval=interval).figures["recall"]
         assert isinstance(found, Estimate)
         return found.high - found.low
@@ -180,7 +180,8 @@ def test_with_nothing_missed_the_interval_is_exact_over_patients() -> None:
         case("d", nodule(8), mark(0.9)),
         case("e"),
     ]
-    result = result_of(*cases, interval=IntervalChoice(bootstraps=40, unit="patient"))
+    interval = IntervalChoice(method="percentile", bootstraps=40, unit="patient")
+    result = result_of(*cases, interval=interval)
     recall, missed = result.figures["recall"], result.figures["miss_rate"]
     assert isinstance(recall, Estimate)
     assert isinstance(missed, Estimate)

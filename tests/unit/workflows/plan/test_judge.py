@@ -8,8 +8,9 @@ from nodulebench.language import english
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.plan import AcceptanceCriteria, Criterion
 from nodulebench.model.protocol import IntervalChoice
+from nodulebench.protocols import load_protocol
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.plan.freeze import freeze_plan
+from nodulebench.workflows.plan.freeze import freeze_plan, unattainable
 from nodulebench.workflows.plan.judge import evaluated_under, judge
 
 CASES = (
@@ -174,3 +175,141 @@ def test_another_protocol_is_told_with_both_digests() -> None:
     assert sentences(evaluated_under(plan, found).plan.differences) == (
         f"The protocol is not the planned one: planned {PROTOCOL.digest}, tested {chosen.digest}.",
     )
+
+
+# what can be shown at all
+
+
+def frozen_on(cases, *criteria, chosen):
+    stated = AcceptanceCriteria(name="acceptance", criteria=criteria)
+    return freeze_plan(stated, reference(*cases), chosen, at=NOON)
+
+
+def judged(cases, *criteria, chosen=PROTOCOL):
+    found = evaluate(reference(*cases), [submission(*cases)], chosen)
+    return evaluated_under(frozen_on(cases, *criteria, chosen=chosen), found).plan
+
+
+def perfect_on(patients: int, normal: int = 0):
+    content = (nodule(8, type="solid"), mark(0.9))
+    found = [case(f"c{n:03}", *content, vendor="X") for n in range(patients)]
+    return (*found, *(case(f"n{n:03}", vendor="Y") for n in range(normal)))
+
+
+LUNA16 = load_protocol("luna16")
+
+
+@pytest.mark.parametrize("chosen", [PROTOCOL, LUNA16], ids=["guarded", "luna16"])
+def test_three_nodules_in_four_scans_pass_no_strict_plan(chosen) -> None:
+    """Percentile intervals of a perfect result have no width, and passed every limit."""
+    stated = (
+        criterion("recall", ">=", 0.95, bound="low"),
+        criterion("cpm", ">=", 0.95, bound="low"),
+        criterion("sensitivity_at_fp_rate@1", ">=", 0.95, bound="low"),
+        criterion("fp_per_case", "<=", 0.05, bound="high"),
+    )
+    outcome = judged(perfect_on(3, normal=1), *stated, chosen=chosen)
+    assert outcome.verdict == "undecided"
+    assert [one.is_met for one in outcome.criteria] == [None] * 4
+    unit = chosen.interval.unit
+    assert [english(one.reason) for one in outcome.criteria[:3]] == [
+        f"not assessable: cannot be met with 3 {unit}s even by a perfect result; at least 72 are "
+        "needed"
+    ] * 3
+    assert english(outcome.criteria[3].reason).startswith("no interval: 4")
+
+
+def test_the_perfect_device_passes_where_one_with_a_miss_does() -> None:
+    """60 nodules in 20 patients: the lower bound of 60/60 was 0.832, that of 59/60 0.950."""
+
+    def cases(misses: int):
+        return [
+            case(
+                f"c{n}",
+                *(nodule(8, (60.0 * k, 0, 0)) for k in range(3)),
+                *(mark(0.9, (60.0 * k, 0, 0)) for k in range(3) if n >= misses or k),
+            )
+            for n in range(20)
+        ]
+
+    stated = criterion("recall", ">=", 0.85, bound="low")
+    plain = PROTOCOL.model_copy(update={"strata": ()})
+    outcomes = [judged(cases(misses), stated, chosen=plain).criteria[0] for misses in range(3)]
+    assert [one.is_met for one in outcomes] == [True, True, False]
+    assert [one.low for one in outcomes] == pytest.approx([0.881091, 0.861066, 0.842504], abs=1e-6)
+    assert [one.replicates for one in outcomes] == [10_000] * 3
+
+
+def test_what_cannot_be_met_still_fails_where_the_whole_interval_misses_it() -> None:
+    cases = [case(f"c{n}", nodule(8), *([mark(0.5)] if n < 4 else [])) for n in range(12)]
+    plain = PROTOCOL.model_copy(update={"strata": ()})
+    (found,) = judged(cases, criterion("recall", ">=", 0.9, bound="low"), chosen=plain).criteria
+    assert found.high is not None
+    assert found.high < 0.9
+    assert found.is_met is False
+
+
+@pytest.mark.parametrize(("limit", "patients"), [(0.9, 36), (0.95, 72), (0.98, 183)])
+def test_so_many_patients_are_needed_and_enough(limit: float, patients: int) -> None:
+    stated = criterion("recall", ">=", limit, bound="low")
+    plain = PROTOCOL.model_copy(update={"strata": ()})
+    enough, few = perfect_on(patients), perfect_on(patients - 3)
+    assert unattainable(frozen_on(enough, stated, chosen=plain), reference(*enough)) == {}
+    found = unattainable(frozen_on(few, stated, chosen=plain), reference(*few))[0]
+    assert (found.code, found.values["units"]) == ("not_assessable", patients - 3)
+    assert abs(found.values["needed"] - patients) <= 1  # bounds are exact to 1 / replicates
+
+
+@pytest.mark.parametrize(
+    ("stated", "needed"),
+    [
+        (criterion("miss_rate", "<=", 0.1, bound="high"), 36),
+        (criterion("fp_per_case", "<=", 0.1, bound="high"), 36),
+        (criterion("cpm", ">=", 0.9, bound="low"), 36),
+        (criterion("recall", ">=", 0.9, stratum="vendor=X", bound="low"), 36),
+        (criterion("miss_rate", "<=", 0.1, stratum="type=solid", bound="high"), 36),
+    ],
+)
+def test_what_other_figures_need(stated, needed: int) -> None:
+    figures = (*PROTOCOL.figures, "miss_rate")
+    chosen = PROTOCOL.model_copy(update={"figures": figures})
+    cases = perfect_on(25)
+    (notice,) = unattainable(frozen_on(cases, stated, chosen=chosen), reference(*cases)).values()
+    assert notice.values["units"] == 25
+    assert abs(notice.values["needed"] - needed) <= 1
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        criterion("recall", ">=", 0.99),
+        criterion("recall", "<=", 0.9, bound="high"),
+        criterion("recall", ">=", 0.1, bound="low"),
+        criterion("marks_per_case", "<=", 3, bound="high"),
+    ],
+)
+def test_what_may_be_met_is_not_warned_of(stated) -> None:
+    chosen = PROTOCOL.model_copy(update={"figures": (*PROTOCOL.figures, "marks_per_case")})
+    cases = perfect_on(25)
+    assert unattainable(frozen_on(cases, stated, chosen=chosen), reference(*cases)) == {}
+
+
+def test_a_bound_near_its_limit_is_drawn_ten_times_as_often() -> None:
+    cases = [case(f"c{n}", nodule(8), *([mark(0.5)] if n else [])) for n in range(20)]
+    plain = PROTOCOL.model_copy(update={"strata": ()})
+    exact = 0.751267  # Clopper and Pearson, 19 of 20
+    near, far = (
+        judged(cases, criterion("recall", ">=", limit, bound="low"), chosen=plain).criteria[0]
+        for limit in (exact, 0.7)
+    )
+    assert (near.replicates, far.replicates) == (100_000, 10_000)
+    assert near.low == pytest.approx(exact, abs=0.003)
+
+
+def test_the_document_says_from_how_many_replicates_a_verdict_came() -> None:
+    stated = (criterion("recall", ">=", 0.5, bound="low"), criterion("recall", ">=", 0.5))
+    plan = frozen(*stated, cases=perfect_on(20))
+    found = evaluate(reference(*perfect_on(20)), [submission(*perfect_on(20))], PROTOCOL)
+    shown = evaluation_document(evaluated_under(plan, found)).to_json()["plan"]["criteria"]
+    assert [one.get("replicates") for one in shown] == [10_000, None]
+    assert "replicates" not in shown[1]  # as version 0.1 wrote it

@@ -40,7 +40,10 @@ def lines(found: Verification) -> list[str]:
     return [str(line) for line in (*found.problems, *found.differences)]
 
 
-def test_a_folder_of_version_01_is_verified(folder: Path) -> None:
+@pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
+def test_a_folder_of_version_01_is_verified(tmp_path: Path, method: str) -> None:
+    folder = tmp_path / "old"
+    write_small_evaluation(folder, method=method)
     write_as_version_01(folder)
     text = (folder / "evaluation.json").read_text(encoding="utf-8")
     assert "The test set is small for its intervals" in text

@@ -124,6 +124,8 @@ def margin_answer(one: DifferenceSummary, say: Language) -> str:
     test = one.margin
     if not test:
         return ""
+    if test.reason:
+        return say("compared.not_assessable")
     shown = next((name for key, name in MARGIN_ANSWERS if getattr(test, key)), "not_shown")
     return say(f"compared.{shown}")
 
@@ -158,11 +160,15 @@ def _difference_table(
                 *lead,
                 Cell(decimals(one.value)),
                 Cell(decimals(one.baseline_value)),
-                Cell(signed(one.difference.value), bounds=signed_bounds(one.difference)),
+                Cell(
+                    signed(one.difference.value),
+                    bounds=signed_bounds(one.difference),
+                    note=notes.letter(one.difference.reason) if one.difference.reason else "",
+                ),
                 Cell(p_value(one.p_value)),
                 Cell(p_value(one.holm)),
                 *([swapped] if has_permutation else []),
-                *([words(margin_answer(one, say) or "–")] if has_margin else []),
+                *([_margin_cell(one, notes)] if has_margin else []),
             ]
         )
     heads = [
@@ -176,6 +182,12 @@ def _difference_table(
         *([words(say("compared.margin_of", margin=f"{found.margin:g}"))] if has_margin else []),
     ]
     return Table(title, heads, rows, notes.all())
+
+
+def _margin_cell(one: DifferenceSummary, notes: Notes) -> Cell:
+    """What a test against a margin shows, with the reason where it shows nothing."""
+    answer, reason = margin_answer(one, notes.say), one.margin.reason if one.margin else None
+    return Cell(answer or "–", kind="words", note=notes.letter(reason) if reason else "")
 
 
 def _figure_title(one: DifferenceSummary, say: Language) -> str:

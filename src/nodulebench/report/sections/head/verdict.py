@@ -73,6 +73,13 @@ def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Tabl
         )
         met = {True: "yes", False: "no", None: None}[one.met]
         answer = short(say("verdict.open") if met is None else say(f"verdict.met_{met}"))
+        if one.met is None and one.reason and one.value is not None:
+            is_possible = one.reason.code != "not_assessable"
+            answer = Cell(
+                say("verdict.open") if is_possible else say("verdict.not_assessable"),
+                kind="name",
+                note=notes.letter(one.reason),
+            )
         rows.append(
             [
                 *([] if is_single else [head(one.algorithm)]),

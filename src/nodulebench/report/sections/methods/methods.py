@@ -110,7 +110,10 @@ def interval_words(choice: IntervalChoice, say: Language) -> str:
             return say("interval.none")
         told += say("interval.replicates", count=whole(choice.bootstraps))
     others = say.listed(say.word(one) for one in choice.others)
-    return told + (say("interval.further", others=others) if others else "")
+    told += say("interval.further", others=others) if others else ""
+    if choice.method == "guarded":
+        return told
+    return told + say("interval.official" if choice.method == "luna16" else "interval.sound")
 
 
 def _listed(fact: Any, say: Language) -> str:

@@ -1,0 +1,200 @@
+"""The guarded Bayesian bootstrap: weights of units, of the unseen patient, and bounds from rows.
+
+Units (patients) get independent Exp(1) weights (Rubin 1981). Every figure is read twice on the same
+weights, with a worst and with a best unseen patient, whose weight is Exp(1) too. The low bound is
+a quantile of the worst rows, the high bound one of the best. With one nodule per patient the
+interval is that of Clopper and Pearson over patients; with values in [0, 1] per patient it is
+Gaffke's bound for a mean. So it has width where nothing was missed, and one more miss never raises
+a bound.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+
+_BLOCK_ELEMENTS = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWeights:
+    """Some replicates: the weights of units (columns), and what draws the unseen patient's."""
+
+    weight: FloatArray
+    quantile: FloatArray
+    """For each replicate the quantile at which the unseen patient's weight lies."""
+
+    def abnormal(self, is_used: BoolArray) -> FloatArray:
+        """The weight of an unseen unit beside these: relative to their sum it is Exp(1).
+
+        Drawn by its quantile, so that a bound where nothing was missed is exact to 1 / replicates.
+        ``is_used`` has a column for each figure.
+        """
+        among = -np.log1p(-self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
+        found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
+        return found
+
+    def normal(self, is_used: BoolArray) -> FloatArray:
+        """A second such weight, large where the first is small: a row is not charged twice."""
+        among = -np.log(self.quantile)[:, np.newaxis] / is_used.sum(axis=0)
+        found: FloatArray = (self.weight @ is_used.astype(np.float64)) * np.expm1(among)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedBootstrap:
+    """The same weights for every figure, rule and algorithm of the same units and seed."""
+
+    unit_of_case: IntArray
+    replicates: int
+    seed: int
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return int(self.unit_of_case.max(initial=-1)) + 1
+
+    def blocks(self) -> Iterator[UnitWeights]:
+        """The replicates in blocks, always the same; where blocks are cut does not matter."""
+        if self.units * self.replicates <= _BLOCK_ELEMENTS:
+            yield _drawn_once(self.units, self.replicates, self.seed)
+        else:
+            yield from _draw(self.units, self.replicates, self.seed)
+
+    def per_unit(self, of_case: FloatArray) -> FloatArray:
+        """Sums over the cases of each unit."""
+        sums = np.bincount(self.unit_of_case, of_case, minlength=self.units)
+        return sums.astype(np.float64, copy=False)
+
+
+def _draw(units: int, replicates: int, seed: int) -> Iterator[UnitWeights]:
+    random = np.random.default_rng([seed, 0])
+    quantile = (np.random.default_rng([seed, 1]).permutation(replicates) + 0.5) / replicates
+    rows = max(1, _BLOCK_ELEMENTS // max(units, 1))
+    for start in range(0, replicates, rows):
+        part = quantile[start : start + rows]
+        yield UnitWeights(random.standard_exponential((len(part), units)), part)
+
+
+@lru_cache(maxsize=1)
+def _drawn_once(units: int, replicates: int, seed: int) -> UnitWeights:
+    """Draws that fit into one block."""
+    (drawn,) = _draw(units, max(replicates, 1), seed)
+    drawn.weight.setflags(write=False)
+    return drawn
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRatio:
+    """A ratio of two sums over units, and what the two cases of the unseen patient add to each."""
+
+    numerator: FloatArray
+    """Of each unit."""
+    denominator: FloatArray
+    worst: FloatArray
+    """Rows numerator and denominator, columns abnormal and normal case."""
+    best: FloatArray
+    beside: tuple[BoolArray, BoolArray]
+    """The units that the abnormal, and the normal, unseen case stand beside."""
+
+
+def proportion_of(successes: FloatArray, trials: FloatArray, size: float) -> GuardedRatio:
+    """A share of trials: the unseen unit has ``size`` of them, which all fail or all succeed."""
+    has_trial = trials > 0
+    return GuardedRatio(
+        successes,
+        trials,
+        worst=np.array([[0.0, 0.0], [size, 0.0]]),
+        best=np.array([[size, 0.0], [size, 0.0]]),
+        beside=(has_trial, has_trial),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RatioSums:
+    """What many ratios are made of: one row per replicate, one column per ratio."""
+
+    above: FloatArray
+    below: FloatArray
+    abnormal: FloatArray
+    """The weight of the unseen abnormal case."""
+    normal: FloatArray
+
+    def column(self, number: int) -> "RatioSums":
+        """One of the ratios."""
+        parts = (self.above, self.below, self.abnormal, self.normal)
+        return RatioSums(*(part[:, number] for part in parts))
+
+    def read(self, unseen: FloatArray) -> FloatArray:
+        """The ratios with what the unseen patient adds to them.
+
+        ``unseen`` is (ratios x) (numerator, denominator) x (abnormal, normal case).
+        """
+        above, below = (
+            real + self.abnormal * unseen[..., place, 0] + self.normal * unseen[..., place, 1]
+            for place, real in enumerate((self.above, self.below))
+        )
+        found: FloatArray = np.full(below.shape, np.nan)
+        return np.divide(above, below, out=found, where=below > 0)
+
+
+def ratio_sums(ratios: Sequence[GuardedRatio], weights: UnitWeights) -> RatioSums:
+    """Sums over units of many ratios at once, and the weights of their unseen patients."""
+    weight = weights.weight
+    abnormal, normal = (
+        draw(np.column_stack([ratio.beside[case] for ratio in ratios]))
+        for case, draw in enumerate((weights.abnormal, weights.normal))
+    )
+    above = weight @ np.column_stack([ratio.numerator for ratio in ratios])
+    below = weight @ np.column_stack([ratio.denominator for ratio in ratios])
+    return RatioSums(above, below, abnormal, normal)
+
+
+def ratio_rows(
+    ratios: Sequence[GuardedRatio], weights: UnitWeights
+) -> tuple[FloatArray, FloatArray]:
+    """Many ratios at once: rows at worst and at best, one row per replicate, a column per ratio."""
+    sums = ratio_sums(ratios, weights)
+    return (
+        sums.read(np.stack([ratio.worst for ratio in ratios])),
+        sums.read(np.stack([ratio.best for ratio in ratios])),
+    )
+
+
+def guarded_interval(
+    value: float, worst: FloatArray, best: FloatArray, level: float
+) -> tuple[float, float]:
+    """Bounds from the rows at worst and at best; no need to know which of them is the lower."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(np.stack([worst, best]), [tail, 1 - tail], axis=1)
+    return min(float(low.min()), value), max(float(high.max()), value)
+
+
+def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:
+    """Where a quantile of rows may lie by chance of drawing: two standard errors to either side."""
+    reach = 2 * np.sqrt(share * (1 - share) / len(rows))
+    low, high = np.quantile(rows, np.clip([share - reach, share + reach], 0, 1))
+    return float(low), float(high)
+
+
+def units_needed(units: int, gap: float, allowed: float, level: float) -> int | None:
+    """How many units a perfect result needs for a bound that is so near to perfect.
+
+    With K units and r = tail^(-1/K) - 1 the bound of a perfect result lies g from perfect where
+    g / (1 - g) = r * s; s follows from what is known of these units. None: no number would do.
+
+    Args:
+        units: those there are.
+        gap: how far the bound of a perfect result lies from perfect on these.
+        allowed: how far it may lie.
+        level: confidence level of the two-sided interval.
+    """
+    if not 0 < allowed < 1 or not 0 < gap < 1:
+        return None
+    log_tail = -math.log((1 - level) / 2)
+    scale = gap / (1 - gap) / math.expm1(log_tail / units)
+    return math.ceil(log_tail / math.log1p(allowed / (1 - allowed) / scale) - 1e-6)

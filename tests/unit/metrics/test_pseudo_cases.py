@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.metrics.afroc import wafroc_area
+from nodulebench.metrics.pseudo_cases import (
+    Unseen,
+    unseen_patient,
+    with_pseudo_cases,
+    without_cases,
+)
+
+TWO = Unseen(size=1.5, falses=3)
+
+
+def seen():
+    return cohort(
+        case("a", nodule(), mark(0.9), false_mark(0.2)),
+        case("b", nodule(), false_mark(0.4)),
+        case("c"),
+    )
+
+
+def test_at_worst_all_nodules_are_missed_below_a_false_positive_above_every_mark() -> None:
+    worst = with_pseudo_cases(seen(), "worst", TWO)
+    assert worst.case_count == 5
+    assert worst.nodule_case.tolist() == [0, 1, 3, 3]
+    assert worst.is_hit.tolist() == [True, False, False, False]
+    assert worst.false_case[2:].tolist() == [4, 4, 4]
+    assert worst.false_score[2:].tolist() == [1.9, 0.2, 0.2]
+
+
+def test_at_best_all_nodules_are_found_above_every_mark() -> None:
+    best = with_pseudo_cases(seen(), "best", TWO)
+    assert best.is_hit.tolist() == [True, False, True, True]
+    assert best.hit_score[2:].tolist() == [1.9, 1.9]
+    assert best.false_case.tolist() == [0, 1]
+
+
+def test_tables_have_rows_for_what_was_added() -> None:
+    best = with_pseudo_cases(seen(), "best", TWO)
+    assert best.reference.cases.height == 5
+    assert best.truth("diameter_mm")[:2] == pytest.approx([10, 10])
+    assert np.isnan(best.truth("diameter_mm")[2:]).all()
+    assert np.isnan(best.said("diameter_mm")[2:]).all()
+
+
+def test_stated_weights_of_nodules_leave_the_unseen_ones_equal() -> None:
+    weighted = cohort(
+        case("a", nodule(weight=0.0), nodule(at=(60, 0, 0), weight=1.0), mark(0.9)), case("b")
+    )
+    row = np.ones((1, 4))
+    areas = [
+        float(wafroc_area(with_pseudo_cases(weighted, kind, TWO), row)[0])
+        for kind in ("worst", "best")
+    ]
+    # noise: b and the normal unseen case; signal: a's weighted miss and the unseen nodules
+    assert areas == [pytest.approx((0.5 + 0.5 + 0 + 0) / 4), pytest.approx((0.5 + 0.5 + 2) / 4)]
+
+
+def test_scores_so_large_that_one_more_is_nothing() -> None:
+    huge = cohort(case("a", nodule(), mark(1e17)), case("b"))
+    worst = with_pseudo_cases(huge, "worst", TWO)
+    assert worst.false_score.max() > 1e17
+
+
+def test_without_marks_the_scores_are_one_and_zero() -> None:
+    nothing = cohort(case("a", nodule()), case("b"))
+    assert with_pseudo_cases(nothing, "worst", TWO).false_score.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_without_cases_nothing_is_left_but_the_unseen() -> None:
+    alone = with_pseudo_cases(without_cases(seen()), "worst", TWO)
+    assert (alone.case_count, alone.nodule_count, len(alone.false_case)) == (2, 2, 3)
+
+
+def test_the_unseen_patient_has_as_many_false_positives_as_any() -> None:
+    found = unseen_patient(np.array([1.0, 3, 0]), np.array([0.0, 7, 2]))
+    assert (found.size, found.nodules, found.falses) == (1.75, 2, 7)
+    assert found.share == 0.875
+    assert unseen_patient(np.array([0.0]), np.array([0.0])) == Unseen(1.0, 1)
+
+
+def test_at_an_operating_point_curves_and_counts_both_have_the_unseen_patient() -> None:
+    point = seen().over(0.3)
+    worst = with_pseudo_cases(point, "worst", TWO)
+    assert (worst.case_count, worst.at_every_score.case_count) == (5, 5)
+    assert worst.false_score.tolist() == [0.4, 1.9, 0.4, 0.4]
+    assert worst.at_every_score.false_score.tolist() == [0.2, 0.4, 1.9, 0.2, 0.2]
+    assert len(worst.false_mark) == len(worst.false_case)

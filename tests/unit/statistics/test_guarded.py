@@ -1,0 +1,155 @@
+"""The guarded bootstrap against numbers worked out apart from it, and exact binomial bounds."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nodulebench.metrics.pseudo_cases import SINGLE_ICC, pseudo_size
+from nodulebench.model.arrays import FloatArray
+from nodulebench.statistics.guarded import (
+    GuardedBootstrap,
+    GuardedRatio,
+    bound_reach,
+    guarded_interval,
+    proportion_of,
+    ratio_rows,
+)
+
+MANY = 10_000
+
+
+def recall_bounds(
+    nodules: list[int], hits: list[int], replicates: int = MANY, icc: float = SINGLE_ICC
+) -> tuple[float, float]:
+    trials, found = np.array(nodules, dtype=float), np.array(hits, dtype=float)
+    bootstrap = GuardedBootstrap(np.arange(len(trials)), replicates, seed=0)
+    ratio = proportion_of(found, trials, pseudo_size(trials, icc))
+    rows = [ratio_rows([ratio], block) for block in bootstrap.blocks()]
+    worst, best = (np.concatenate(parts)[:, 0] for parts in zip(*rows, strict=True))
+    return guarded_interval(found.sum() / trials.sum(), worst, best, 0.95)
+
+
+def test_weights_by_hand() -> None:
+    (block,) = GuardedBootstrap(np.arange(3), 4, 0).blocks()
+    everyone = np.ones((3, 1), dtype=np.bool_)
+    assert block.weight == pytest.approx(
+        np.array(
+            [
+                [0.679932, 1.019597, 0.019807],
+                [0.002269, 0.550343, 1.62994],
+                [0.673583, 0.755301, 2.816786],
+                [6.057753, 3.286428, 0.001288],
+            ]
+        ),
+        abs=1e-6,
+    )
+    abnormal, normal = block.abnormal(everyone)[:, 0], block.normal(everyone)[:, 0]
+    assert abnormal == pytest.approx([1.719336, 0.099341, 1.641896, 1.585058], abs=1e-6)
+    assert normal == pytest.approx([0.078257, 2.182553, 0.720096, 3.614104], abs=1e-6)
+
+
+def test_where_blocks_are_cut_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    bootstrap = GuardedBootstrap(np.arange(5), 40, 3)
+    (whole,) = bootstrap.blocks()
+    monkeypatch.setattr("nodulebench.statistics.guarded._BLOCK_ELEMENTS", 35)
+    parts = list(bootstrap.blocks())
+    assert len(parts) == 6
+    assert np.array_equal(np.concatenate([part.weight for part in parts]), whole.weight)
+    assert np.array_equal(np.concatenate([part.quantile for part in parts]), whole.quantile)
+
+
+MIXED = [1, 2, 3, 4, 5, 0, 0, 1, 1, 10]
+
+
+@pytest.mark.parametrize(
+    ("nodules", "icc", "size"),
+    [([3] * 20, 0.5, 2), ([3] * 20, 0.3, 1.6), (MIXED, 0.5, 3.407407), (MIXED, 0.3, 2.444444)],
+)
+def test_the_unseen_patient_is_as_large_as_clusters_make_it(
+    nodules: list[int], icc: float, size: float
+) -> None:
+    assert pseudo_size(np.array(nodules, dtype=float), icc) == pytest.approx(size, abs=1e-6)
+
+
+def missed(patients: int, nodules: int, *of_patient: int) -> tuple[list[int], list[int]]:
+    """So many patients with so many nodules each, and the misses of the first ones."""
+    misses = [*of_patient, *[0] * (patients - len(of_patient))]
+    return [nodules] * patients, [nodules - one for one in misses]
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        (missed(20, 3), 0.881091, 1.0),
+        (missed(20, 3, 1), 0.861066, 0.999593),
+        (missed(20, 3, 1, 1), 0.842504, 0.996198),
+        (missed(20, 3, 1, 1, 1), 0.824390, 0.988657),
+        (missed(20, 3, *[1] * 6), 0.774109, 0.958813),
+        (missed(20, 3, 3), 0.780869, 0.998780),
+        (missed(3, 1), 0.292587, 1.0),
+        (missed(72, 1), 0.950081, 1.0),
+        (missed(20, 1, 1), 0.753496, 0.998798),
+        ((MIXED, [1, 2, 3, 3, 5, 0, 0, 1, 0, 9]), 0.513472, 0.969605),
+    ],
+)
+def test_bounds_of_recall(counts: tuple[list[int], list[int]], low: float, high: float) -> None:
+    assert recall_bounds(*counts) == pytest.approx((low, high), abs=1e-6)
+
+
+@pytest.mark.parametrize("patients", [3, 8, 20, 72])
+def test_with_no_miss_the_bound_is_the_exact_one(patients: int) -> None:
+    low, high = recall_bounds(*missed(patients, 1), replicates=20_000)
+    assert high == 1.0
+    assert low == pytest.approx(0.025 ** (1 / patients), abs=2e-4)
+
+
+@pytest.mark.parametrize(("patients", "misses"), [(12, 1), (20, 3), (40, 1), (40, 20), (60, 59)])
+def test_one_nodule_per_patient_gives_clopper_and_pearson(patients: int, misses: int) -> None:
+    found = recall_bounds(*missed(patients, 1, *[1] * misses), replicates=200_000)
+    hits = patients - misses
+    exact = stats.beta.ppf([0.025, 0.975], [hits, hits + 1], [misses + 1, misses])
+    assert found == pytest.approx(tuple(exact), abs=0.004)
+
+
+def test_no_miss_is_never_worse_than_one() -> None:
+    # the percentile bootstrap with an exact interval for no miss gave 0.832, then 0.950
+    lows = [recall_bounds(*missed(20, 3, *[1] * misses))[0] for misses in range(4)]
+    assert lows == sorted(lows, reverse=True)
+    assert np.all(np.diff(lows) < 0)
+
+
+@pytest.mark.parametrize(
+    ("falses", "low", "high"),
+    [
+        ([0] * 20, 0.0, 0.168177),
+        ([1] + [0] * 19, 0.001151, 0.243388),
+        ([4] + [0] * 19, 0.004605, 0.973554),
+        ([0, 1, 2, 3, 4] * 4, 1.247536, 2.633215),
+    ],
+)
+def test_bounds_of_false_positives_per_case(falses: list[int], low: float, high: float) -> None:
+    counts = np.array(falses, dtype=float)
+    everyone = np.ones(20, dtype=np.bool_)
+    ratio = GuardedRatio(
+        counts,
+        np.ones(20),
+        worst=np.array([[0, max(1, counts.max())], [1, 1]]),  # both unseen cases are cases
+        best=np.array([[0, 0], [1.0, 1]]),
+        beside=(everyone, everyone),
+    )
+    (block,) = GuardedBootstrap(np.arange(20), MANY, 0).blocks()
+    worst, best = ratio_rows([ratio], block)
+    found = guarded_interval(float(counts.mean()), worst[:, 0], best[:, 0], 0.95)
+    assert found == pytest.approx((low, high), abs=1e-6)
+
+
+def test_a_bound_reaches_as_far_as_its_rows_are_scarce() -> None:
+    def width(rows: FloatArray) -> float:
+        low, high = bound_reach(rows, 0.025)
+        return high - low
+
+    random = np.random.default_rng(0)
+    few, many = random.random(400), random.random(40_000)
+    assert 5 < width(few) / width(many) < 20
+    low, high = bound_reach(many, 0.025)
+    assert low < 0.025 < high

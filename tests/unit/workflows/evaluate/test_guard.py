@@ -1,0 +1,254 @@
+"""Sound intervals of whole figures against numbers worked out apart from them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from builders.tables import case, cohort, false_mark, mark, nodule, protocol, run
+from nodulebench.language import english
+from nodulebench.metrics import FIGURES
+from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.protocol import IntervalChoice
+from nodulebench.model.results import Estimate
+from nodulebench.workflows.evaluate.estimate import estimate_figures
+from nodulebench.workflows.evaluate.estimators import estimate_all
+from nodulebench.workflows.evaluate.strata import estimate_strata
+
+FIGURES_READ = (
+    "recall",
+    "precision",
+    "f_beta",
+    "fp_per_case",
+    "sensitivity_at_fp_rate",
+    "cpm",
+    "wafroc_area",
+    "wafroc1_area",
+)
+
+
+def perfect_cases() -> list[list[object]]:
+    """C1: ten cases with a nodule each, found; five without. No score is quite 0.7."""
+    found = [[nodule(), mark(0.55 + 0.05 * number)] for number in range(10)]
+    return [*found, *[[] for _ in range(5)]]
+
+
+def c1() -> LabelledCohort:
+    return cohort(*(case(f"c{number:02}", *one) for number, one in enumerate(perfect_cases())))
+
+
+def c2() -> LabelledCohort:
+    content = perfect_cases()
+    content[0] = [nodule()]
+    content[10] = [false_mark(0.7)]
+    content[11] = [false_mark(0.5), false_mark(0.3, 1)]
+    return cohort(*(case(f"c{number:02}", *one) for number, one in enumerate(content)))
+
+
+def c3() -> LabelledCohort:
+    def at(number: int) -> tuple[float, float, float]:
+        return (60.0 * number, 0.0, 0.0)
+
+    return cohort(
+        case("a", *(nodule(10, at(n)) for n in range(3)), mark(0.9, at(0)), mark(0.8, at(2)),
+             false_mark(0.65)),
+        case("b", *(nodule(10, at(n)) for n in range(2)), mark(0.7, at(0)), mark(0.95, at(1))),
+        case("c", nodule(), mark(0.6)),
+        case("d", nodule(), mark(0.85)),
+        case("e", nodule(), mark(0.5)),
+        case("f", false_mark(0.75)),
+        case("g", false_mark(0.2), false_mark(0.1, 1)),
+        case("h"),
+    )  # fmt: skip
+
+
+WORKED_OUT = {
+    c1: {
+        "recall": (1.000000, 0.691634, 1.000000),
+        "precision": (1.000000, 0.694453, 1.000000),
+        "f1": (1.000000, 0.782650, 1.000000),
+        "fp_per_case": (0.000000, 0.000000, 0.217597),
+        "sensitivity_at_fp_rate": (1.000000, 0.691634, 1.000000),
+        "cpm": (1.000000, 0.691634, 1.000000),
+        "wafroc_area": (1.000000, 0.475420, 1.000000),
+        "wafroc1_area": (1.000000, 0.775779, 1.000000),
+    },
+    c2: {
+        "recall": (0.900000, 0.557574, 0.997781),
+        "precision": (0.750000, 0.352893, 0.969323),
+        "f1": (0.818182, 0.483256, 0.965661),
+        "fp_per_case": (0.200000, 0.021156, 0.698730),
+        "sensitivity_at_fp_rate": (0.900000, 0.557574, 0.997781),
+        "cpm": (0.900000, 0.545554, 0.997413),
+        "wafroc_area": (0.890000, 0.408508, 0.990173),
+        "wafroc1_area": (0.930000, 0.685439, 0.994713),
+    },
+    c3: {
+        "recall": (0.875000, 0.428973, 0.996044),
+        "precision": (0.636364, 0.231325, 0.914148),
+        "f1": (0.736842, 0.351782, 0.943023),
+        "sensitivity_at_fp_rate": (0.875000, 0.428973, 0.996044),
+        "cpm": (0.839286, 0.406918, 0.994420),
+        "wafroc_area": (0.777778, 0.198380, 0.981230),
+        "wafroc1_area": (0.841667, 0.489748, 0.985584),
+    },
+}
+"""Value, low and high of 10,000 replicates with the seed 0; sensitivity at 1 false positive."""
+
+
+def chosen(**interval: object):
+    made = IntervalChoice(bootstraps=10_000, **interval)
+    return protocol(figures=FIGURES_READ, interval=made)
+
+
+@pytest.mark.parametrize("scene", WORKED_OUT, ids=lambda scene: scene.__name__)
+def test_bounds_of_whole_figures(scene) -> None:
+    found = estimate_all(scene(), chosen()).figures
+    for name, wanted in WORKED_OUT[scene].items():
+        one = found[name]
+        shown = one["1"] if isinstance(one, dict) else one
+        assert (shown.value, shown.low, shown.high) == pytest.approx(wanted, abs=1e-6), name
+
+
+def test_on_eight_cases_a_rate_has_no_interval() -> None:
+    found = estimate_all(c3(), chosen()).figures["fp_per_case"]
+    assert isinstance(found, Estimate)
+    assert (found.value, found.low, found.high) == (0.5, None, None)
+    assert english(found.reason) == (
+        "no interval: 8 patients are too few for a rate without upper limit (10 needed)"
+    )
+
+
+def test_from_ten_to_nineteen_cases_it_is_called_approximate() -> None:
+    found = estimate_all(c1(), chosen()).figures["fp_per_case"]
+    assert isinstance(found, Estimate)
+    assert found.reason is not None
+    assert found.reason.code == "approximate_rate"
+
+
+def test_few_patients_are_told() -> None:
+    found = estimate_all(c3(), chosen()).figures["recall"]
+    assert isinstance(found, Estimate)
+    assert english(found.reason) == (
+        "few patients (5): the interval rests mainly on the one unseen patient assumed"
+    )
+    assert english(found.method) == (
+        "guarded Bayesian bootstrap over patients, 10000 replicates (one unseen patient with all "
+        "nodules missed / found, prior ICC 0.5)"
+    )
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca", "jackknife"])
+def test_beside_a_classical_interval_stands_the_sound_one(method) -> None:
+    guarded = estimate_all(c2(), chosen()).figures
+    classical = estimate_all(c2(), chosen(method=method)).figures
+    for name in ("recall", "cpm", "wafroc_area"):
+        one, sound = classical[name], guarded[name]
+        assert isinstance(one, Estimate)
+        assert isinstance(sound, Estimate)
+        assert one.sound is not None
+        assert (one.sound.low, one.sound.high) == (sound.low, sound.high)
+        assert (one.low, one.high) != (sound.low, sound.high)
+        shown = one.soundly
+        assert (shown.low, shown.high) == (sound.low, sound.high)
+        assert (one.low, one.high) in shown.others.values()
+
+
+def test_without_bootstraps_there_is_no_interval_of_either_kind() -> None:
+    for method in ("guarded", "percentile"):
+        none = protocol(figures=FIGURES_READ, interval=IntervalChoice(method=method, bootstraps=0))
+        for one in estimate_all(c2(), none).figures.values():
+            for shown in one.values() if isinstance(one, dict) else [one]:
+                assert (shown.low, shown.sound) == (None, None)
+
+
+def test_a_stratum_of_nodules_is_guarded_by_its_own_nodules() -> None:
+    cases = [case(f"c{n}", nodule(8, type="solid"), mark(0.5)) for n in range(20)]
+    cases += [case(f"d{n}", nodule(8, type="pleural")) for n in range(12)]
+    asked = protocol(strata=("type",), interval=IntervalChoice(bootstraps=4000))
+    found = estimate_strata(cohort(*cases), asked)["type"]
+    solid, pleural = found["solid"].miss_rate, found["pleural"].miss_rate
+    assert (solid.low, solid.high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20), abs=5e-4))
+    assert (pleural.low, pleural.high) == (pytest.approx(0.025 ** (1 / 12), abs=5e-4), 1.0)
+
+
+def test_a_stratum_of_cases_gives_what_its_cases_alone_give() -> None:
+    """Except for the draw: the others' weights take random numbers too."""
+    cases = [
+        case(
+            f"c{n:02}", nodule(), *([mark(0.5)] if n % 4 else []),
+            *([false_mark(0.3)] if n % 3 == 0 else []), vendor="X" if n % 2 else "Y",
+        )
+        for n in range(60)
+    ]  # fmt: skip
+    interval = IntervalChoice(bootstraps=20_000)
+    figures = ("recall", "precision", "fp_per_case", "cpm")
+    asked = protocol(figures=figures, strata=("vendor",), interval=interval)
+    within = estimate_strata(cohort(*cases), asked)["vendor"]["Y"].figures
+    alone = estimate_all(cohort(*cases[::2]), replace_strata(asked)).figures
+    for name in figures:
+        one = alone[name]
+        assert isinstance(one, Estimate)
+        bounds = (within[name].low, within[name].high)
+        assert bounds == pytest.approx((one.low, one.high), abs=0.012), name
+
+
+def replace_strata(asked):
+    return asked.model_copy(update={"strata": ()})
+
+
+def test_scans_of_one_patient_are_one_unit() -> None:
+    scans = [case(f"c{n}", nodule(), mark(0.5), patient_id=f"p{n // 2}") for n in range(40)]
+    asked = protocol(figures=("recall",), interval=IntervalChoice(bootstraps=4000))
+    found = estimate_figures(cohort(*scans), asked, ["recall"])["recall"]
+    assert isinstance(found, Estimate)
+    # two nodules of 20 patients: size 1.5, so 1 / (1 + (0.025 ** (-1 / 20) - 1) * 1.5 / 2)
+    wanted = 1 / (1 + (0.025 ** (-1 / 20) - 1) * 0.75)
+    assert found.low == pytest.approx(wanted, abs=5e-4)
+
+
+def test_figures_without_a_worst_case_need_twenty_patients_that_differ() -> None:
+    def found(count: int, seconds) -> Estimate:
+        cases = [case(f"c{n}", nodule(), mark(0.5), run(seconds(n))) for n in range(count)]
+        asked = protocol(interval=IntervalChoice(bootstraps=200))
+        one = estimate_figures(cohort(*cases), asked, ["mean_seconds_per_case"])
+        shown = one["mean_seconds_per_case"]
+        assert isinstance(shown, Estimate)
+        return shown
+
+    few, alike, enough = found(19, float), found(30, lambda _: 7.0), found(20, float)
+    assert (few.low, english(few.reason)) == (
+        None,
+        "no interval: 19 patients bear on it, 20 are needed",
+    )
+    assert (alike.low, english(alike.reason)) == (None, "no interval: no variation was seen")
+    assert enough.low is not None
+    assert enough.low < 9.5 < enough.high  # type: ignore[operator]
+    assert enough.reason is None
+    assert english(enough.method) == "Bayesian bootstrap over patients, 200 replicates"
+
+
+def test_the_longest_time_has_no_interval() -> None:
+    """Weights above 0 always hold the longest run: no replicate differs."""
+    cases = [case(f"c{n}", nodule(), mark(0.5), run(float(n))) for n in range(25)]
+    asked = protocol(interval=IntervalChoice(bootstraps=100))
+    found = estimate_figures(cohort(*cases), asked, ["max_seconds_per_case"])
+    shown = found["max_seconds_per_case"]
+    assert isinstance(shown, Estimate)
+    assert shown.low is None
+
+
+def test_every_figure_takes_weights_that_are_no_whole_numbers() -> None:
+    """A figure that cuts weights to whole numbers would read another curve."""
+    weight = np.random.default_rng(0).standard_exponential((3, 15))
+    for name in FIGURES_READ:
+        figure = FIGURES[name]
+        assert figure(c2(), weight) == pytest.approx(figure(c2(), weight * 1000)), name
+
+
+def test_marks_without_scores_are_guarded_too() -> None:
+    plain = replace(c2(), has_scores=False)
+    found = estimate_figures(plain, chosen(), ["recall", "precision"])
+    assert (found["precision"].low, found["precision"].high) == pytest.approx(
+        WORKED_OUT[c2]["precision"][1:], abs=1e-6
+    )
