@@ -27,7 +27,7 @@ from nodulebench.report.sections.head.issued import (
     signature_table,
 )
 from nodulebench.report.sections.head.narrative import about_intervals, paragraphs
-from nodulebench.report.sections.head.notices import notices, remarks_table
+from nodulebench.report.sections.head.notices import has_doubts, notices, remarks_table
 from nodulebench.report.sections.head.verdict import VerdictBlock, verdict
 from nodulebench.report.sections.methods.methods import (
     facts_table,
@@ -79,6 +79,8 @@ class Content:
     date: str
     """The day on which it is issued; empty: it is not said."""
     notices: list[tuple[str, str]]
+    has_doubts: bool
+    """Whether they say that a submission may well be wrong: they are then open."""
     headline: list[tuple[str, str, str, str]]
     """Title, value, interval and meaning of the key figures, where there is one result."""
     key_table: Any
@@ -137,6 +139,7 @@ def report_content(
         verdict=verdict(document, say),
         date=issued.date,
         notices=notices(document, say),
+        has_doubts=has_doubts(document),
         headline=headline(document, say),
         key_table=key_table(leading_rules(document), say),
         paragraphs=paragraphs(document, say),

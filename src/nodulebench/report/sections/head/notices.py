@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 from nodulebench.language import Language
 from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.notice import Notice
 from nodulebench.report.blocks.cells import head, words
 from nodulebench.report.blocks.tables import Table
 
+DOUBTS = ("would_be_hit", "few_hits", "scores_inverted", "names_nearly_match", "marks_repeated")
+"""Notices that say that a submission is probably not what was meant."""
 About = tuple[str, str]
 """Whom a message concerns, and the message."""
 
@@ -27,6 +30,17 @@ def notices(document: Document, say: Language) -> list[About]:
             told.append((about, say("notice.not_applied", reason=reason)))
         told += [(about, say.message(text)) for text in result.notices]
     return _said_once(told, document, say)
+
+
+def has_doubts(document: Document) -> bool:
+    """Whether a submission may well be wrong, so that its reader must see it at once."""
+    return any(_is_doubt(one) for algorithm in document.algorithms for one in algorithm.notices)
+
+
+def _is_doubt(notice: Notice) -> bool:
+    if notice.code == "cases_without_marks":
+        return bool(2 * notice.values.get("count", 0) > notice.values.get("cases", 0))
+    return notice.code in DOUBTS
 
 
 def remarks_table(document: Document, say: Language) -> Table | None:
