@@ -8,6 +8,16 @@ from generate.markdown import code, fence, table
 from nodulebench.cli import nodulebench
 from nodulebench.cli.exit_status import MEANINGS
 
+SHELLS = {
+    "bash 4.4 or later": ("~/.bashrc", 'eval "$(_NODULEBENCH_COMPLETE=bash_source nodulebench)"'),
+    "zsh": ("~/.zshrc", 'eval "$(_NODULEBENCH_COMPLETE=zsh_source nodulebench)"'),
+    "fish": (
+        "~/.config/fish/completions/nodulebench.fish",
+        "_NODULEBENCH_COMPLETE=fish_source nodulebench | source",
+    ),
+}
+"""Shell -> the file that it reads when it starts, and the line that makes it complete."""
+
 
 def command_line_page() -> str:
     """The help of every command and subcommand."""
@@ -15,6 +25,12 @@ def command_line_page() -> str:
         [
             "# Command line",
             "`--debug` shows a traceback. `python -m nodulebench` is the same as `nodulebench`.",
+            "## Completion",
+            "The shell completes commands, options and files after one line in its start-up file:",
+            table(
+                ["shell", "file", "line"],
+                ([shell, code(file), code(line)] for shell, (file, line) in SHELLS.items()),
+            ),
             "## Exit status",
             table(
                 ["status", "meaning"], ([code(one), meaning] for one, meaning in MEANINGS.items())

@@ -20,7 +20,8 @@ def mark_rules_page() -> str:
             "# Mark rules",
             "A rule says of every mark whether it is a hit, a false positive, a duplicate or "
             "ignored. A protocol lists one rule or several under `[[rules]]`; parameters given "
-            "there replace the defaults below. Each rule has a page with a picture.",
+            "there replace the defaults below. The pictures show the same eight situations under "
+            "each rule, and lead to its page.",
             table(
                 ["rule", "in one line", "suits"],
                 (
@@ -58,6 +59,7 @@ def _section(name: str, rule: Callable[..., Any]) -> str:
             f"## {name}",
             docstring_body(rule),
             table(["parameter", "meaning", "allowed", "default"], rows),
-            f"See [the picture of {name}](../../explanation/rules/{name}.md).",
+            f"[![Eight situations under the rule {name}](../../pictures/rule-{name}.svg)]"
+            f"(../../explanation/rules/{name}.md)",
         ]
     )

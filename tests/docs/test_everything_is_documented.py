@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 import reader_picture
 import rule_pictures
@@ -11,6 +12,7 @@ from generate import PAGES, write_pages
 from generate.markdown import allowed, docstring_section, field_meanings
 
 import nodulebench
+from builders.commands import parsed
 from builders.places import ROOT
 from nodulebench.cli import COMMANDS
 from nodulebench.model.tables import TABLES
@@ -119,6 +121,24 @@ def test_the_picture_of_readers_is_what_its_table_says() -> None:
         assert f"| {one.sensitivity:.3f} | {one.lone} | {one.lone_per_scan:.3f} |" in page
     kept = reader_picture.PICTURE.read_text(encoding="utf-8")
     assert kept == reader_picture.draw(rows), "run python docs/draw/reader_picture.py"
+
+
+def test_the_home_page_gives_each_role_a_first_command_that_would_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(click.Path, "convert", lambda _self, value, *_: Path(value))
+    home = (DOCS / "index.md").read_text(encoding="utf-8")
+    firsts = re.findall(r"^(\S.*)\n: `(nodulebench .*)`\n\n  \[", home, re.M)
+    assert len(firsts) == 7
+    assert len({who for who, _ in firsts}) == len({parsed(one) for _, one in firsts}) == 7
+    assert {parsed(one) for one in re.findall(r"^nodulebench .*$", home, re.M)} == {"demo"}
+
+
+def test_the_rules_stand_beside_each_other_in_pictures() -> None:
+    page = (DOCS / "explanation" / "rules" / "index.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\[!\[.*\]\(../../pictures/rule-(.+)\.svg\)\]\((.+)\.md\)$", page, re.M)
+    assert shown == [(rule, rule) for rule in RULES]
+    assert re.findall(r"pictures/rule-(.+)\.svg", PAGES["mark-rules.md"]()) == list(RULES)
 
 
 def test_published_protocols_name_what_exists() -> None:

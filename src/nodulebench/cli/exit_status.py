@@ -4,8 +4,8 @@ DONE, PROBLEM, USAGE, NOT_MET, STOPPED = 0, 1, 2, 3, 130
 
 MEANINGS = {
     DONE: "done; where there was a plan or a gate, it was met",
-    PROBLEM: "a problem with the data, one line for each on standard error; nothing was decided",
+    PROBLEM: "data that cannot be used, or a check that failed (verify, conformance, robustness)",
     USAGE: "wrong usage",
-    NOT_MET: "the work was done, and the frozen plan or the gate (--no-worse-than) was not met",
+    NOT_MET: "the work was done, and the frozen plan or the gate `--no-worse-than` was not met",
     STOPPED: "stopped by Ctrl-C",
 }

@@ -1,14 +1,13 @@
 """What help shows: commands by what people come for, and examples that would run."""
 
 import re
-import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 import nodulebench.cli
+from builders.commands import commands, parsed
 from nodulebench.cli import nodulebench as program
 from nodulebench.cli.help import COMMANDS, GROUPS
 
@@ -17,48 +16,12 @@ PARTS = {"exit_status", "help", "options", "progress", "show", "vault_options", 
 """Modules of the command line that are no commands."""
 
 
-def commands(
-    command: click.Command, path: tuple[str, ...] = ()
-) -> Iterator[tuple[str, click.Command]]:
-    """Every command that does something, by its full name."""
-    if path and not is_mere_group(command):
-        yield " ".join(path), command
-    if not isinstance(command, click.Group):
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        below = command.get_command(context, name)
-        assert below is not None
-        yield from commands(below, (*path, name))
-
-
-def is_mere_group(command: click.Command) -> bool:
-    return isinstance(command, click.Group) and not command.invoke_without_command
-
-
 LEAVES = dict(commands(program))
 
 
 def examples(command: click.Command) -> list[str]:
     joined = re.sub(r"\\\n\s*", "", (command.help or ""))
     return [line.strip() for line in joined.splitlines() if line.strip().startswith("nodulebench ")]
-
-
-def parsed(example: str) -> str:
-    """The full name of the command that an example calls, after its options were read."""
-    arguments = shlex.split(example)[1:]
-    command: click.Command = program
-    context = click.Context(program, info_name="nodulebench")
-    path = []
-    while isinstance(command, click.Group) and arguments and arguments[0][0] != "-":
-        name = arguments.pop(0)
-        below = command.get_command(context, name)
-        assert below is not None, f"{example}: there is no {name}"
-        command = below
-        path.append(name)
-    assert not is_mere_group(command), f"{example}: says nothing to do"
-    command.make_context(path[-1], arguments, parent=context)
-    return " ".join(path)
 
 
 @pytest.mark.parametrize("name", LEAVES)

@@ -4,6 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from nodulebench.cli import main
+
 
 def test_a_plugin_of_another_package_has_no_say_in_how_records_are_checked(tmp_path):
     about = tmp_path / "meddler-1.0.dist-info"
@@ -20,3 +24,23 @@ def test_a_plugin_of_another_package_has_no_say_in_how_records_are_checked(tmp_p
             [sys.executable, "-c", program], capture_output=True, text=True, env=bare
         )
         assert done.returncode == status, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("ev", ["plain,evaluate"]),
+        ("compare --no", ["plain,--no-worse-than"]),
+        ("annotate review ju", ["plain,judge"]),
+    ],
+)
+def test_the_shell_completes_commands_and_options(
+    typed: str, completed: list[str], monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setenv("_NODULEBENCH_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", f"nodulebench {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.split() == completed
