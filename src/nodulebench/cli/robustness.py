@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option
+from nodulebench.language import english
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -56,9 +57,9 @@ def command(
         colour = {"pass": "green", "FAIL": "red"}.get(outcome.word, "yellow")
         click.echo(
             f"{click.style(f'{outcome.word:<10}', fg=colour)}  {outcome.name:<13}  "
-            f"{outcome.relation}"
+            f"{english(outcome.relation)}"
         )
-        click.echo(f"{'':<12}{outcome.verdict.measured}")
+        click.echo(f"{'':<12}{english(outcome.verdict.measured)}")
         if out is not None:
             write_outcomes(out, outcomes, bench)
     failed = [outcome.name for outcome in outcomes if outcome.verdict.is_passed is False]

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from nodulebench.model.arrays import BoolArray, Columns, FloatArray, IntArray
+from nodulebench.model.notice import Notice
 from nodulebench.robustness.insertion import InsertedNodule
 
 
@@ -25,7 +26,7 @@ class RelationVerdict:
 
     is_passed: bool | None
     """None: nothing could be said, see ``measured``."""
-    measured: str
+    measured: Notice
 
 
 def partners(one: FloatArray, other: FloatArray, tolerance_mm: float) -> tuple[IntArray, IntArray]:
@@ -61,15 +62,16 @@ def same_marks(
             None: scores are not looked at.
     """
     if not len(expected) and not len(found):
-        return RelationVerdict(None, "no marks before or after")
+        return RelationVerdict(None, Notice("no_marks_at_all"))
     first, second = partners(expected.center_mm, found.center_mm, tolerance_mm)
     if score_tolerance is not None and len(first):
         spread = float(np.ptp(np.concatenate([expected.score, found.score])))
         apart = np.abs(expected.score[first] - found.score[second])
         first = first[apart <= score_tolerance * spread + 1e-9]
     share = 2 * len(first) / (len(expected) + len(found))
-    told = f"{len(first)} of {len(expected)} and {len(found)} marks agree ({share:.2f})"
-    return RelationVerdict(share >= least, f"{told}, at least {least:g}")
+    counts = {"agreeing": len(first), "before": len(expected), "after": len(found)}
+    told = Notice("marks_agree", {**counts, "share": share, "least": least})
+    return RelationVerdict(share >= least, told)
 
 
 def kept_marks(
@@ -81,15 +83,13 @@ def kept_marks(
     """
     top = expected.chosen(np.argsort(-expected.score, kind="stable")[:count])
     if not len(top):
-        return RelationVerdict(None, "no marks before")
+        return RelationVerdict(None, Notice("no_marks_before"))
     first, _ = partners(top.center_mm, found.center_mm, tolerance_mm)
     share = len(first) / len(top)
     every, _ = partners(expected.center_mm, found.center_mm, tolerance_mm)
-    told = f"{len(first)} of the {len(top)} highest-scored marks stay ({share:.2f})"
     among_all = 2 * len(every) / (len(expected) + len(found))
-    return RelationVerdict(
-        share >= least, f"{told}, at least {least:g}; of all marks {among_all:.2f}"
-    )
+    values = {"kept": len(first), "top": len(top), "share": share, "least": least, "all": among_all}
+    return RelationVerdict(share >= least, Notice("highest_stay", values))
 
 
 def is_found(nodules: Sequence[InsertedNodule], marks: Marks, tolerance_mm: float) -> BoolArray:
@@ -120,11 +120,10 @@ def found_and_nothing_else(
     is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
     away = [marks.chosen(_is_away(marks, nodules, margin_mm)) for marks in (before, after)]
     rest = same_marks(*away, tolerance_mm=tolerance_mm, least=least)
-    told = (
-        f"{np.count_nonzero(found & is_large)} of {np.count_nonzero(is_large)} large found "
-        f"({np.count_nonzero(found)} of {len(found)} in all); elsewhere {rest.measured}"
-    )
-    return RelationVerdict(bool(found[is_large].all()) and rest.is_passed is not False, told)
+    large = {"large_found": int(found[is_large].sum()), "large": int(is_large.sum())}
+    values = {**large, "found": int(found.sum()), "total": len(found), "elsewhere": rest.measured}
+    is_passed = bool(found[is_large].all()) and rest.is_passed is not False
+    return RelationVerdict(is_passed, Notice("inserted_found", values))
 
 
 def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) -> BoolArray:
@@ -140,10 +139,11 @@ def never_rising(
 ) -> RelationVerdict:
     """From one variant to the next worse one no more nodules are found, but for chance."""
     if not any(found):
-        return RelationVerdict(None, f"none of {total} inserted nodules found at any step")
+        return RelationVerdict(None, Notice("never_found", {"total": total}))
     rises = [later - earlier for earlier, later in pairwise(found)]
-    told = ", ".join(f"{name}: {count}" for name, count in zip(names, found, strict=True))
-    return RelationVerdict(max(rises, default=0) <= chance, f"found of {total}: {told}")
+    steps = [f"{name}: {count}" for name, count in zip(names, found, strict=True)]
+    told = Notice("found_by_step", {"total": total, "steps": steps})
+    return RelationVerdict(max(rises, default=0) <= chance, told)
 
 
 def still_found(
@@ -153,9 +153,6 @@ def still_found(
     is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
     known = is_large & before
     if not known.any():
-        return RelationVerdict(None, "no large inserted nodule was found before")
-    kept = int(np.count_nonzero(known & after))
-    total = int(np.count_nonzero(known))
-    return RelationVerdict(
-        kept == total, f"{kept} of {total} large nodules that were found stay found"
-    )
+        return RelationVerdict(None, Notice("no_large_found_before"))
+    kept, total = int((known & after).sum()), int(known.sum())
+    return RelationVerdict(kept == total, Notice("large_stay", {"kept": kept, "total": total}))

@@ -1,6 +1,10 @@
+import json
+
 import numpy as np
 import pytest
 
+from nodulebench.language import english
+from nodulebench.model.notice import read_notice
 from nodulebench.robustness.insertion import InsertedNodule
 from nodulebench.robustness.relations import (
     Marks,
@@ -37,7 +41,7 @@ def test_agreement_counts_partners_of_both_lists():
     verdict = same_marks(before, after, tolerance_mm=2.0, least=0.8)
     # 2 pairs: 4 of 5 marks
     assert verdict.is_passed
-    assert verdict.measured == "2 of 3 and 2 marks agree (0.80), at least 0.8"
+    assert english(verdict.measured) == "2 of 3 and 2 marks agree (0.80), at least 0.8"
     assert same_marks(before, after, tolerance_mm=2.0, least=0.81).is_passed is False
 
 
@@ -45,7 +49,7 @@ def test_partners_with_other_scores_do_not_agree_where_scores_count():
     before = marks((0, 0, 0, 0.0), (20, 0, 0, 1.0))
     after = marks((0, 0, 0, 0.04), (20, 0, 0, 0.8))
     verdict = same_marks(before, after, tolerance_mm=1.0, least=1.0, score_tolerance=0.05)
-    assert (verdict.is_passed, verdict.measured[:7]) == (False, "1 of 2 ")
+    assert (verdict.is_passed, english(verdict.measured)[:7]) == (False, "1 of 2 ")
     assert same_marks(before, after, tolerance_mm=1.0, least=1.0).is_passed
 
 
@@ -62,7 +66,7 @@ def test_only_the_highest_scores_have_to_stay():
     assert kept_marks(before, after, tolerance_mm=1.0, count=2, least=1.0).is_passed
     verdict = kept_marks(before, after, tolerance_mm=1.0, count=3, least=0.8)
     assert verdict.is_passed is False
-    assert verdict.measured == (
+    assert english(verdict.measured) == (
         "2 of the 3 highest-scored marks stay (0.67), at least 0.8; of all marks 0.67"
     )
 
@@ -100,7 +104,7 @@ def test_sensitivity_may_rise_by_chance_only():
     names = ("full", "half", "quarter")
     assert never_rising(names, (5, 4, 5), 8, 1).is_passed
     assert never_rising(names, (5, 4, 6), 8, 1).is_passed is False
-    assert never_rising(names, (5, 4, 5), 8, 1).measured == (
+    assert english(never_rising(names, (5, 4, 5), 8, 1).measured) == (
         "found of 8: full: 5, half: 4, quarter: 5"
     )
     assert never_rising(names, (0, 0, 0), 8, 1).is_passed is None
@@ -113,3 +117,14 @@ def test_large_nodules_that_were_found_stay_found():
     assert verdict([True, True], [True, False])
     assert verdict([True, False], [False, True]) is False
     assert verdict([False, True], [False, True]) is None
+
+
+def test_what_was_measured_beside_nodules_stands_within_what_was_measured_of_them():
+    away = marks((100, 0, 0, 1))
+    limits = {"large_mm": 10.0, "tolerance_mm": 2.0, "margin_mm": 10.0, "least": 0.9}
+    told = found_and_nothing_else([NODULE, SMALL], away, away, **limits).measured
+    assert english(told) == (
+        "0 of 1 large found (0 of 2 in all); elsewhere 1 of 1 and 1 marks agree (1.00), "
+        "at least 0.9"
+    )
+    assert read_notice(json.loads(json.dumps(told.to_json()))) == told

@@ -15,6 +15,8 @@ from nodulebench.algorithms.lungs.lung_density import lung_density
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.images.case_images import read_case
 from nodulebench.imaging.volume import Volume
+from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.robustness.relations import (
     RelationVerdict,
     found_and_nothing_else,
@@ -53,7 +55,7 @@ class RobustnessOutcome:
     """One line of the table."""
 
     name: str
-    relation: str
+    relation: Notice
     verdict: RelationVerdict
 
     @property
@@ -132,46 +134,46 @@ def _kernel(bench: Bench, variant: Variant) -> RelationVerdict:
     return still_found(bench.nodules, bench.found, after, bench.choice.large_mm)
 
 
-TESTS: dict[str, tuple[str, Callable[[Bench], RelationVerdict]]] = {
+TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
     "shift": (
-        "the patient lies elsewhere: marks move along",
+        Notice("relation_shift"),
         lambda bench: _exact(bench, shifted(bench.volume, np.array(SHIFT_MM))),
     ),
     "flip-columns": (
-        "columns stored backwards: the same marks",
+        Notice("relation_flip_columns"),
         lambda bench: _exact(bench, flipped(bench.volume, 0)),
     ),
     "flip-slices": (
-        "slices stored from head to feet: the same marks",
+        Notice("relation_flip_slices"),
         lambda bench: _exact(bench, flipped(bench.volume, 2)),
     ),
     "mirror": (
-        "the mirror image has the highest-scored marks mirrored",
+        Notice("relation_mirror"),
         lambda bench: _highest(bench, mirrored(bench.volume)),
     ),
-    "crop": ("cut to the lungs: the same marks", _crop),
+    "crop": (Notice("relation_crop"), _crop),
     "noise": (
-        "a little noise: the highest-scored marks stay",
+        Notice("relation_noise"),
         lambda bench: _highest(
             bench, with_noise(bench.volume, bench.choice.noise_hu, bench.random(1))
         ),
     ),
-    "insert": ("nodules drawn in are found, other marks stay", _insert),
-    "dose": ("sensitivity does not rise as dose falls", _dose),
+    "insert": (Notice("relation_insert"), _insert),
+    "dose": (Notice("relation_dose"), _dose),
     "thickness": (
-        "sensitivity does not rise as slices get thicker",
+        Notice("relation_thickness"),
         lambda bench: _falling(bench, (thicker(bench.with_nodules, n) for n in (2, 4))),
     ),
     "smooth-kernel": (
-        "large nodules are found with a smoother kernel",
+        Notice("relation_smooth_kernel"),
         lambda bench: _kernel(bench, smoother(bench.with_nodules, BLUR_MM)),
     ),
     "sharp-kernel": (
-        "large nodules are found with a sharper kernel",
+        Notice("relation_sharp_kernel"),
         lambda bench: _kernel(bench, sharper(bench.with_nodules, BLUR_MM, SHARPENING)),
     ),
 }
-"""Name -> the relation in words, and its test. One line adds a test."""
+"""Name -> the relation, and its test. One line adds a test, and one its words."""
 
 
 def check_case(
@@ -214,7 +216,10 @@ def check_robustness(
 
 def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: Bench) -> None:
     """Write ``robustness.csv``, the marks of every variant, and the nodules that were drawn in."""
-    rows = [(one.name, one.word.lower(), one.relation, one.verdict.measured) for one in outcomes]
+    rows = [
+        (one.name, one.word.lower(), english(one.relation), english(one.verdict.measured))
+        for one in outcomes
+    ]
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
     marks = [
         (name, *center, score)

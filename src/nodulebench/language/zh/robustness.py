@@ -1,0 +1,32 @@
+"""Codes -> relations that marks must keep when an image is changed, and what came, in Chinese."""
+
+NOTICES = {
+    "relation_shift": "患者位于别处：标记随之移动",
+    "relation_flip_columns": "列反向存储：标记不变",
+    "relation_flip_slices": "层面自头向足存储：标记不变",
+    "relation_mirror": "镜像图像中得分最高的标记也成镜像",
+    "relation_crop": "裁剪至肺部：标记不变",
+    "relation_noise": "加入少量噪声：得分最高的标记保留",
+    "relation_insert": "植入的结节被检出，其他标记保留",
+    "relation_dose": "剂量降低时灵敏度不升高",
+    "relation_thickness": "层厚增加时灵敏度不升高",
+    "relation_smooth_kernel": "采用较平滑的卷积核时仍检出大结节",
+    "relation_sharp_kernel": "采用较锐利的卷积核时仍检出大结节",
+    "marks_agree": (
+        "前 {before} 个与后 {after} 个标记中有 {agreeing} 对一致（{share:.2f}），至少应为 {least:g}"
+    ),
+    "highest_stay": (
+        "得分最高的 {top} 个标记中保留 {kept} 个（{share:.2f}），至少应为 {least:g}；"
+        "在所有标记中为 {all:.2f}"
+    ),
+    "inserted_found": (
+        "{large} 个大结节中检出 {large_found} 个（共 {total} 个中检出 {found} 个）；"
+        "其他部位：{elsewhere}"
+    ),
+    "found_by_step": "{total} 个中检出：{steps:list}",
+    "large_stay": "原先检出的 {total} 个大结节中有 {kept} 个仍被检出",
+    "no_marks_at_all": "前后均无标记",
+    "no_marks_before": "先前没有标记",
+    "never_found": "植入的 {total} 个结节在任何一步均未检出",
+    "no_large_found_before": "先前未检出任何植入的大结节",
+}
