@@ -230,3 +230,13 @@ def test_copy_of_one_algorithm_does_not_name_the_others(folder: Path) -> None:
     write_report(folder, ReportChoice(algorithm="careful"))
     page = (folder / "report-careful.html").read_text(encoding="utf-8")
     assert "small boxes" not in page
+
+
+@pytest.mark.parametrize(
+    ("point", "told"),
+    [(None, "No nodule is missed."), (1.0, "No nodule is missed at 1 FP per case.")],
+)
+def test_report_says_that_nothing_is_missed(tmp_path: Path, point: float | None, told: str) -> None:
+    evaluation = evaluated(case("a", nodule(8), mark(0.9)), case("b"), operating_point=point)
+    write_evaluation(evaluation, tmp_path / "out")
+    assert told in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

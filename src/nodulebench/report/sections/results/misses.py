@@ -10,6 +10,7 @@ from nodulebench.language.numbers import UNDEFINED, decimals, rate, significant
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.tables import PLACE
 from nodulebench.report.beside import Beside
+from nodulebench.report.blocks.blocks import Paragraphs
 from nodulebench.report.blocks.cells import Cell, case, count, head, short, words
 from nodulebench.report.blocks.tables import Table
 
@@ -32,10 +33,17 @@ def miss_blocks(
     blocks: list[Any] = []
     if beside.misses is not None:
         misses = _of(beside.misses, whose)
+        if not misses["is_missed"].any():
+            blocks.append(Paragraphs([_none(document, say)]))
         blocks += [_by_rate(document, misses, say), _misses(document, misses, say)]
     if beside.false_positives is not None:
         blocks.append(_false_positives(_of(beside.false_positives, whose), say))
     return [one for one in blocks if one is not None]
+
+
+def _none(document: Document, say: Language) -> str:
+    point = document.protocol.operating_point
+    return say("misses.none") if point is None else say("misses.none_at", rate=rate(point))
 
 
 def _of(table: pl.DataFrame, whose: tuple[str, str]) -> pl.DataFrame:
