@@ -41,6 +41,8 @@ def command(
     found, cases_in_set = check_files(
         marks, reference, protocol, series=series, cases=cases, columns=columns
     )
+    if cases_in_set is None:
+        click.echo("the test set is sealed: the files alone are looked through")
     for one in found:
         _print(one, cases_in_set)
     return int(any(one.problems for one in found))

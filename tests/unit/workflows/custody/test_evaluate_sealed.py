@@ -132,6 +132,21 @@ def test_nothing_is_written_into_the_set_itself(desk: Desk) -> None:
     assert steps(desk) == ["sealed"]
 
 
+def test_feedback_is_replaced_only_by_force_and_asking_in_vain_costs_nothing(
+    desk: Desk, tmp_path: Path
+) -> None:
+    out = tmp_path / "feedback"
+    look(desk, "mine.csv", "scan0", out=out)
+    kept = (out / "feedback.json").read_bytes()
+    before = steps(desk)
+    with pytest.raises(InputError, match=r"holds another result \(feedback\.json\)"):
+        look(desk, "other.csv", "scan1", "scan2", out=out)
+    assert (out / "feedback.json").read_bytes() == kept
+    assert steps(desk) == before
+    look(desk, "other.csv", "scan1", "scan2", out=out, force=True)
+    assert (out / "feedback.json").read_bytes() != kept
+
+
 def test_a_result_or_an_event_that_nobody_wrote_is_found(desk: Desk) -> None:
     look(desk, "mine.csv", "scan0")
     kept = desk.sealed / "results" / "00000002.json.sealed"
