@@ -52,21 +52,28 @@ def matching_order(labels: Labels) -> dict[str, Any]:
 def size_sweep(
     cohort: LabelledCohort, protocol: TestProtocol, choice: RuleChoice
 ) -> tuple[dict[str, Any], list[Curve]]:
-    """Counts and rates for each tolerance of the protocol's sweep, and a FROC for each."""
+    """Counts and rates for each tolerance of the protocol's sweep, and a FROC for each.
+
+    Counts are those of the marks that count at the operating point, curves have every mark.
+    """
     if protocol.size_limit is None or not protocol.size_limit.sweep_mm:
         return {}, []
     from nodulebench.match import targets
     from nodulebench.match.sweep import sweep_size_tolerance
 
     reference, submission = cohort.reference, cohort.submission
-    sweep = sweep_size_tolerance(reference, submission, protocol, choice)
+    every = sweep_size_tolerance(reference, submission, protocol, choice)
+    sweep = every
+    if cohort.threshold is not None:
+        counted = protocol.model_copy(update={"score_threshold": cohort.threshold})
+        sweep = sweep_size_tolerance(reference, submission, counted, choice)
     table = sweep.table.with_columns(
         sensitivity=pl.col("hit") / (pl.col("hit") + pl.col("missed")),
         fp_per_case=pl.col("false_positive") / cohort.case_count,
     )
     is_target = targets(reference, submission, protocol)
     curves = []
-    for tolerance, labels in zip(table["tolerance_mm"], sweep.labels, strict=True):
+    for tolerance, labels in zip(table["tolerance_mm"], every.labels, strict=True):
         limited = labelled_cohort(reference, submission, labels, is_target)
         curve = _unless_undefined(froc_curve, limited)
         if curve is not None:

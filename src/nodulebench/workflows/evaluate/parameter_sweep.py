@@ -35,8 +35,12 @@ def sweep_folder(folder: Path, sweep: str, algorithms: Sequence[str]) -> pl.Data
     parts = []
     for name in algorithms:
         submission = evaluated.submissions[name]
+        cohort = evaluated.cohorts.get(rule, {}).get(name)
+        protocol = evaluated.protocol
+        if cohort is not None and cohort.threshold is not None:
+            protocol = protocol.model_copy(update={"score_threshold": cohort.threshold})
         found = sweep_parameter(
-            evaluated.reference, submission, evaluated.protocol, choice, parameter, values
+            evaluated.reference, submission, protocol, choice, parameter, values
         )
         parts.append(
             found.select(

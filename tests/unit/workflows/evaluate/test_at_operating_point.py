@@ -24,6 +24,7 @@ from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import choose_protocol, with_options
+from nodulebench.workflows.evaluate.parameter_sweep import sweep_folder
 from nodulebench.workflows.evaluate.recompute import load_evaluated
 from nodulebench.workflows.evaluate.result_folder import read_document
 from nodulebench.workflows.plan.freeze import freeze_plan, write_plan
@@ -188,3 +189,34 @@ def test_plan_keeps_its_own_reading(tmp_path: Path) -> None:
     write_plan(freeze_plan(stated, reference(*CASES), protocol()), tmp_path / "plan.json")
     with pytest.raises(InputError, match="a reading at all marks, not at 1"):
         choose_protocol(None, tmp_path / "plan.json", at_fp=1.0)
+
+
+def test_size_sweep_counts_at_the_point_and_draws_every_mark() -> None:
+    said = {"diameter_mm": 9.0}
+    cases = (
+        case("a", nodule(9), mark(0.9, **said), mark(0.8, (99, 0, 0), **said)),
+        case("b", nodule(9), mark(0.3, **said)),
+    )
+    limit = SizeLimit(minimum_mm=6, sweep_mm=(0.0, 2.0))
+    chosen = protocol(figures=("recall",), size_limit=limit, rule="luna16_clean")
+    for at_fp, hits in ((None, 2), (0.4, 1)):
+        result = (
+            evaluate(reference(*cases), [submission(*cases)], with_options(chosen, at_fp=at_fp))
+            .algorithms[0]
+            .rules["luna16_clean"]
+        )
+        sweep = result.extras["size_tolerance"]["sweep"]
+        assert [row["hit"] for row in sweep] == [hits, hits]
+        assert result.counts["hit"] == hits
+        assert [float(curve.y[-1]) for curve in result.curves] == [1.0, 1.0]
+
+
+def test_parameter_sweep_counts_at_the_point(folder: Path) -> None:
+    names = [one.name for one in read_document(folder).algorithms]
+    table = sweep_folder(folder, "center_distance.radius_factor=1", names)
+    counts = {
+        one.name: one.rules["center_distance"].counts for one in read_document(folder).algorithms
+    }
+    for row in table.iter_rows(named=True):
+        own = counts[row["algorithm"]]
+        assert (row["hit"], row["false_positive"]) == (own["hit"], own["false_positive"])
