@@ -74,6 +74,8 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "no_such_figure": (),
     "not_assessable": ("units", "unit", "needed"),
     "no_bound": ("bound",),
+    "gate_closed": ("family",),
+    "lost_by_adjustment": ("p_value", "adjusted", "alpha"),
     # comparisons with other algorithms, where the developer may see them
     "difference_undefined": (),
     "undefined_for_some": (),

@@ -3,16 +3,27 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
-from nodulebench.model.documents.summaries import Verdict
+from nodulebench.model.documents.summaries import PRIMARY, Verdict
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.written import Written
 
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+DEMANDS = {("low", ">="), ("high", "<=")}
+"""Criteria that ask for evidence: a bound and how it has to lie to the limit."""
 
 
 class Criterion(Written):
@@ -31,12 +42,34 @@ class Criterion(Written):
     """How it has to lie to the limit."""
     limit: Annotated[float, Field(allow_inf_nan=False)]
     """What it is compared with; the limit itself is good enough."""
+    family: Annotated[str, Field(min_length=1)] = PRIMARY
+    """What is claimed together. The verdict rests on ``primary``; further families are tested in
+    the order of their first criterion, each only if all before it were met, with P values adjusted
+    within the family by Holm's method."""
+
+    @model_validator(mode="after")
+    def _check_evidence(self) -> Self:
+        if self.family != PRIMARY and (self.bound, self.comparison) not in DEMANDS:
+            raise ValueError(
+                f"a criterion of the family '{self.family}' has to ask for evidence: bound \"low\" "
+                'with ">=", or bound "high" with "<="'
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_later_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What version 0.1 did not know is written where it is set: digests of old stay."""
+        values: dict[str, Any] = dump(self)
+        if values.get("family") == PRIMARY:
+            del values["family"]
+        return values
 
     def __str__(self) -> str:
         bounds = {"value": "", "low": "lower bound of ", "high": "upper bound of "}
         part = f" in {self.stratum}" if self.stratum else ""
         named = f"{bounds[self.bound]}{self.figure}{part} ({self.rule})"
-        return f"{named} {self.comparison} {self.limit:g}"
+        family = "" if self.family == PRIMARY else f" [{self.family}]"
+        return f"{named} {self.comparison} {self.limit:g}{family}"
 
 
 class AcceptanceCriteria(Written):
@@ -51,7 +84,13 @@ class AcceptanceCriteria(Written):
     notes: str = ""
     """Why these criteria, and what else a reader should know."""
     criteria: tuple[Criterion, ...] = Field(min_length=1)
-    """All have to be met."""
+    """All of the family ``primary`` have to be met."""
+
+    @model_validator(mode="after")
+    def _check_primary(self) -> Self:
+        if all(one.family != PRIMARY for one in self.criteria):
+            raise ValueError(f"no criterion is of the family '{PRIMARY}', so nothing is decided")
+        return self
 
 
 class PlanDigests(Written):
@@ -103,6 +142,10 @@ class CriterionOutcome:
     """Why not."""
     replicates: int | None = None
     """Replicates of the bounds, where the verdict hangs on one."""
+    p_value: float | None = None
+    """One-sided, of a criterion that asks for evidence, by inverting the interval."""
+    adjusted_p_value: float | None = None
+    """The same, adjusted for the other criteria of a plan that has several families."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +159,20 @@ class PlanOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether every algorithm meets every criterion."""
-        return self._verdict([one.is_met for one in self.criteria])
+        """Whether every algorithm meets every primary criterion."""
+        return self._verdict([one.is_met for one in self._primary])
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
         """The same for each algorithm alone."""
         found: dict[str, list[bool | None]] = {}
-        for one in self.criteria:
+        for one in self._primary:
             found.setdefault(one.algorithm, []).append(one.is_met)
         return {algorithm: self._verdict(are_met) for algorithm, are_met in found.items()}
+
+    @property
+    def _primary(self) -> list[CriterionOutcome]:
+        return [one for one in self.criteria if one.criterion.family == PRIMARY]
 
     def _verdict(self, are_met: list[bool | None]) -> Verdict:
         if self.differences or not are_met:

@@ -174,6 +174,35 @@ def guarded_interval(
     return min(float(low.min()), value), max(float(high.max()), value)
 
 
+def guarded_p_value(
+    value: float, worst: FloatArray, best: FloatArray, limit: float, *, is_low: bool
+) -> float:
+    """One-sided P value of a bound's claim: the smallest tail at which the bound reaches a limit.
+
+    Args:
+        value: the figure; where it misses the limit itself no bound reaches it, and P is 1.
+        worst: the rows at worst.
+        best: the rows at best.
+        limit: what the bound is compared with; the limit itself is good enough.
+        is_low: whether the low bound has to be at least the limit, else the high one at most.
+    """
+    sign = 1.0 if is_low else -1.0
+    if sign * value < sign * limit:
+        return 1.0
+    tails = [_tail_below(np.sort(sign * rows), sign * limit) for rows in (worst, best)]
+    return max(*tails, 1 / (len(worst) + 1))
+
+
+def _tail_below(ascending: FloatArray, limit: float) -> float:
+    """The smallest share whose quantile, read linearly between rows, is at least a limit."""
+    below = int(np.searchsorted(ascending, limit, "left"))
+    if below in (0, len(ascending)):
+        return float(below > 0)
+    before, after = ascending[below - 1 : below + 1]
+    place = below - 1 + (limit - before) / (after - before)
+    return float(place / (len(ascending) - 1))
+
+
 def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:
     """Where a quantile of rows may lie by chance of drawing: two standard errors to either side."""
     reach = 2 * np.sqrt(share * (1 - share) / len(rows))

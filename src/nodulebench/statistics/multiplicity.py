@@ -1,4 +1,4 @@
-"""P values of one family -> adjusted P values, in the order they were given."""
+"""P values of a family, or of families in order -> adjusted P values, in the order given."""
 
 from collections.abc import Callable, Sequence
 
@@ -34,6 +34,23 @@ def benjamini_hochberg(p_values: Sequence[float] | FloatArray) -> FloatArray:
     descending = np.argsort(-p, kind="stable")
     stepped = np.minimum.accumulate(p[descending] * len(p) / np.arange(len(p), 0, -1))
     return _back_in_order(np.minimum(stepped, 1.0), descending)
+
+
+def gatekeeping(joint: Sequence[float], *families: Sequence[float]) -> list[FloatArray]:
+    """Adjust families that are tested one after the other, each only if all before it succeeded.
+
+    The first family is a joint claim: it succeeds if all of its tests do, each at the full level
+    (intersection-union, Berger 1982), so its P value is the largest. Within a further family Holm's
+    method is used, and no P value is below those of the families before (serial gatekeeping,
+    Westfall and Krishen 2001). What has an adjusted P value of at most alpha may be claimed, and
+    the chance of any wrong claim is at most alpha.
+    """
+    gate = float(_checked(joint).max(initial=0.0))
+    found = [np.full(len(joint), gate)]
+    for family in families:
+        found.append(np.maximum(holm(family), gate))
+        gate = float(found[-1].max(initial=gate))
+    return found
 
 
 ADJUSTMENTS: Registry[Adjustment] = Registry(

@@ -103,7 +103,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     "verdict.{plan.verdict}": VERDICTS,
     "verdict.{outcome}.adjective": VERDICTS,
     "verdict.met_{met}": ("yes", "no"),
-    "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met"),
+    "verdict.head_{key}": ("criterion", "rule", "limit", "value", "met", "family", "p_value"),
     "verdict.bound_{one.bound}": get_args(Criterion.model_fields["bound"].annotation),
     "readings.by_{by}": ("rate", "fraction", "point"),
     "spread.{name}": ("reference", "nodules", "hit"),

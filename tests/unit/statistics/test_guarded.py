@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from nodulebench.metrics.pseudo_cases import SINGLE_ICC, pseudo_size
@@ -11,6 +13,7 @@ from nodulebench.statistics.guarded import (
     GuardedRatio,
     bound_reach,
     guarded_interval,
+    guarded_p_value,
     proportion_of,
     ratio_rows,
 )
@@ -153,3 +156,29 @@ def test_a_bound_reaches_as_far_as_its_rows_are_scarce() -> None:
     assert 5 < width(few) / width(many) < 20
     low, high = bound_reach(many, 0.025)
     assert low < 0.025 < high
+
+
+ROWS = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 1.0]), min_size=2, max_size=30)
+
+
+@given(ROWS, ROWS, st.floats(0, 1), st.floats(0, 1), st.floats(0.05, 0.99), st.booleans())
+def test_a_bound_reaches_a_limit_where_the_p_value_is_within_the_tail(
+    first: list[float], second: list[float], value: float, limit: float, level: float, is_low: bool
+) -> None:
+    worst, best = (np.array((one * 30)[:30]) for one in (first, second))
+    low, high = guarded_interval(value, worst, best, level)
+    is_reached = low >= limit if is_low else high <= limit
+    p_value = guarded_p_value(value, worst, best, limit, is_low=is_low)
+    assert 1 / 31 <= p_value <= 1
+    tail = (1 - level) / 2
+    if abs(p_value - tail) > 1e-9 and tail > 1 / 31:
+        assert is_reached == (p_value < tail)
+
+
+def test_a_p_value_by_hand() -> None:
+    rows = np.array([0.2, 0.4, 0.6, 0.8, 1.0])
+    # 0.5 lies half way from the second to the third of five: 1.5 of 4 steps
+    assert guarded_p_value(0.9, rows, rows, 0.5, is_low=True) == pytest.approx(1.5 / 4)
+    assert guarded_p_value(0.9, rows, rows, 0.1, is_low=True) == pytest.approx(1 / 6)
+    assert guarded_p_value(0.3, rows, rows, 0.7, is_low=False) == pytest.approx(1.5 / 4)
+    assert guarded_p_value(0.4, rows, rows, 0.5, is_low=True) == 1

@@ -8,6 +8,7 @@ from nodulebench.statistics.multiplicity import (
     ADJUSTMENTS,
     benjamini_hochberg,
     bonferroni,
+    gatekeeping,
     holm,
 )
 
@@ -72,3 +73,55 @@ def test_the_order_of_tests_is_free(family: list[float], random: object) -> None
     for adjust in (holm, bonferroni, benjamini_hochberg):
         shuffled = adjust([family[place] for place in order])
         assert shuffled == pytest.approx(adjust(family)[order])
+
+
+def test_families_in_order_by_hand() -> None:
+    # joint: .010 and .020 -> .020; Holm of .001 .030 .004 (R: p.adjust) -> .003 .030 .008, none
+    # below the gate of .020; the last family's .005 waits for the .030 before it
+    first, second, third = gatekeeping([0.01, 0.02], [0.001, 0.03, 0.004], [0.005])
+    assert first == pytest.approx([0.02, 0.02])
+    assert second == pytest.approx([0.02, 0.03, 0.02])
+    assert third == pytest.approx([0.03])
+
+
+def test_a_closed_gate_closes_all_behind_it() -> None:
+    assert [list(one) for one in gatekeeping([0.2], [0.001], [0.0001])] == [[0.2], [0.2], [0.2]]
+    assert [list(one) for one in gatekeeping([], [0.01, 0.04])] == [[], [0.02, 0.04]]
+
+
+def claims_step_by_step(alpha: float, joint: list[float], *families: list[float]) -> list[bool]:
+    """Which tests succeed when the procedure is gone through as it is written in protocols."""
+    is_open = all(p <= alpha for p in joint)
+    claims = [is_open] * len(joint)
+    for family in families:
+        claimed = [False] * len(family)
+        if is_open:
+            for rank, place in enumerate(sorted(range(len(family)), key=family.__getitem__)):
+                if family[place] * (len(family) - rank) > alpha:
+                    break
+                claimed[place] = True
+        claims += claimed
+        is_open = is_open and all(claimed)
+    return claims
+
+
+@given(FAMILIES, FAMILIES, FAMILIES, st.floats(0.01, 0.99))
+def test_an_adjusted_p_value_says_what_the_steps_say(
+    joint: list[float], second: list[float], third: list[float], alpha: float
+) -> None:
+    adjusted = np.concatenate(gatekeeping(joint, second, third))
+    assert (adjusted >= np.array([*joint, *second, *third])).all()
+    assert (adjusted <= alpha).tolist() == claims_step_by_step(alpha, joint, second, third)
+
+
+@pytest.mark.parametrize("untrue", [(True, True), (False, True), (True, False), (False, False)])
+def test_wrong_claims_are_rare_whatever_is_true(untrue: tuple[bool, bool]) -> None:
+    """Strong control: families of nulls that hold (uniform P values) or do not (tiny ones)."""
+    random, wrong = np.random.default_rng(4), 0
+    for _ in range(2000):
+        second = [1e-9 if untrue[0] else random.uniform(), random.uniform()]
+        third = [1e-9 if untrue[1] else random.uniform()]
+        _, claimed, last = gatekeeping([1e-9], second, third)
+        is_wrong = [not untrue[0] and claimed[0] <= 0.05, claimed[1] <= 0.05]
+        wrong += any([*is_wrong, not untrue[1] and last[0] <= 0.05])
+    assert wrong / 2000 <= 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5

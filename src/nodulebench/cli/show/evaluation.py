@@ -48,6 +48,8 @@ def print_verdict(outcome: "PlanOutcome") -> None:
 def _criterion_line(one: "CriterionOutcome") -> str:
     word = {True: "met", False: "NOT MET", None: "undecided"}[one.is_met]
     found = with_interval(Estimate(one.value, one.low, one.high)) if one.value is not None else "–"
+    if one.adjusted_p_value is not None:
+        found += f"  P {one.p_value:.2g}, adjusted {one.adjusted_p_value:.2g}"
     because = f"  ({english(one.reason)})" if one.reason else ""
     return f"{word:<9}  {one.algorithm}: {one.criterion}: {found}{because}"
 

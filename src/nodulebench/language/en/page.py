@@ -70,6 +70,11 @@ TEXTS = {
     "verdict.undecided.adjective": "Undecided",
     "verdict.of_outcome": "{outcome}: {names}.",
     "verdict.counted": "{met} of {all} acceptance criteria are met.",
+    "verdict.families": (
+        "The verdict rests on the primary criteria. Of {all} further ones {met} may be claimed: "
+        "families are tested in order, each only if all before it were met, with P values adjusted "
+        "within the family (Holm)."
+    ),
     "verdict.plan": (
         "The criteria are those of the plan “{name}”{author}, frozen {when} ({digest})."
     ),
@@ -83,10 +88,13 @@ TEXTS = {
     "verdict.head_limit": "Limit",
     "verdict.head_value": "Found",
     "verdict.head_met": "Met",
+    "verdict.head_family": "Family",
+    "verdict.head_p_value": "P, adjusted P",
     "verdict.met_yes": "✓ yes",
     "verdict.met_no": "✗ no",
     "verdict.open": "? undecided",
     "verdict.not_assessable": "? not assessable",
+    "verdict.not_tested": "– not tested",
     "verdict.bound_value": "{figure}",
     "verdict.bound_low": "{figure}, lower bound",
     "verdict.bound_high": "{figure}, upper bound",

@@ -87,4 +87,9 @@ NOTICES = {
         "{needed} are needed]"
     ),
     "no_bound": "there is no {bound} bound",
+    "gate_closed": "not tested: not all criteria of the family '{family}' were met",
+    "lost_by_adjustment": (
+        "met alone[ (P {p_value:.2g})], but not beside the others of its family (adjusted P "
+        "{adjusted:.2g}, allowed {alpha:.2g})"
+    ),
 }

@@ -141,6 +141,8 @@ NAMES = {
     "area_overlap": "面积重叠",
     "solid": "实性",
     "part_solid": "部分实性",
+    "primary": "主要",
+    "secondary": "次要",
     "pure_ground_glass": "纯磨玻璃",
     "ground_glass": "磨玻璃",
     "calcified": "钙化",

@@ -68,6 +68,10 @@ TEXTS = {
     "verdict.undecided.adjective": "无法判定",
     "verdict.of_outcome": "{outcome}：{names}。",
     "verdict.counted": "{all} 条接受准则中有 {met} 条得到满足。",
+    "verdict.families": (
+        "结论取决于主要准则。其余 {all} 条中有 {met} 条可以声称：各族依次检验，"
+        "此前各族全部满足后才检验下一族，族内 P 值按 Holm 法校正。"
+    ),
     "verdict.plan": "准则出自测试计划“{name}”{author}，冻结于 {when}（{digest}）。",
     "verdict.by": "（制定者：{author}）",
     "verdict.other_test": "本次测试与计划的测试不同，因此该计划对其不作结论。",
@@ -77,10 +81,13 @@ TEXTS = {
     "verdict.head_limit": "限值",
     "verdict.head_value": "结果",
     "verdict.head_met": "满足",
+    "verdict.head_family": "准则族",
+    "verdict.head_p_value": "P、校正 P",
     "verdict.met_yes": "✓ 是",
     "verdict.met_no": "✗ 否",
     "verdict.open": "? 无法判定",
     "verdict.not_assessable": "? 无法评定",
+    "verdict.not_tested": "– 未检验",
     "verdict.bound_value": "{figure}",
     "verdict.bound_low": "{figure}下限",
     "verdict.bound_high": "{figure}上限",

@@ -82,5 +82,10 @@ NOTICES = {
     "not_assessable": (
         "无法评定：以 {units} 个{unit:word}，即使结果完美也无法达到[；至少需要 {needed} 个]"
     ),
+    "gate_closed": "未检验：准则族“{family:word}”未全部满足",
+    "lost_by_adjustment": (
+        "单独满足[（P {p_value:.2g}）]，但与同族其他准则一并校正后不满足"
+        "（校正 P {adjusted:.2g}，允许 {alpha:.2g}）"
+    ),
     "no_bound": "没有{bound:low=下限|high=上限|value=数值}",
 }

@@ -144,6 +144,8 @@ def plan_summary(outcome: "PlanOutcome") -> PlanSummary:
                 met=one.is_met,
                 reason=one.reason,
                 replicates=one.replicates,
+                p_value=one.p_value,
+                adjusted_p_value=one.adjusted_p_value,
             )
             for one in outcome.criteria
         ),

@@ -248,6 +248,10 @@ class AlgorithmSummary:
     """Every two rules."""
 
 
+PRIMARY = "primary"
+"""The family of criteria on which the verdict of a plan rests: all have to be met."""
+
+
 @dataclass(frozen=True, slots=True)
 class CriterionSummary:
     """A criterion as it was stated, and how one algorithm stands to it."""
@@ -279,13 +283,21 @@ class CriterionSummary:
     replicates: int | None = None
     """Replicates of the bounds, where the verdict hangs on one; not there: those of the protocol,
     or of version 0.1."""
+    p_value: float | None = None
+    """One-sided, by inverting the interval, of a criterion that asks for evidence."""
+    family: str = PRIMARY
+    """What is claimed together; the verdict rests on ``primary``."""
+    adjusted_p_value: float | None = None
+    """The P value adjusted for the other criteria, of a plan with several families."""
 
     def to_json(self) -> dict[str, Any]:
-        """The criterion as it stands in evaluation.json."""
-        shown = record(self)
-        if self.replicates is None:
-            del shown["replicates"]
-        return shown
+        """The criterion as it stands in evaluation.json: what it has."""
+        later = {"replicates": None, "p_value": None, "family": PRIMARY, "adjusted_p_value": None}
+        return {
+            name: value
+            for name, value in record(self).items()
+            if name not in later or value != later[name]
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +319,7 @@ class PlanSummary:
     criteria: tuple[CriterionSummary, ...]
     """Each criterion for each algorithm."""
     verdict: Verdict
-    """``passed`` if every algorithm meets every criterion, ``failed`` if one does not,
+    """``passed`` if every algorithm meets every primary criterion, ``failed`` if one does not,
     ``undecided`` if it cannot be said."""
     verdicts: dict[str, Verdict]
     """The same for each algorithm alone."""

@@ -14,11 +14,12 @@ from nodulebench.metrics import FIGURES, facts_of, guard_of
 from nodulebench.metrics.pseudo_cases import SINGLE_ICC, perfect_cohort, pseudo_size
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice
-from nodulebench.model.plan import Criterion
+from nodulebench.model.plan import DEMANDS, Criterion
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.guarded import (
     bound_reach,
     guarded_interval,
+    guarded_p_value,
     proportion_of,
     ratio_rows,
     units_needed,
@@ -43,9 +44,6 @@ VERDICT_REPLICATES = 10_000
 MORE = 10
 """How many times more, where the bound comes within two standard errors of the limit."""
 
-DEMANDS = {("low", ">="), ("high", "<=")}
-"""Criteria that ask for evidence: a perfect result meets them if anything does."""
-
 
 @dataclass(frozen=True, slots=True)
 class Refined:
@@ -54,6 +52,8 @@ class Refined:
     low: float
     high: float
     replicates: int
+    p_value: float | None
+    """Of a criterion that asks for evidence."""
 
 
 def refine(
@@ -66,9 +66,17 @@ def refine(
         if rows is None:
             return None
         low, high = guarded_interval(value, rows.worst, rows.best, protocol.interval.level)
+        p_value = _p_value(criterion, rows, value)
         if not _is_close(criterion, rows, protocol.interval.level):
             break
-    return Refined(low, high, count)
+    return Refined(low, high, count, p_value)
+
+
+def _p_value(criterion: Criterion, rows: GuardedRows, value: float) -> float | None:
+    if (criterion.bound, criterion.comparison) not in DEMANDS:
+        return None
+    is_low = criterion.bound == "low"
+    return guarded_p_value(value, rows.worst, rows.best, criterion.limit, is_low=is_low)
 
 
 def not_assessable(

@@ -16,6 +16,7 @@ from nodulebench.model.plan import Criterion, CriterionOutcome, PlanOutcome, Tes
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import AlgorithmResult, Estimate, Evaluation, RuleResult
 from nodulebench.workflows.plan.attainable import not_assessable, refine
+from nodulebench.workflows.plan.families import by_family
 
 CohortOf = Callable[[str], LabelledCohort]
 """The cohort of a rule, by its name."""
@@ -45,14 +46,20 @@ def evaluated_under(
         plan,
         differences,
         tuple(
-            judge(
-                criterion,
-                algorithm,
-                is_planned=not differences,
-                bench=_bench(evaluation, algorithm) if is_refined else None,
-            )
+            outcome
             for algorithm in evaluation.algorithms
-            for criterion in plan.criteria
+            for outcome in by_family(
+                [
+                    judge(
+                        criterion,
+                        algorithm,
+                        is_planned=not differences,
+                        bench=_bench(evaluation, algorithm) if is_refined else None,
+                    )
+                    for criterion in plan.criteria
+                ],
+                evaluation.protocol.interval.level,
+            )
         ),
     )
     digests = {**evaluation.digests, "plan": plan.digest}
@@ -114,7 +121,11 @@ def _judge_bound(outcome: CriterionOutcome, shown: Estimate, bench: Bench) -> Cr
     refined = refine(criterion, cohort, bench.protocol, shown.value)
     if refined is not None:
         outcome = replace(
-            outcome, low=refined.low, high=refined.high, replicates=refined.replicates
+            outcome,
+            low=refined.low,
+            high=refined.high,
+            replicates=refined.replicates,
+            p_value=refined.p_value,
         )
     ends = {"low": outcome.low, "high": outcome.high}
     compared, other = ends.pop(criterion.bound), *ends.values()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from nodulebench.language import Language
-from nodulebench.language.numbers import decimals, interval, significant
+from nodulebench.language.numbers import decimals, interval, p_value, significant
 from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.documents.summaries import CriterionSummary
+from nodulebench.model.documents.summaries import PRIMARY, CriterionSummary
 from nodulebench.pages.templates import Block
 from nodulebench.report.blocks.cells import Cell, Notes, head, short, undefined, words
 from nodulebench.report.blocks.tables import Table
@@ -32,10 +32,11 @@ def verdict(document: Document, say: Language) -> VerdictBlock | None:
     plan = document.plan
     if plan is None:
         return None
-    criteria = plan.criteria
-    met = sum(one.met is True for one in criteria)
+    primary = [one for one in plan.criteria if one.family == PRIMARY]
+    further = [one for one in plan.criteria if one.family != PRIMARY]
     sentences = [
-        say("verdict.counted", met=met, all=len(criteria)),
+        say("verdict.counted", met=_met(primary), all=len(primary)),
+        *([say("verdict.families", met=_met(further), all=len(further))] if further else []),
         say(
             "verdict.plan",
             name=plan.name,
@@ -57,13 +58,18 @@ def verdict(document: Document, say: Language) -> VerdictBlock | None:
         plan.verdict,
         say(f"verdict.{plan.verdict}"),
         tuple(sentences),
-        _criteria_table(criteria, say),
+        _criteria_table(plan.criteria, say),
     )
+
+
+def _met(criteria: Sequence[CriterionSummary]) -> int:
+    return sum(one.met is True for one in criteria)
 
 
 def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Table:
     notes = Notes(say)
     is_single = len({one.algorithm for one in criteria}) == 1
+    has_families = any(one.family != PRIMARY for one in criteria)
     rows = []
     for one in criteria:
         value = (
@@ -73,13 +79,14 @@ def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Tabl
         )
         met = {True: "yes", False: "no", None: None}[one.met]
         answer = short(say("verdict.open") if met is None else say(f"verdict.met_{met}"))
-        if one.met is None and one.reason and one.value is not None:
-            is_possible = one.reason.code != "not_assessable"
-            answer = Cell(
-                say("verdict.open") if is_possible else say("verdict.not_assessable"),
-                kind="name",
-                note=notes.letter(one.reason),
-            )
+        if not one.met and one.reason and one.value is not None:
+            why = {
+                "not_assessable": say("verdict.not_assessable"),
+                "gate_closed": say("verdict.not_tested"),
+                "lost_by_adjustment": say("verdict.met_no"),
+            }
+            told = why.get(one.reason.code, say("verdict.open"))
+            answer = Cell(told, kind="name", note=notes.letter(one.reason))
         rows.append(
             [
                 *([] if is_single else [head(one.algorithm)]),
@@ -87,20 +94,28 @@ def _criteria_table(criteria: Sequence[CriterionSummary], say: Language) -> Tabl
                 short(say.word(one.rule)),
                 Cell(f"{SIGNS[one.comparison]} {significant(one.limit)}"),
                 value,
+                *(_family_cells(one, say) if has_families else []),
                 answer,
             ]
         )
-    keys = ("criterion", "rule", "limit", "value", "met")
+    keys = ["criterion", "rule", "limit", "value", "met"]
+    keys[-1:-1] = ["family", "p_value"] if has_families else []
     heads = [
         *([] if is_single else [words(say("head.algorithm"))]),
         *(
             Cell(say(f"verdict.head_{key}"))
-            if key in ("limit", "value")
+            if key in ("limit", "value", "p_value")
             else words(say(f"verdict.head_{key}"))
             for key in keys
         ),
     ]
     return Table(say("verdict.criteria"), heads, rows, notes.all())
+
+
+def _family_cells(one: CriterionSummary, say: Language) -> list[Cell]:
+    adjusted = one.adjusted_p_value
+    both = "" if adjusted is None else f"{p_value(one.p_value)}, {p_value(adjusted)}"
+    return [short(say.word(one.family)), Cell(both or "–")]
 
 
 def _criterion(one: CriterionSummary, say: Language) -> str:

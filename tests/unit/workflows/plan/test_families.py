@@ -1,0 +1,149 @@
+"""What may be claimed of criteria together: by hand, through a plan, and in words."""
+
+import pytest
+
+from builders.tables import case, mark, nodule, protocol, reference, submission
+from nodulebench.language import english, language
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.notice import Notice
+from nodulebench.model.plan import AcceptanceCriteria, Criterion, CriterionOutcome
+from nodulebench.model.protocol import IntervalChoice
+from nodulebench.report.sections.head.verdict import verdict
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.plan.families import by_family
+from nodulebench.workflows.plan.freeze import freeze_plan
+from nodulebench.workflows.plan.judge import evaluated_under
+
+
+def criterion(limit: float = 0.5, family: str = "primary", **more) -> Criterion:
+    given = {"figure": "recall", "rule": "luna16", "bound": "low", "comparison": ">="}
+    return Criterion(**given | {"limit": limit, "family": family} | more)
+
+
+def outcome(family: str, p_value: float | None, *, is_met: bool | None = True) -> CriterionOutcome:
+    stated = criterion(family=family)
+    return CriterionOutcome("a", stated, 0.9, 0.8, 1.0, is_met, None, 10_000, p_value)
+
+
+def judged(*outcomes: CriterionOutcome) -> list[tuple[bool | None, float | None]]:
+    return [(one.is_met, one.adjusted_p_value) for one in by_family(outcomes, 0.95)]
+
+
+def test_primary_criteria_alone_are_not_adjusted() -> None:
+    assert judged(outcome("primary", 0.01), outcome("primary", 0.02)) == [(True, None)] * 2
+
+
+def test_a_secondary_family_is_adjusted_within_itself_behind_its_gate() -> None:
+    # one-sided at .025: the gate is .01; Holm of .004 and .02 is .008 and .02, none below .01
+    found = judged(outcome("primary", 0.01), outcome("more", 0.004), outcome("more", 0.02))
+    assert found == [(True, 0.01), (True, 0.01), (True, 0.02)]
+    # Holm of .015 and .02 is .03 twice: both are met alone, neither may be claimed
+    late = list(
+        by_family([outcome("primary", 0.01), outcome("more", 0.015), outcome("more", 0.02)], 0.95)
+    )
+    assert [one.is_met for one in late] == [True, False, False]
+    assert english(late[1].reason) == (
+        "met alone (P 0.015), but not beside the others of its family (adjusted P 0.03, "
+        "allowed 0.025)"
+    )
+
+
+def test_nothing_is_claimed_behind_a_family_that_was_not_met() -> None:
+    found = list(
+        by_family(
+            [
+                outcome("last", 0.001),
+                outcome("primary", 0.001),
+                outcome("more", 0.2, is_met=False),
+                outcome("primary", 0.01),
+            ],
+            0.95,
+        )
+    )
+    # families come in the order of their first criterion, after the primary one
+    assert [one.is_met for one in found] == [True, True, False, True]
+    closed = list(by_family([outcome("more", 0.001), outcome("primary", 0.3, is_met=False)], 0.95))
+    assert closed[0].is_met is None
+    assert english(closed[0].reason) == (
+        "not tested: not all criteria of the family 'primary' were met"
+    )
+
+
+def test_an_open_criterion_closes_the_gate_and_keeps_its_reason() -> None:
+    reason = Notice("no_such_figure")
+    open_one = CriterionOutcome("a", criterion(), None, None, None, None, reason)
+    found = list(by_family([open_one, outcome("more", 0.001)], 0.95))
+    assert found[0].reason == reason
+    assert [one.is_met for one in found] == [None, None]
+
+
+def test_criteria_without_a_p_value_count_by_what_is_known_of_them() -> None:
+    value = CriterionOutcome("a", criterion(bound="value"), 0.9, 0.8, 1.0, is_met=True)
+    assert judged(value, outcome("more", 0.02)) == [(True, None), (True, 0.02)]
+    # met at .025 and no more is known: alone that suffices, beside another it does not
+    assert judged(value, outcome("more", None)) == [(True, None), (True, None)]
+    assert [one[0] for one in judged(value, outcome("more", None), outcome("more", 0.001))] == [
+        *(True, True, True)
+    ]
+    assert [one[0] for one in judged(value, outcome("more", None), outcome("more", 0.02))] == [
+        *(True, False, False)
+    ]
+
+
+CASES = [
+    case(f"c{number}", nodule(8), *([mark(0.9)] if number % 20 else [])) for number in range(100)
+]
+"""One nodule each, 95 of 100 found."""
+PROTOCOL = protocol(figures=("recall", "fp_per_case"), interval=IntervalChoice(bootstraps=200))
+
+
+def planned(*criteria: Criterion):
+    stated = AcceptanceCriteria(name="plan", criteria=criteria)
+    truth = reference(*CASES)
+    plan = freeze_plan(stated, truth, PROTOCOL)
+    return evaluated_under(plan, evaluate(truth, [submission(*CASES)], PROTOCOL))
+
+
+def test_a_plan_with_families_is_judged_and_told() -> None:
+    more = {"figure": "fp_per_case", "bound": "high", "comparison": "<=", "family": "secondary"}
+    found = planned(
+        criterion(0.85),
+        criterion(0.88, "secondary"),
+        criterion(0.5, **more),
+        criterion(0.94, "last"),
+    )
+    first, second, third, _ = found.plan.criteria
+    # Clopper-Pearson: 95 or more of 100 at 0.85 has the probability .0016, at 0.88 .0146
+    assert first.p_value == pytest.approx(0.0016, abs=0.001)
+    assert second.p_value == pytest.approx(0.0146, abs=0.004)
+    assert third.p_value == pytest.approx(1e-4, rel=0.01)
+    assert second.adjusted_p_value == pytest.approx(second.p_value)  # the larger of two
+    assert third.adjusted_p_value == pytest.approx(first.p_value)  # the gate before it
+    assert [one.is_met for one in found.plan.criteria] == [True, True, True, False]
+    assert found.plan.verdict == "passed"
+    document = evaluation_document(found)
+    shown = document.to_json()["plan"]["criteria"]
+    assert "family" not in shown[0]
+    assert shown[1]["family"] == "secondary"
+    block = verdict(document, language("en"))
+    assert block.sentences[0] == "1 of 1 acceptance criteria are met."
+    assert block.sentences[1].startswith(
+        "The verdict rests on the primary criteria. Of 3 further ones 2 may be claimed"
+    )
+    assert "次要" in str(verdict(document, language("zh")).table)
+
+
+@pytest.mark.parametrize("family", ["", "secondary"])
+def test_a_further_criterion_has_to_ask_for_evidence(family: str) -> None:
+    with pytest.raises(ValueError, match=r"evidence|at least 1 character"):
+        criterion(family=family, bound="value")
+
+
+def test_a_plan_needs_a_primary_criterion() -> None:
+    with pytest.raises(ValueError, match="no criterion is of the family 'primary'"):
+        AcceptanceCriteria(name="plan", criteria=(criterion(family="secondary"),))
+
+
+def test_the_family_changes_the_digest_only_where_it_is_set() -> None:
+    assert "family" not in criterion().model_dump()
+    assert criterion(family="secondary").model_dump()["family"] == "secondary"
