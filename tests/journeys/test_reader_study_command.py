@@ -154,6 +154,16 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
     for one in json.loads(study.read_text(encoding="utf-8"))["readers"]:
         who = number["modality", one["treatment"]], number["reader", one["reader_id"]]
         assert wafroc_of_workbook(book, *who) == pytest.approx(one["value"], abs=1e-12)
+    compared = run(
+        *("compare", result, "--baseline", "way 1 reader 4", "--figure", "case_roc_area"),
+        *("--bootstraps", 10, "--permutations", 0),
+    )
+    assert compared == 0
+    assert "P DeLong" in capsys.readouterr().out
+    found = json.loads((result / "comparison.json").read_text(encoding="utf-8"))
+    tests = {one["algorithm"]: one["delong"] for one in found["differences"]}
+    assert tests["way 0 reader 4"]["statistic"] == pytest.approx(-2.288, abs=5e-4)  # RJafroc
+    assert tests["way 0 reader 4"]["p_value"] == pytest.approx(0.0222, abs=5e-5)
     assert analyse(result, "--readers", listed, "--figure", "sensitivity_at_fp_rate") == 1
     assert "read at several points" in capsys.readouterr().err
     pl.DataFrame([("none", "a", "b")], schema=names, orient="row").write_csv(listed)

@@ -6,6 +6,7 @@ import polars as pl
 
 from nodulebench.metrics.facts import FACTS, FACTS_OF_MODULE, FigureFacts, Guard
 from nodulebench.metrics.figure import Ratio, first_line
+from nodulebench.metrics.ratings import Ratings
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.results import Curve
@@ -15,6 +16,7 @@ __all__ = [
     "CURVES",
     "FACTS",
     "FIGURES",
+    "RATINGS",
     "TABLES",
     "Figure",
     "FigureFacts",
@@ -37,6 +39,16 @@ FIGURES: Registry[Figure] = Registry(
         for figure in figures
     },
 )
+
+RATINGS: Registry[Callable[[LabelledCohort], tuple[Ratings, Ratings]]] = Registry(
+    "ratings behind an area",
+    "ratings",
+    {
+        "case_roc_area": f"{__name__}.afroc:case_ratings",
+        "malignancy_auc": f"{__name__}.roc:benign_and_malignant",
+    },
+)
+"""Negatives and positives whose ROC an area is, by the figure's name."""
 
 CURVES: Registry[Callable[[LabelledCohort], Curve]] = Registry(
     "curve",

@@ -57,7 +57,7 @@ def wafroc1_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray
 
 def case_roc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
     """Area under the inferred ROC: each case rated by its highest mark, hit or false positive."""
-    return concordance(*_case_ratings(cohort), case_weight)
+    return concordance(*case_ratings(cohort), case_weight)
 
 
 def case_sensitivity_at_fpf(
@@ -67,7 +67,7 @@ def case_sensitivity_at_fpf(
     fpf_points: tuple[float, ...] = TWO_FRACTIONS,
 ) -> FloatArray:
     """Sensitivity for cases at fixed specificity, read on the inferred ROC at 1 - x (columns)."""
-    return signal_at(*_case_ratings(cohort), case_weight, fpf_points)
+    return signal_at(*case_ratings(cohort), case_weight, fpf_points)
 
 
 def case_roc_area_until_fpf(
@@ -77,7 +77,7 @@ def case_roc_area_until_fpf(
     fpf_points: tuple[float, ...] = TWO_FRACTIONS,
 ) -> FloatArray:
     """Partial area under the inferred ROC over its width: mean sensitivity until x (columns)."""
-    return mean_signal_until(*_case_ratings(cohort), case_weight, fpf_points)
+    return mean_signal_until(*case_ratings(cohort), case_weight, fpf_points)
 
 
 def efroc_area(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArray:
@@ -120,7 +120,7 @@ def wafroc_curve(cohort: LabelledCohort) -> Curve:
 def case_roc_curve(cohort: LabelledCohort) -> Curve:
     """The inferred ROC curve of cases, from (0, 0) to (1, 1)."""
     names = ("normal cases called abnormal", "abnormal cases called abnormal")
-    return rating_curve(*_case_ratings(cohort), "case_roc", *names)
+    return rating_curve(*case_ratings(cohort), "case_roc", *names)
 
 
 def _normal_noise(cohort: LabelledCohort, figure: str, instead: str) -> Ratings:
@@ -135,7 +135,7 @@ def _all_noise(cohort: LabelledCohort) -> Ratings:
     return rated(np.arange(cohort.case_count), highest_false(cohort))
 
 
-def _case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
+def case_ratings(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
     """Normal and abnormal cases by their highest mark."""
     require_scores(cohort)
     require_cases(cohort, "case_roc")

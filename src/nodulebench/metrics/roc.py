@@ -27,7 +27,7 @@ def malignancy_auc(cohort: LabelledCohort, case_weight: WeightArray) -> FloatArr
 
     It equals the trapezoids under the curve, ties counting one half (Mann-Whitney).
     """
-    return concordance(*_benign_and_malignant(cohort), case_weight)
+    return concordance(*benign_and_malignant(cohort), case_weight)
 
 
 def malignancy_sensitivity_at_fpf(
@@ -37,7 +37,7 @@ def malignancy_sensitivity_at_fpf(
     fpf_points: tuple[float, ...] = TWO_FRACTIONS,
 ) -> FloatArray:
     """Sensitivity for malignancy at fixed specificity, read on the ROC at 1 - x (columns)."""
-    return signal_at(*_benign_and_malignant(cohort), case_weight, fpf_points)
+    return signal_at(*benign_and_malignant(cohort), case_weight, fpf_points)
 
 
 def malignancy_auc_until_fpf(
@@ -47,16 +47,17 @@ def malignancy_auc_until_fpf(
     fpf_points: tuple[float, ...] = TWO_FRACTIONS,
 ) -> FloatArray:
     """Partial area under the ROC of malignancy over its width: mean sensitivity until x."""
-    return mean_signal_until(*_benign_and_malignant(cohort), case_weight, fpf_points)
+    return mean_signal_until(*benign_and_malignant(cohort), case_weight, fpf_points)
 
 
 def malignancy_roc_curve(cohort: LabelledCohort) -> Curve:
     """The ROC curve of malignancy, from (0, 0) to (1, 1)."""
-    benign, malignant = _benign_and_malignant(cohort)
+    benign, malignant = benign_and_malignant(cohort)
     return rating_curve(benign, malignant, "malignancy_roc", "1 - specificity", "sensitivity")
 
 
-def _benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
+def benign_and_malignant(cohort: LabelledCohort) -> tuple[Ratings, Ratings]:
+    """Found nodules of known malignancy by the probability said."""
     judged = judged_nodules(cohort)
     is_malignant = judged.is_malignant
     if is_malignant.all() or not is_malignant.any():

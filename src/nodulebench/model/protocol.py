@@ -53,8 +53,9 @@ class IntervalChoice(Written):
     """Confidence level."""
     bootstraps: Annotated[int, Field(ge=0)] = 2000
     """Number of replicates; 0: no intervals by resampling."""
-    others: tuple[Literal["wilson", "clopper_pearson", "cluster_ratio"], ...] = ()
-    """Further intervals shown beside the main one, for proportions."""
+    others: tuple[Literal["wilson", "clopper_pearson", "cluster_ratio", "delong"], ...] = ()
+    """Further intervals shown beside the main one: the first three for proportions, DeLong's (of
+    Obuchowski's form for several nodules or cases of a patient) for areas under a ROC curve."""
 
 
 class Scope(Written):

@@ -143,6 +143,7 @@ def _differences(comparisons: Iterable[ComparisonDocument]) -> Iterator[Row]:
                 "p_value": one.p_value,
                 **{f"p_{name}": one.adjusted_p_value.get(name) for name in adjustments},
                 "p_permutation": _p(one.permutation),
+                "p_delong": _p(one.delong),
                 **{name: margin.get(name) for name in answers},
                 "reason": shown.reason or one.reason,
             }

@@ -103,7 +103,10 @@ def auc_estimate(
     positive_unit: IntArray | None = None,
     negative_unit: IntArray | None = None,
 ) -> Estimate:
-    """The area under one ROC curve with a normal interval (DeLong's or Obuchowski's variance)."""
+    """The area under one ROC curve with a normal interval (DeLong's or Obuchowski's variance).
+
+    The interval is cut at 0 and 1, between which an area lies.
+    """
     placed = placements(positive, negative)
     covariance = auc_covariance(placed, positive_unit=positive_unit, negative_unit=negative_unit)
     value, variance = float(placed.auc[0]), float(covariance[0, 0])
@@ -111,7 +114,7 @@ def auc_estimate(
     if not variance > 0:
         return Estimate(value, method=method, reason=Notice("scores_separate"))
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance)
-    return Estimate(value, value - half, value + half, level, method)
+    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0), level, method)
 
 
 @dataclass(frozen=True, slots=True)

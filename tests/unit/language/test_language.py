@@ -138,6 +138,7 @@ FAMILIES: dict[str, Iterable[object]] = {
     ),
     "effect.{key}_hint": EFFECTS,
     "combined.{name}": COMBINED,
+    "compared.p_{key}": ("permutation", "delong"),
     "compared.{shown}": (*(name for _, name in MARGIN_ANSWERS), "not_shown"),
     "mcnemar.{key}": ("both", "it_alone", "baseline_alone", "neither", "difference"),
     "rank.{key}": ("value", "interval", "first", "group"),

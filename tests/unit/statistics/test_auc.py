@@ -86,11 +86,14 @@ def test_doubling_every_patient_s_nodules_changes_no_clustered_variance() -> Non
     assert twice == pytest.approx(once)
 
 
-def test_interval_is_symmetric_around_the_area() -> None:
-    found = auc_estimate(POSITIVE, NEGATIVE)
-    half = 1.959964 * np.sqrt(0.0625 / 3 + 0.125 / 2)
+def test_interval_is_symmetric_around_the_area_and_cut_at_one() -> None:
+    error = np.sqrt(0.0625 / 3 + 0.125 / 2)
+    found = auc_estimate(POSITIVE, NEGATIVE, level=0.5)
     assert found.value == pytest.approx(0.75)
+    half = 0.67448975 * error
     assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
+    wide = auc_estimate(POSITIVE, NEGATIVE)
+    assert (wide.low, wide.high) == pytest.approx((0.75 - 1.959964 * error, 1.0))
     assert english(found.method) == "DeLong, normal"
 
 

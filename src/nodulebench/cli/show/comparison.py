@@ -1,6 +1,7 @@
 """AlgorithmComparison -> lines on the terminal."""
 
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import click
@@ -42,15 +43,16 @@ def _print_differences(comparison: "AlgorithmComparison") -> None:
     rows = [_difference_cells(one) for one in comparison.differences]
     has_margin = comparison.choice.margin is not None
     heads = ["rule", "algorithm", "figure", "value", "difference", "P", "P adj.", "P perm."]
-    if has_margin:
-        heads.append(f"margin {comparison.choice.margin:g}")
-    print_columns(heads, [row if has_margin else row[:-1] for row in rows])
+    heads += ["P DeLong", f"margin {comparison.choice.margin or 0:g}"]
+    has_delong = any(one.delong is not None for one in comparison.differences)
+    shown = [True] * 8 + [has_delong, has_margin]
+    print_columns(list(compress(heads, shown)), [list(compress(row, shown)) for row in rows])
 
 
 def _difference_cells(one: "FigureDifference") -> list[str]:
     named = [one.rule, one.algorithm, str(one.reading)]
     if one.comparison is None or one.value is None:
-        return [*named, "–", f"–  ({english(one.reason)})", "", "", "", ""]
+        return [*named, "–", f"–  ({english(one.reason)})", "", "", "", "", ""]
     permutation = "" if one.permutation is None else p_text(one.permutation.p_value)
     difference = one.comparison.difference
     because = f"  ({english(difference.reason)})" if difference.reason else ""
@@ -61,6 +63,7 @@ def _difference_cells(one: "FigureDifference") -> list[str]:
         p_text(one.comparison.p_value),
         p_text(one.comparison.adjusted_p_value),
         permutation,
+        "" if one.delong is None else p_text(one.delong.p_value),
         _verdict(one),
     ]
 

@@ -1,5 +1,6 @@
 """Evaluation -> lines on the terminal."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -97,13 +98,22 @@ def _result_lines(result: RuleResult) -> list[str]:
     if isinstance(readings, dict):
         lines.append("FP/case      " + "".join(f"{rate:>8}" for rate in readings))
         lines.append("sensitivity  " + "".join(f"{_number(one):>8}" for one in readings.values()))
-    width, notes = max((len(name) for name in result.figures), default=0), _Notes()
+    figures, notes = dict(_single_figures(result)), _Notes()
+    width = max(map(len, figures), default=0)
     lines.extend(
         f"{name:<{width}}  {with_interval(figure)}{notes.letter(figure)}{_official(figure)}"
-        for name, figure in result.figures.items()
-        if isinstance(figure, Estimate)
+        for name, figure in figures.items()
     )
     return lines + notes.lines
+
+
+def _single_figures(result: RuleResult) -> Iterator[tuple[str, Estimate]]:
+    """Figures that are one number, and each reading of those at fixed specificity."""
+    for name, figure in result.figures.items():
+        if isinstance(figure, Estimate):
+            yield name, figure
+        elif name.endswith("fpf"):
+            yield from ((f"{name}@{point}", one) for point, one in figure.items())
 
 
 def with_interval(estimate: Estimate) -> str:

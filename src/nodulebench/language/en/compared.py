@@ -32,6 +32,7 @@ TEXTS = {
     "compared.p_adjusted": "P adjusted",
     "compared.p_adjusted_hint": "Holm, over all algorithms and rules",
     "compared.p_permutation": "P permutation",
+    "compared.p_delong": "P DeLong",
     "alone.fold": "Nodules missed by one alone: {algorithm} and {baseline}",
     "alone.caption": "Missed by {missed}, found by {found}",
     "mcnemar.caption": "Nodules found by one of two: each algorithm and {baseline}",

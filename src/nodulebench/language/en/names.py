@@ -198,6 +198,7 @@ NAMES = {
     "size_tolerance: sweep": "counts by tolerance for size error",
     "cut": "lowest grade above the cut",
     "wilson": "Wilson",
+    "delong": "DeLong",
     "clopper_pearson": "Clopper–Pearson",
     "luna16_bootstrap": "official (LUNA16 program)",
     "percentile_bootstrap": "percentile",

@@ -29,6 +29,7 @@ TEXTS = {
     "compared.p_adjusted": "P（校正）",
     "compared.p_adjusted_hint": "Holm 法，对全部算法和规则",
     "compared.p_permutation": "P（置换）",
+    "compared.p_delong": "P（DeLong）",
     "alone.fold": "仅其中之一漏检的结节：{algorithm} 与 {baseline}",
     "alone.caption": "{missed} 漏检，{found} 检出",
     "mcnemar.caption": "仅由其中之一检出的结节：各算法与 {baseline}",

@@ -215,6 +215,7 @@ NAMES = {
     "category_cuts": "分类切点",
     "cut": "切点以上的最低等级",
     "wilson": "Wilson",
+    "delong": "DeLong",
     "clopper_pearson": "Clopper–Pearson",
     "cluster_ratio": "整群比率",
     "luna16_bootstrap": "官方（LUNA16 程序）",

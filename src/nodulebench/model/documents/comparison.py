@@ -65,11 +65,10 @@ class MarginTest:
     non_inferiority_p: float | None = None
     """One-sided P value by the bootstrap."""
     non_inferiority_normal_p: float | None = None
-    """One-sided P value by the normal approximation; percentile intervals only."""
     equivalence_p: float | None = None
     """The larger of two one-sided P values by the bootstrap."""
     equivalence_normal_p: float | None = None
-    """The same by the normal approximation."""
+    """Both by the normal approximation; percentile intervals only."""
     method: Method = None
     reason: Reason = None
     """Why it cannot be assessed: no interval, or too few patients even if both were perfect."""
@@ -174,6 +173,11 @@ class RuleEffectsSummary:
     """Each figure, and each point of it, with its tests."""
 
 
+def _name(self: "DifferenceSummary | RankingSummary") -> str:
+    """The figure as reports name it: ``figure`` or ``figure/point``."""
+    return f"{self.figure}/{self.point}" if self.point else self.figure
+
+
 @dataclass(frozen=True, slots=True)
 class DifferenceSummary:
     """One algorithm against the baseline in one figure under one rule."""
@@ -188,9 +192,8 @@ class DifferenceSummary:
     better: Literal["higher", "lower"] | None = None
     """Which values of the figure are better; null: neither."""
     value: float | None = None
-    """The algorithm's figure."""
     baseline_value: float | None = None
-    """The baseline's."""
+    """The figure itself, of the algorithm and of the baseline."""
     standard_error: float | None = None
     """Standard deviation of the replicates of the difference."""
     p_value: float | None = None
@@ -207,11 +210,10 @@ class DifferenceSummary:
     """Replicates left out because the figure is undefined in them for either algorithm."""
     reason: Reason = None
     """Why there is no permutation test."""
+    delong: Significance | None = None
+    """DeLong's test (Obuchowski's, of clusters), of an area where both rated the same."""
 
-    @property
-    def name(self) -> str:
-        """The figure as reports name it: ``figure`` or ``figure/point``."""
-        return f"{self.figure}/{self.point}" if self.point else self.figure
+    name = property(_name)
 
     @property
     def holm(self) -> float:
@@ -220,7 +222,8 @@ class DifferenceSummary:
 
     def to_json(self) -> dict[str, Any]:
         """The difference as it stands in comparison.json."""
-        shown, named = record(self), ("rule", "figure", "point", "algorithm")
+        named = ("rule", "figure", "point", "algorithm")
+        shown = {name: one for name, one in record(self).items() if name != "delong" or one}
         if self.difference.value is None:
             return _only(shown, *named, "difference")
         return {**_only(shown, *named, "better", "value", "baseline_value"), **shown}
@@ -295,10 +298,7 @@ class RankingSummary:
     tie_rule: Told
     """When algorithms count as not separable."""
 
-    @property
-    def name(self) -> str:
-        """The figure as reports name it: ``figure`` or ``figure/point``."""
-        return f"{self.figure}/{self.point}" if self.point else self.figure
+    name = property(_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

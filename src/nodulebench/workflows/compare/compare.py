@@ -11,7 +11,7 @@ from functools import partial
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.documents.comparison import Permutation
+from nodulebench.model.documents.comparison import Permutation, Significance
 from nodulebench.model.notice import Notice, read_notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
@@ -20,6 +20,7 @@ from nodulebench.statistics.permutation import permutation_test
 from nodulebench.statistics.ranking import Ranking as Ranking
 from nodulebench.statistics.ranking import rank_algorithms
 from nodulebench.statistics.resample import Bootstrap
+from nodulebench.workflows.compare.areas import delong_test
 from nodulebench.workflows.compare.choice import ComparisonChoice as ComparisonChoice
 from nodulebench.workflows.compare.choice import (
     checked_bootstraps,
@@ -52,6 +53,8 @@ class FigureDifference:
     comparison: Comparison | None = None
     """None: the difference is undefined."""
     permutation: Permutation | None = None
+    delong: Significance | None = None
+    """Of an area under a ROC curve, where both rated the same."""
     adjusted: dict[str, float] = field(default_factory=dict)
     """The bootstrap P value adjusted over all algorithms and rules, by method."""
     reason: Notice | None = None
@@ -175,6 +178,10 @@ def _one_difference(
             reason=Notice("reason_for_algorithm", {"algorithm": missing[0], "reason": reason}),
         )
     found = _refined(_difference(blank, replicates, protocol, choice), drawn, protocol, choice)
+    if found.comparison is not None:
+        first, second = (cohorts[name] for name in pair)
+        units = units_of(first, protocol.interval)
+        found = replace(found, delong=delong_test(found.reading.figure, first, second, units))
     return _with_permutation(found, cohorts, protocol, choice)
 
 

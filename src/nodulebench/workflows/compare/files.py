@@ -153,6 +153,7 @@ def _difference(one: FigureDifference) -> DifferenceSummary:
         normal_p_value=comparison.normal_p_value,
         adjusted_p_value=one.adjusted,
         permutation=one.permutation,
+        delong=one.delong,
         margin=comparison.margin,
         undefined_replicates=comparison.undefined_replicates,
         reason=one.reason,

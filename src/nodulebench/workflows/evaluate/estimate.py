@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from nodulebench.errors import InputError, Problem, UndefinedError, did_you_mean
-from nodulebench.metrics import FIGURES, facts_of, name_of
+from nodulebench.metrics import FIGURES, RATINGS, belongs_to, facts_of, name_of
 from nodulebench.metrics.figure import CaseSums, Ratio, weighted_ratio
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.arrays import FloatArray, IntArray, WeightArray
@@ -175,6 +175,7 @@ def estimate_figures(
         found, guarded = (replicates.get(name), jackknife.get(name)), sound.get(name)
         if not point.ndim:
             others = _binomial_intervals(cohort, chosen[name], protocol)
+            others |= area_intervals(name, cohort, interval)
             units = _trial_units(cohort, chosen[name], interval)
             one = make_estimate(float(point), *found, interval, others, units)
             estimates[name] = with_sound(one, guarded, interval)
@@ -282,6 +283,24 @@ def _binomial_intervals(
         units_of(cohort, protocol.interval),
         protocol.interval,
     )
+
+
+def area_intervals(
+    figure: str, cohort: LabelledCohort, interval: IntervalChoice
+) -> dict[str, tuple[float, float]]:
+    """DeLong's interval of an area under a ROC curve, where it is asked for and there is one."""
+    ratings = belongs_to(figure, RATINGS) if "delong" in interval.others else None
+    if ratings is None:
+        return {}
+    from nodulebench.statistics.auc import auc_estimate
+
+    (negative, positive), unit = ratings(cohort), units_of(cohort, interval)
+    units = {"positive_unit": unit[positive.case], "negative_unit": unit[negative.case]}
+    try:
+        found = auc_estimate(positive.rating, negative.rating, level=interval.level, **units)
+    except UndefinedError:
+        return {}  # too few of one kind for a variance
+    return {} if found.low is None or found.high is None else {"delong": (found.low, found.high)}
 
 
 def _trial_units(cohort: LabelledCohort, figure: Figure, interval: IntervalChoice) -> int:

@@ -146,15 +146,18 @@ def _difference_table(
 ) -> Table:
     notes = Notes(say)
     has_margin = any(one.margin for one in differences)
-    has_permutation = any(one.permutation for one in differences)
+    further = {
+        key: [getattr(one, key) for one in differences]
+        for key in ("permutation", "delong")
+        if any(getattr(one, key) for one in differences)
+    }
     rows = []
-    for one in differences:
+    for number, one in enumerate(differences):
         lead = [head(one.algorithm), short(say.word(one.rule)), short(_figure_title(one, say))]
         if one.difference.value is None:
             rows.append([*lead, Cell("–"), Cell("–"), undefined(one.difference.reason, notes)])
-            rows[-1] += [Cell("–")] * (2 + has_permutation + has_margin)
+            rows[-1] += [Cell("–")] * (2 + len(further) + has_margin)
             continue
-        swapped = Cell("–" if not one.permutation else p_value(one.permutation.p_value))
         rows.append(
             [
                 *lead,
@@ -167,7 +170,10 @@ def _difference_table(
                 ),
                 Cell(p_value(one.p_value)),
                 Cell(p_value(one.holm)),
-                *([swapped] if has_permutation else []),
+                *(
+                    Cell("–" if tests[number] is None else p_value(tests[number].p_value))
+                    for tests in further.values()
+                ),
                 *([_margin_cell(one, notes)] if has_margin else []),
             ]
         )
@@ -178,7 +184,7 @@ def _difference_table(
         Cell(say("compared.difference")),
         Cell("P"),
         Cell(say("compared.p_adjusted"), hint=say("compared.p_adjusted_hint")),
-        *([Cell(say("compared.p_permutation"))] if has_permutation else []),
+        *(Cell(say(f"compared.p_{key}")) for key in further),
         *([words(say("compared.margin_of", margin=f"{found.margin:g}"))] if has_margin else []),
     ]
     return Table(title, heads, rows, notes.all())
