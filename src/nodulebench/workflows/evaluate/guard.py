@@ -231,7 +231,7 @@ def sound_interval(value: float, rows: GuardedRows, interval: IntervalChoice) ->
     counted = {"units": rows.units, "unit": interval.unit}
     if rows.guard == "rate" and rows.units < FEWEST_FOR_RATE:
         return Sound(reason=Notice("too_few_for_rate", {**counted, "needed": FEWEST_FOR_RATE}))
-    if rows.guard == "none" and rows.units < FEWEST_UNGUARDED:
+    if rows.guard == "none" and 0 < rows.units < FEWEST_UNGUARDED:
         return Sound(reason=Notice("too_few_unguarded", {**counted, "needed": FEWEST_UNGUARDED}))
     if not (np.isfinite(rows.worst).all() and np.isfinite(rows.best).all()):
         lost = int(np.count_nonzero(~np.isfinite(rows.worst)))

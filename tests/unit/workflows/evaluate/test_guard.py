@@ -13,6 +13,7 @@ from nodulebench.model.protocol import IntervalChoice
 from nodulebench.model.results import Estimate
 from nodulebench.workflows.evaluate.estimate import estimate_figures
 from nodulebench.workflows.evaluate.estimators import estimate_all
+from nodulebench.workflows.evaluate.guard import GuardedRows, sound_interval
 from nodulebench.workflows.evaluate.strata import estimate_strata
 
 FIGURES_READ = (
@@ -252,3 +253,9 @@ def test_marks_without_scores_are_guarded_too() -> None:
     assert (found["precision"].low, found["precision"].high) == pytest.approx(
         WORKED_OUT[c2]["precision"][1:], abs=1e-6
     )
+
+
+def test_a_figure_that_no_patient_changes_shows_no_variation() -> None:
+    same = GuardedRows(np.ones(50), np.ones(50), units=0, guard="none")
+    found = sound_interval(1.0, same, IntervalChoice())
+    assert english(found.reason) == "no interval: no variation was seen"
