@@ -90,8 +90,8 @@ def _misses(document: Document, misses: pl.DataFrame, say: Language) -> Table | 
     rows = []
     for row in shown.iter_rows(named=True):
         cells = [case(row["case_id"]), short(place_words(row)), Cell(_number(row["diameter_mm"]))]
-        cells += [words(say.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
-        cells += [words(found_words(row, say)), words(near_mark_words(row, say))]
+        cells += [short(say.word(row["type"]) if row["type"] else UNDEFINED)] if has_types else []
+        cells += [short(found_words(row, say)), short(near_mark_words(row, say))]
         cells += [words(row["also_missed_by"] or UNDEFINED)] if has_others else []
         rows.append(cells)
     heads = [
@@ -118,7 +118,7 @@ def _false_positives(falses: pl.DataFrame, say: Language) -> Table | None:
             case(row["case_id"]),
             short(place_words(row)),
             Cell(_score(row["score"])),
-            words(near_nodule_words(row, say)),
+            short(near_nodule_words(row, say)),
         ]
         for row in shown.iter_rows(named=True)
     ]
