@@ -3,12 +3,9 @@
 What is judged is real work on images whose nodules are known; everything follows from a seed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import polars as pl
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.detectors import candidates_of, together
+from nodulebench.errors import InputError
 from nodulebench.formats.images.case_images import image_reader
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import RuleChoice, TestProtocol
@@ -25,6 +23,7 @@ from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
 from nodulebench.phantom.patient import NodulePlan
 from nodulebench.phantom.test_set import PhantomCase, make_case, write_test_set
 from nodulebench.protocols import load_protocol
+from nodulebench.run.local import Lost, work
 from nodulebench.workflows.compare.combine import CombinationChoice, combine_candidates, write_rows
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
@@ -87,12 +86,12 @@ def run_demo(
         The evaluation. The folder ``result`` has its tables, the comparison with the combination
         and the report with pictures; ``test-set`` has the images and the truth.
     """
-    with _pool(choice.processes) as each:
-        made = each(partial(_make, choice), range(1, choice.phantoms + 1))
-        reference = write_test_set(out / TEST_SET, made, has_masks=False, progress=progress)
-        images = out / TEST_SET / "images"
-        progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans", 0, 0)
-        found = list(each(partial(_read, images), reference.cases["case_id"]))
+    made = _each(partial(_make, choice), range(1, choice.phantoms + 1), choice.processes)
+    reference = write_test_set(out / TEST_SET, made, has_masks=False, progress=progress)
+    images = out / TEST_SET / "images"
+    progress(f"{', '.join(DETECTORS)} read {reference.cases.height} scans", 0, 0)
+    cases = reference.cases["case_id"].to_list()
+    found = list(_each(partial(_read, images), cases, choice.processes))
     submissions = _joined(found)
     evaluation = evaluate(reference, submissions, demo_protocol(choice.bootstraps))
     result, table = out / RESULT, out / TABLE
@@ -105,15 +104,24 @@ def run_demo(
     return evaluation
 
 
-@contextmanager
-def _pool(processes: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A ``map`` over processes, or the plain one."""
+def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) -> Iterator[Any]:
+    """What a function makes of tasks, in their order, by several processes.
+
+    Raises:
+        InputError: if a process died over a task.
+    """
     if processes == 1:
-        yield map
+        yield from map(function, tasks)
         return
-    # forked processes would share the threads of polars, and hang
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield pool.map
+    early: dict[int, Any] = {}
+    following = 0
+    for number, made in work(function, tasks, processes=processes, preload=(__name__,)):
+        if isinstance(made, Lost):
+            raise InputError.at(f"scan {number + 1}", f"was not made or read: {made.why}.")
+        early[number] = made
+        while following in early:
+            yield early.pop(following)
+            following += 1
 
 
 def _make(choice: DemoChoice, number: int) -> PhantomCase:
