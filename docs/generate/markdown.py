@@ -74,7 +74,8 @@ def signature(name: str, function: Any) -> str:
             parts.append("    *,")
             is_marked = True
         default = "" if one.default is inspect.Parameter.empty else f" = {_default(one.default)}"
-        parts.append(f"    {one.name}: {type_name(one.annotation)}{default},")
+        stars = "**" if one.kind is inspect.Parameter.VAR_KEYWORD else ""
+        parts.append(f"    {stars}{one.name}: {type_name(one.annotation)}{default},")
     parts.append(f") -> {type_name(shown.return_annotation)}")
     return "\n".join(parts)
 

@@ -80,22 +80,42 @@ def _of_class(name: str, kind: type) -> str:
     if _is_error(kind):
         above = kind.__mro__[1].__name__
         parts.append(f"An exception; also a `{above}`.")
-    if dataclasses.is_dataclass(kind):
+    types = _field_types(kind)
+    if types:
         meanings = field_meanings(kind)
         parts.append(
             "\n".join(
-                f"- `{one.name}: {type_name(one.type)}`{_after_colon(meanings.get(one.name, ''))}"
-                for one in dataclasses.fields(kind)
+                f"- `{one}: {type_name(its)}`{_after_colon(meanings.get(one, ''))}"
+                for one, its in types.items()
             )
         )
     if name in ("TestProtocol", "RuleChoice"):
         parts.append(f"Its fields are on [their page](protocol-fields.md#{name.lower()}).")
     methods = [
-        f"`{one}`: {docstring_body(member)}"
+        f"`{one}{_arguments(member)}`: {docstring_body(member)}"
         for one, member in vars(kind).items()
         if not one.startswith("_") and (inspect.isfunction(member) or _is_property(member))
     ]
     return "\n\n".join([*parts, *methods])
+
+
+def _field_types(kind: type) -> dict[str, Any]:
+    """The fields of a dataclass or a named tuple with their types; none of other classes."""
+    if dataclasses.is_dataclass(kind):
+        return {one.name: one.type for one in dataclasses.fields(kind)}
+    return {name: kind.__annotations__[name] for name in getattr(kind, "_fields", ())}
+
+
+def _arguments(member: Any) -> str:
+    """The arguments of a method as it is called; nothing for a property."""
+    if not inspect.isfunction(member):
+        return ""
+    plain = [
+        one.replace(annotation=inspect.Parameter.empty)
+        for one in inspect.signature(member).parameters.values()
+        if one.name != "self"
+    ]
+    return str(inspect.Signature(plain))
 
 
 def _after_colon(text: str) -> str:
