@@ -2,10 +2,11 @@
 
 import re
 import sys
-import time
+from threading import Event
 
 import pytest
 
+from nodulebench.cli import progress
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -41,27 +42,33 @@ def test_a_terminal_gets_one_line_that_is_gone_at_the_end(
 
 
 def shown_while(
-    capsys: pytest.CaptureFixture[str], wait: str, *steps: tuple[str, int, int], patience: float
-) -> str:
-    """What named work shows until a text has come."""
-    told = ""
-    with ProgressLine("comparing", patience) as line:
+    monkeypatch: pytest.MonkeyPatch, wait: str, *steps: tuple[str, int, int]
+) -> list[str]:
+    """What named work shows, at least until a text has come."""
+    shown: list[str] = []
+    has_come = Event()
+
+    def echo(text: str, **_: object) -> None:
+        shown.append(text)
+        if wait in text:
+            has_come.set()
+
+    monkeypatch.setattr(progress.click, "echo", echo)
+    with ProgressLine("comparing", 0.01) as line:
         for step in steps:
             line.tell(*step)
-        until = time.monotonic() + 10
-        while wait not in told and time.monotonic() < until:
-            told += capsys.readouterr().err
-    return told + capsys.readouterr().err
+        assert has_come.wait(20)
+    return shown
 
 
 def test_named_work_says_so_after_a_while_even_if_it_tells_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert shown_while(capsys, "comparing", patience=0.01) == "comparing\n"
+    assert shown_while(monkeypatch, "comparing") == ["comparing"]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    shown = shown_while(capsys, "1/2 b", ("b", 1, 2), patience=0.01)
-    assert re.search(f"{'█' * 15}{'░' * 15} 1/2 b \\d+ s", shown)
-    assert shown.endswith("\r\033[K")
+    shown = shown_while(monkeypatch, "1/2 b", ("b", 1, 2))
+    assert re.search(f"{'█' * 15}{'░' * 15} 1/2 b \\d+ s", "".join(shown))
+    assert shown[-1] == "\r\033[K"
 
 
 def test_what_is_done_soon_is_done_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
