@@ -11,7 +11,7 @@ from builders.evaluation import algorithm_result, curves_of, evaluation
 from builders.report import comparison, criterion, group_content, plan, typed
 from nodulebench.language import NOTICE_PARTS
 from nodulebench.language.audience import FOR_DEVELOPERS
-from nodulebench.language.en import curation, methods, notices, reasons, statistics
+from nodulebench.language.en import curation, methods, notices, reasons, robustness, statistics
 from nodulebench.language.notices import fields
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.notice import Notice
@@ -20,7 +20,8 @@ from nodulebench.report.audience import developers_document
 from nodulebench.report.csv_tables import csv_tables
 from nodulebench.report.html import render_html
 
-WORDS = notices.NOTICES | reasons.NOTICES | statistics.NOTICES | methods.NOTICES | curation.NOTICES
+LOOKED_THROUGH = (notices, reasons, statistics, methods, curation, robustness)
+WORDS = {code: text for part in LOOKED_THROUGH for code, text in part.NOTICES.items()}
 FIELDS = [(code, field) for code in WORDS for field in sorted(fields(WORDS[code]))]
 KINDS = ("text", "number", "list")
 CURVES = curves_of(evaluation(algorithm_result("One", (90, 66))))
@@ -150,4 +151,5 @@ def test_sentences_of_older_documents_are_not_handed_to_developers() -> None:
 
 
 def test_every_module_of_words_is_looked_through() -> None:
-    assert set(NOTICE_PARTS) == {"notices", "reasons", "statistics", "methods", "curation"}
+    looked_through = [part.__name__.rpartition(".")[2] for part in LOOKED_THROUGH]
+    assert sorted(NOTICE_PARTS) == sorted(looked_through)
