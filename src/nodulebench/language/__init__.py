@@ -19,7 +19,7 @@ PARTS = ("page", "results", "compared", "methods", "sentences", "checklist")
 """The modules of a language that hold its texts."""
 FP_RATE = "fp_rate"
 """How the names of figures end that are read at rates of false positives."""
-NOTICE_PARTS = ("notices", "reasons", "statistics", "methods", "robustness", "curation")
+NOTICE_PARTS = ("notices", "reasons", "statistics", "methods", "planning", "robustness", "curation")
 """The modules of a language that hold what notices say, by code."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
 

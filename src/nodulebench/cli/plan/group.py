@@ -7,6 +7,7 @@ import click
 
 from nodulebench.cli.options import FILE, NOT_NEGATIVE, POSITIVE, SHARE, option
 from nodulebench.cli.plan.sizes import COMMANDS
+from nodulebench.language import english
 
 
 @click.group("plan")
@@ -81,7 +82,7 @@ def size_error(
         raise click.UsageError("give --error-sd or --errors, and not both")
     plan = plan_size_error(model, **chosen)
     for assumption in plan.assumptions:
-        click.echo(assumption)
+        click.echo(english(assumption))
     columns = f"{'tolerance mm':>12} {'lost':>8} {'sensitivity':>12} {'shown though too small':>23}"
     click.secho(f"\n{columns}", bold=True)
     for row in plan.rows:

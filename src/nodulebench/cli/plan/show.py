@@ -19,7 +19,7 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
         plan: what was found.
         wanted: the value of the curve that was asked for; sizes that reach it are marked.
     """
-    click.echo(plan.question)
+    click.echo(english(plan.question))
     if plan.answer is None:
         click.secho("No size that was tried suffices.", bold=True)
     else:
@@ -29,7 +29,7 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
     click.echo()
     click.secho("assumptions", bold=True)
     for assumption in plan.assumptions:
-        click.echo(f"  {assumption}")
+        click.echo(f"  {english(assumption)}")
     click.echo(f"  Method: {english(plan.method)}.")
     click.echo()
     for line in curve_lines(plan, wanted):

@@ -52,14 +52,14 @@ def size_for_acceptance(
     size, limit = smallest_test(guess, too_many, hoped, alpha, power)
     one, count = np.array([size]), np.array([limit])
     return Plan(
-        question=f"What test shows a sensitivity above {unacceptable:g}?",
+        question=Notice("ask_acceptance", {"unacceptable": unacceptable}),
         answer=size,
         unit="nodules",
         assumptions=(
-            f"A sensitivity of {unacceptable:g} may pass with probability {alpha:g} at most.",
-            f"A sensitivity of {expected:g} shall pass with probability {power:g} at least.",
-            "Nodules are independent: take one per patient, or multiply by the design effect.",
-            "Power is not monotone in size; sizes just above the answer may have a little less.",
+            Notice("may_pass", {"what": "sensitivity", "value": unacceptable, "alpha": alpha}),
+            Notice("shall_pass", {"what": "sensitivity", "value": expected, "power": power}),
+            Notice("nodules_independent"),
+            Notice("power_not_monotone"),
         ),
         method=Notice("exact_acceptance", {"family": "binomial"}),
         curve_name="power",

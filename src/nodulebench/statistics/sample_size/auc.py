@@ -35,14 +35,14 @@ def size_for_auc(
     error = _error_of(variance, negatives_per_positive)
     answer = smallest_size(lambda positives: z * error(auc, positives) <= half_width)
     return Plan(
-        question=f"How many positives give an area of {auc:g} to ± {half_width:g}?",
+        question=Notice("ask_area", {"auc": auc, "half_width": half_width}),
         answer=answer,
         unit="positives",
         assumptions=(
-            f"The area is near {auc:g}.",
-            f"There are {negatives_per_positive:g} negatives for each positive, all independent.",
-            _variance_in_words(variance),
-            f"The interval is normal at level {level:g}.",
+            Notice("assume_near", {"what": "area", "value": auc}),
+            Notice("negatives_for_each", {"ratio": negatives_per_positive}),
+            Notice("scores_spread", {"variance": variance}),
+            Notice("interval_normal", {"of": "area", "level": level}),
         ),
         method=Notice("normal_interval_of_area", {"variance": variance}),
         curve_name="half-width",
@@ -93,27 +93,23 @@ def size_for_auc_difference(
 
     answer = smallest_size(lambda positives: power_at(positives) >= power)
     return Plan(
-        question=f"How many positives tell areas of {baseline:g} and {expected:g} apart?",
+        question=Notice("ask_areas", {"baseline": baseline, "expected": expected}),
         answer=answer,
         unit="positives",
         assumptions=(
-            f"The areas are {baseline:g} and {expected:g}; their estimates correlate with "
-            f"{correlation:g}.",
-            f"There are {negatives_per_positive:g} negatives for each positive, all independent.",
-            _variance_in_words(variance),
-            f"The test is {'one' if is_one_sided else 'two'}-sided at {alpha:g}.",
+            Notice(
+                "assume_areas",
+                {"baseline": baseline, "expected": expected, "correlation": correlation},
+            ),
+            Notice("negatives_for_each", {"ratio": negatives_per_positive}),
+            Notice("scores_spread", {"variance": variance}),
+            Notice("test_sided", {"sides": 1 if is_one_sided else 2, "alpha": alpha}),
         ),
         method=Notice("normal_test_of_areas", {"variance": variance}),
         curve_name="power",
         curve=curve_around(answer, power_at),
         details={"negatives": _negatives(answer, negatives_per_positive)},
     )
-
-
-def _variance_in_words(variance: Variance) -> str:
-    if variance == "hanley_mcneil":
-        return "Scores are exponential in both groups (Hanley and McNeil)."
-    return "Scores are normal with equal spread in both groups (Obuchowski)."
 
 
 def _negatives(positives: int, ratio: float) -> int:

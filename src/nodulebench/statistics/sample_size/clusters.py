@@ -1,9 +1,10 @@
-"""Nodules per patient and their correlation -> the design effect, and what it assumes in words."""
+"""Nodules per patient and their correlation -> the design effect, and what it assumes."""
 
 import math
 from dataclasses import dataclass
 
 from nodulebench.errors import InputError
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.plan import check_range
 
 ASSUMED_CORRELATION = 0.5
@@ -18,7 +19,7 @@ class Clustering:
 
     effect: float
     """How many times more nodules are needed than if each were in a patient of its own."""
-    words: str
+    told: Notice
 
 
 def clustering(
@@ -48,11 +49,8 @@ def clustering(
             "Count patients with a nodule only, and give the mean of their numbers.",
         )
     if mean == 1:
-        return Clustering(1.0, "Every patient has one nodule; where they have more, say so.")
+        return Clustering(1.0, Notice("one_nodule_each"))
     effect = 1 + (mean + spread**2 / mean - 1) * rho
-    return Clustering(
-        effect,
-        f"A patient has {mean:g} nodules on average, standard deviation {spread:.4g}"
-        f"{' (assumed: geometric)' if sd is None else ''}, which correlate with {rho:g}"
-        f"{' (assumed)' if correlation is None else ''}: design effect {effect:.4g}.",
-    )
+    values = {"mean": mean, "sd": spread, "correlation": rho, "effect": effect}
+    assumed = {"is_sd_assumed": sd is None, "is_correlation_assumed": correlation is None}
+    return Clustering(effect, Notice("several_nodules_each", {**values, **assumed}))

@@ -31,13 +31,13 @@ def size_for_false_positives(
     variance = rate + dispersion * rate**2
     answer = math.ceil(z**2 * variance / half_width**2 - 1e-9)
     return Plan(
-        question=f"How many cases give {rate:g} false positives per case to ± {half_width:g}?",
+        question=Notice("ask_false_positives", {"rate": rate, "half_width": half_width}),
         answer=answer,
         unit="cases",
         assumptions=(
-            f"There are about {rate:g} false positives per case.",
-            _spread_in_words(dispersion),
-            f"Cases are independent; the interval is normal at level {level:g}.",
+            Notice("assume_rate", {"rate": rate}),
+            Notice("counts_spread", {"dispersion": dispersion or None}),
+            Notice("interval_normal", {"of": "rate", "level": level}),
         ),
         method=Notice("normal_interval_of_mean", {"family": _family(dispersion)}),
         curve_name="half-width",
@@ -80,14 +80,14 @@ def size_for_false_positive_limit(
     size, limit = smallest_test(guess, too_many, hoped, alpha, power)
     one, count = np.array([size]), np.array([limit])
     return Plan(
-        question=f"What test shows fewer than {unacceptable:g} false positives per case?",
+        question=Notice("ask_fewer_false_positives", {"unacceptable": unacceptable}),
         answer=size,
         unit="cases",
         assumptions=(
-            f"A device with {unacceptable:g} per case may pass with probability {alpha:g} at most.",
-            f"A device with {expected:g} per case shall pass with probability {power:g} at least.",
-            _spread_in_words(dispersion),
-            "Cases are independent.",
+            Notice("may_pass", {"what": "rate", "value": unacceptable, "alpha": alpha}),
+            Notice("shall_pass", {"what": "rate", "value": expected, "power": power}),
+            Notice("counts_spread", {"dispersion": dispersion or None}),
+            Notice("cases_independent"),
         ),
         method=Notice("exact_acceptance", {"family": _family(dispersion)}),
         curve_name="power",
@@ -120,9 +120,3 @@ def _quantile(share: float, cases: IntArray, rate: float, dispersion: float) -> 
 
 def _family(dispersion: float) -> str:
     return "negative_binomial" if dispersion > 0 else "poisson"
-
-
-def _spread_in_words(dispersion: float) -> str:
-    if dispersion == 0:
-        return "Counts per case vary as Poisson counts; real ones often vary more."
-    return f"Counts per case are negative binomial with variance rate + {dispersion:g} rate^2."

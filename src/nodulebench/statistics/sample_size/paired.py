@@ -58,18 +58,17 @@ def size_for_paired_detection(
         return NormalDist().cdf(reach / if_true) if if_true > 0 else float(reach > 0)
 
     answer = smallest_size(lambda nodules: power_at(nodules) >= power)
-    what = "differ" if margin is None else f"differ by no more than a loss of {margin:g}"
     return Plan(
-        question=f"How many nodules show that two algorithms {what}?",
+        question=Notice("ask_paired", {"margin": margin}),
         answer=answer,
         unit="nodules",
         assumptions=(
-            f"The sensitivities differ by {difference:g}.",
-            f"A share of {discordance:g} of the nodules is found by exactly one algorithm.",
-            patients.words,
-            f"The test is two-sided at {alpha:g}."
+            Notice("assume_difference", {"difference": difference}),
+            Notice("assume_discordance", {"discordance": discordance}),
+            patients.told,
+            Notice("test_sided", {"sides": 2, "alpha": alpha})
             if margin is None
-            else f"The test is one-sided at {alpha / 2:g}.",
+            else Notice("test_sided", {"sides": 1, "alpha": alpha / 2}),
         ),
         method=Notice("mcnemar_connor" if margin is None else "paired_non_inferiority"),
         curve_name="power",

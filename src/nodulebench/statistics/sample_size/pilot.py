@@ -69,18 +69,21 @@ def size_from_pilot(
         error = float(drawn.std(ddof=1))
         curve.append(PlanPoint(size, float(np.mean(drawn + shift - z * error > -margin))))
     answer = next((point.size for point in curve if point.value >= power), None)
-    aim = "that it is better" if margin == 0 else f"that it loses less than {margin:g}"
     return Plan(
-        question=f"How many {unit} show {aim}?",
+        question=Notice("ask_pilot", {"unit": unit, "margin": margin or None}),
         answer=answer,
         unit=unit,
         assumptions=(
-            f"{unit.capitalize()} are like the {units} of the pilot set.",
-            f"The difference is {observed + shift:.4g}"
-            + (", as in the pilot set." if assumed_difference is None else ", as assumed."),
-            f"The interval is normal at level {level:g} with the simulated standard error.",
-            f"Power is known to ± {1.96 * (0.25 / simulations) ** 0.5:.2g} from {simulations} "
-            "simulated test sets.",
+            Notice("like_the_pilot", {"unit": unit, "units": units}),
+            Notice(
+                "assume_pilot_difference",
+                {"difference": observed + shift, "is_assumed": assumed_difference is not None},
+            ),
+            Notice("interval_normal", {"of": "pilot", "level": level}),
+            Notice(
+                "power_simulated",
+                {"error": 1.96 * (0.25 / simulations) ** 0.5, "simulations": simulations},
+            ),
         ),
         method=Notice("pilot_bootstrap"),
         curve_name="power",

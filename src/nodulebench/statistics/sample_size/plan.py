@@ -1,4 +1,4 @@
-"""Plan: the answer of a sample-size calculation, with its assumptions in words and its curve."""
+"""Plan: the answer of a sample-size calculation, with its assumptions and its curve."""
 
 import math
 from collections.abc import Callable
@@ -24,12 +24,12 @@ class PlanPoint:
 class Plan:
     """How large a test has to be."""
 
-    question: str
+    question: Notice
     answer: int | None
     """The smallest size that suffices; None where no size considered does."""
     unit: str
     """What the answer counts."""
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Notice, ...]
     method: Notice
     curve_name: str
     """What the curve shows against size: ``power`` or ``half-width``."""

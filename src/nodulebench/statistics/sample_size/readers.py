@@ -71,14 +71,13 @@ def size_for_reader_study(
 
     answer = smallest_size(lambda cases: power_at(cases) >= power)
     return Plan(
-        question=f"How many cases must {readers} readers read to find a gain of {difference:g}?",
+        question=Notice("ask_readers", {"readers": readers, "difference": difference}),
         answer=answer,
         unit="cases",
         assumptions=(
-            f"Readers and cases vary as in the pilot study of {pilot_cases} cases, with the same "
-            "share of abnormal ones.",
-            f"All {readers} readers read all cases with and without the aid.",
-            f"The test is two-sided at {alpha:g}, for random readers and random cases.",
+            Notice("like_the_pilot_study", {"cases": pilot_cases}),
+            Notice("all_read_all", {"readers": readers}),
+            Notice("test_of_readers", {"alpha": alpha}),
         ),
         method=Notice("obuchowski_rockette_power"),
         curve_name="power",

@@ -44,13 +44,13 @@ def size_for_sensitivity(
         return z * math.sqrt(sensitivity * (1 - sensitivity) * effect / nodules)
 
     return Plan(
-        question=f"How many nodules give a sensitivity of {sensitivity:g} to ± {half_width:g}?",
+        question=Notice("ask_sensitivity", {"sensitivity": sensitivity, "half_width": half_width}),
         answer=answer,
         unit="nodules",
         assumptions=(
-            f"The sensitivity is near {sensitivity:g}.",
-            patients.words,
-            f"The interval is normal at level {level:g}; near 0 or 1 it is too short.",
+            Notice("assume_near", {"what": "sensitivity", "value": sensitivity}),
+            patients.told,
+            Notice("interval_normal", {"of": "sensitivity", "level": level}),
         ),
         method=Notice("normal_interval_of_proportion"),
         curve_name="half-width",

@@ -8,6 +8,7 @@ import polars as pl
 
 from nodulebench.errors import UndefinedError
 from nodulebench.formats import read_reference
+from nodulebench.model.notice import Notice
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.statistics.size_model import (
     Distribution,
@@ -37,18 +38,18 @@ class ToleranceRow:
 
 @dataclass(frozen=True, slots=True)
 class SizeErrorPlan:
-    """The table, and the assumptions behind it in words."""
+    """The table, and the assumptions behind it."""
 
-    assumptions: tuple[str, ...]
+    assumptions: tuple[Notice, ...]
     rows: tuple[ToleranceRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorModel:
-    """How reported sizes differ from true ones, and in words."""
+    """How reported sizes differ from true ones, and how that is told."""
 
     error: SizeError
-    words: str
+    told: Notice
 
 
 OBSERVED = TableSchema(
@@ -64,10 +65,8 @@ OBSERVED = TableSchema(
 
 def normal_errors(mean_mm: float, sd_mm: float) -> ErrorModel:
     """Errors of a normal distribution, the same at every size."""
-    return ErrorModel(
-        normal_error(sd_mm, mean_mm),
-        f"Reported size = true size + normal error, mean {mean_mm:g}, SD {sd_mm:g} mm.",
-    )
+    told = Notice("size_error_normal", {"mean_mm": mean_mm, "sd_mm": sd_mm})
+    return ErrorModel(normal_error(sd_mm, mean_mm), told)
 
 
 def observed_errors(path: Path, edges_mm: tuple[float, ...] = ()) -> ErrorModel:
@@ -80,12 +79,11 @@ def observed_errors(path: Path, edges_mm: tuple[float, ...] = ()) -> ErrorModel:
     table = read_table(path, OBSERVED)
     size = table["true_mm"].to_numpy()
     error = table["reported_mm"].to_numpy() - size
-    words = f"Errors of size are those of {len(error)} nodules of {path}"
-    if not edges_mm:
-        return ErrorModel(empirical_error(error), f"{words}, alike at every size.")
     cuts = sorted(edges_mm)
-    shown = ", ".join(f"{edge:g}" for edge in cuts)
-    return ErrorModel(binned_error(size, error, cuts), f"{words}, apart at {shown} mm.")
+    edges = [f"{edge:g}" for edge in cuts] or None
+    values = {"count": len(error), "file": str(path), "edges_mm": edges}
+    model = binned_error(size, error, cuts) if cuts else empirical_error(error)
+    return ErrorModel(model, Notice("size_error_observed", values))
 
 
 def plan_size_error(
@@ -103,15 +101,13 @@ def plan_size_error(
         from scipy.stats import expon
 
         sizes = cast("Distribution", expon(loc=minimum_mm, scale=mean_excess_mm))
-        source = (
-            f"Sizes of at least {minimum_mm:g} mm are exponential, {mean_excess_mm:g} mm above it "
-            "on average."
-        )
+        values = {"minimum_mm": minimum_mm, "excess_mm": mean_excess_mm}
+        source = Notice("sizes_exponential", values)
     else:
         nodules = read_reference(reference).nodules
         targets = nodules.filter(~nodules["is_ignored"])["diameter_mm"]
         sizes = targets.filter(targets > 0).to_numpy()
-        source = f"Sizes are those of {len(sizes)} nodules of {reference}."
+        source = Notice("sizes_observed", {"count": len(sizes), "file": str(reference)})
     error = model.error
 
     def too_small(tolerance_mm: float) -> float | None:
@@ -133,8 +129,8 @@ def plan_size_error(
     return SizeErrorPlan(
         assumptions=(
             source,
-            model.words,
-            f"Sensitivity to nodules of any reported size: {sensitivity:g}.",
+            model.told,
+            Notice("any_reported_size", {"sensitivity": sensitivity}),
         ),
         rows=tuple(rows),
     )

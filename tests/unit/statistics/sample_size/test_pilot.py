@@ -7,6 +7,7 @@ from scipy import stats
 from builders.tables import case, cohort, false_mark, mark, nodule
 from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
+from nodulebench.language import english
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import BoolArray
@@ -47,7 +48,7 @@ def test_the_answer_is_the_first_size_with_the_power_wanted() -> None:
     reached = [point.size for point in plan.curve if point.value >= 0.8]
     assert plan.answer == reached[0]
     assert plan.unit == "patients"
-    assert plan.assumptions[0] == "Patients are like the 60 of the pilot set."
+    assert english(plan.assumptions[0]) == "Patients are like the 60 of the pilot set."
 
 
 def test_no_size_tried_may_suffice() -> None:
@@ -72,7 +73,7 @@ def test_a_margin_raises_the_power() -> None:
         for margin in (0.0, 0.1)
     )
     assert not_inferior.curve[0].value > superior.curve[0].value + 0.1
-    assert not_inferior.question == "How many patients show that it loses less than 0.1?"
+    assert english(not_inferior.question) == "How many patients show that it loses less than 0.1?"
 
 
 def test_an_assumed_difference_replaces_that_of_the_pilot() -> None:
@@ -87,7 +88,7 @@ def test_an_assumed_difference_replaces_that_of_the_pilot() -> None:
         assumed_difference=0.0,
     )
     assert plan.curve[0].value == pytest.approx(0.025, abs=0.012)
-    assert plan.assumptions[1] == "The difference is 0, as assumed."
+    assert english(plan.assumptions[1]) == "The difference is 0, as assumed."
 
 
 def test_any_figure_can_be_planned_for() -> None:

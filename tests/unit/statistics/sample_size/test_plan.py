@@ -1,8 +1,12 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
+from nodulebench.language import LANGUAGES, LanguageName, english, language
+from nodulebench.language.notices import UNTOLD
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.false_positives import (
@@ -34,13 +38,21 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
     sizes = [point.size for point in plan.curve]
     assert sizes == sorted(set(sizes))
     assert plan.answer in sizes
-    assert all(sentence.endswith(".") for sentence in plan.assumptions)
-    assert plan.question.endswith("?")
+    assert all(english(one).endswith(".") for one in plan.assumptions)
+    assert english(plan.question).endswith("?")
     if plan.curve_name == "power":
         assert value_at(plan, plan.answer) >= 0.8
         assert plan.curve[0].value < 0.8
     else:
         assert plan.curve[0].value > plan.curve[-1].value
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_no_value_of_a_question_or_an_assumption_is_left_out(name: LanguageName) -> None:
+    told = [one for plan in PLANS for one in (plan.question, *plan.assumptions)]
+    said = [language(name).message(one) for one in told]
+    assert [words for words in said if re.search(UNTOLD + r"|[][{}]", words)] == []
+    assert [words[-1] for words in said if words[-1] not in ".?。？"] == []
 
 
 @settings(max_examples=50)
