@@ -6,7 +6,7 @@ import click
 
 from generate.markdown import code, fence, table
 from nodulebench.cli import nodulebench
-from nodulebench.cli.exit_status import MEANINGS
+from nodulebench.cli.help import MEANINGS
 
 SHELLS = {
     "bash 4.4 or later": ("~/.bashrc", 'eval "$(_NODULEBENCH_COMPLETE=bash_source nodulebench)"'),

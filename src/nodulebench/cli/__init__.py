@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.exit_status import DONE, PROBLEM, STOPPED
-from nodulebench.cli.help import COMMANDS, GROUPS, keep_examples
+from nodulebench.cli.help import COMMANDS, DONE, GROUPS, PROBLEM, STOPPED, keep_examples
 from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
@@ -70,7 +69,7 @@ keep_examples(nodulebench)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run a command, and exit with one of the statuses that ``exit_status`` lists."""
+    """Run a command, and exit with one of the statuses that ``help`` lists."""
     given = sys.argv[1:] if arguments is None else arguments
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]

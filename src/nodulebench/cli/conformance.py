@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.exit_status import DONE, PROBLEM
+from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.exit_status import DONE, NOT_MET
+from nodulebench.cli.help import DONE, NOT_MET
 from nodulebench.cli.options import FILE, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.evaluation import print_evaluation

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.exit_status import DONE, NOT_MET
+from nodulebench.cli.help import DONE, NOT_MET
 from nodulebench.cli.options import print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret

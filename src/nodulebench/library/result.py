@@ -143,11 +143,16 @@ class Result(Evaluation):
                 algorithm.name,
                 rule,
                 *(str(result.counts.get(name, "–")) for name in COUNTS),
-                *(str(result.figures.get(name, "–")) for name in self._shown()),
+                *(_short(result.figures.get(name)) for name in self._shown()),
             ]
             for algorithm in self.algorithms
             for rule, result in algorithm.rules.items()
         ]
+
+
+def _short(figure: object) -> str:
+    """A figure with the interval that may be relied on."""
+    return str(figure.soundly) if isinstance(figure, Estimate) else "–"
 
 
 def text_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
 from nodulebench.cli import evaluate_sealed, main
-from nodulebench.cli.exit_status import MEANINGS
+from nodulebench.cli.help import MEANINGS
 
 CRITERIA = (
     'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
