@@ -34,7 +34,7 @@ def comparison(luna16_data: Path, tmp_path_factory: pytest.TempPathFactory) -> A
         bootstraps=BOOTSTRAPS,
         out=out,
     )
-    choice = ComparisonChoice(DEEPLUNG, ("cpm",), margin=0.05, permutations=0)
+    choice = ComparisonChoice(DEEPLUNG, ("cpm",), margin=0.05, permutations=0, method="percentile")
     return compare_folder(out, choice)[0]
 
 

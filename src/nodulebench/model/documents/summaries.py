@@ -49,6 +49,10 @@ class ReferenceSummary:
     diameters: DiameterHistogram | None = None
     """Histogram of the diameters, where any is known."""
 
+    def to_json(self) -> dict[str, Any]:
+        """The test set as it stands in evaluation.json."""
+        return _unless_empty(record(self), "rule")
+
 
 class CaseErrors(TypedDict):
     """A case among the worst."""
@@ -325,3 +329,12 @@ class PlanSummary:
     """The same for each algorithm alone."""
     laboratory: str = ""
     """Who issues the report."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What came of the plan as it stands in evaluation.json."""
+        return _unless_empty(record(self), "laboratory")
+
+
+def _unless_empty(shown: dict[str, Any], later: str) -> dict[str, Any]:
+    """A record without a field that version 0.1 did not know, where nothing stands in it."""
+    return {name: value for name, value in shown.items() if value or name != later}
