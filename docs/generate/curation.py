@@ -6,6 +6,7 @@ from generate.markdown import code, field_meanings, table
 from nodulebench.curate.examine.checks import CHECKS
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.known.duplicates import DUPLICATE_CODES
+from nodulebench.language import english
 
 
 def curation_page() -> str:
@@ -21,7 +22,7 @@ def curation_page() -> str:
                 ["code", "meaning"],
                 [
                     *([code(name), _first_line(check)] for name, check in CHECKS.items()),
-                    *([code(name), meaning] for name, meaning in DUPLICATE_CODES.items()),
+                    *([code(name), english(told)] for name, told in DUPLICATE_CODES.items()),
                     [code("other_file"), "A file that is no DICOM image: text, DICOMDIR, archive."],
                 ],
             ),

@@ -13,6 +13,8 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Literal, TypeVar
 
+from nodulebench.model.notice import Notice
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -31,11 +33,11 @@ class Lost:
     """Of the worker that died; below 0: the signal that ended it."""
 
     @property
-    def why(self) -> str:
-        """The cause in words."""
+    def why(self) -> Notice:
+        """The cause, to be told."""
         if self.cause == "timed_out":
-            return "its reader did not come to an end in time"
-        return f"its reader died (exit {self.exit_code})"
+            return Notice("reader_timed_out")
+        return Notice("reader_died", {"exit_code": self.exit_code})
 
 
 class _Worker(Generic[Task, Result]):

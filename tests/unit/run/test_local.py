@@ -4,6 +4,7 @@ import time
 import pytest
 
 from builders.worker_tasks import behave, double, memory_limit, threads
+from nodulebench.language import english
 from nodulebench.run.local import MOST_MEMORY_BYTES, Lost, work, work_in_batches
 
 
@@ -62,5 +63,5 @@ def test_a_worker_holds_the_limit_on_memory_whatever_the_machine_has():
 
 
 def test_why_a_task_is_lost_is_told_in_words():
-    assert Lost("died", -9).why == "its reader died (exit -9)"
-    assert Lost("timed_out").why == "its reader did not come to an end in time"
+    assert english(Lost("died", -9).why) == "its reader died (exit -9)"
+    assert english(Lost("timed_out").why) == "its reader did not come to an end in time"

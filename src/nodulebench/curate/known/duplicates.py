@@ -8,16 +8,15 @@ from nodulebench.curate.known.hash_comparison import HashList
 from nodulebench.curate.known.perceptual_hash import PerceptualHash
 from nodulebench.model.notice import Notice
 
-DUPLICATE_CODES = {
-    "duplicate_uid": "The series is there already: the same series UID.",
-    "duplicate_pixels": "The same pixels are there already, under another series UID.",
-    "near_duplicate": "The same scan is there already: reconstructed, compressed, cropped or "
-    "rescaled differently, as its perceptual hash says.",
-    "listed_uid": "A list of another set holds the same series UID.",
-    "listed_pixels": "A list of another set holds the same pixels.",
-    "listed_near_duplicate": "A list of another set holds the same scan, as its perceptual hash "
-    "says.",
-}
+_MEANINGS = (
+    Notice("duplicate_uid"),
+    Notice("duplicate_pixels"),
+    Notice("near_duplicate"),
+    Notice("listed_uid"),
+    Notice("listed_pixels"),
+    Notice("listed_near_duplicate"),
+)
+DUPLICATE_CODES = {meaning.code: meaning for meaning in _MEANINGS}
 """Code -> what it means, in the order in which they decide."""
 
 

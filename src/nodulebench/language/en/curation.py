@@ -10,6 +10,8 @@ NOTICES = {
     "colours": "it has colours ({photometric}, {samples} samples per pixel)",
     "few_bits": "{bits} bits per pixel cannot hold Hounsfield units",
     "slice_unread": "a slice {problem}[ (and {more} more files)]",
+    "reader_died": "its reader died (exit {exit_code})",
+    "reader_timed_out": "its reader did not come to an end in time",
     "too_much_memory": "its pixels need more memory than a CT series can",
     # whether its slices belong together
     "slices_name_several": "its slices name {count} {what}",
@@ -55,6 +57,17 @@ NOTICES = {
     "edge_through_lung": "its edge runs through lung along {cut_mm:.0f} mm of the body",
     "ends_within_lung": "it ends towards the {end} where lung still covers {area_cm2:.0f} cm²",
     # scans that are known
+    "duplicate_uid": "The series is there already: the same series UID.",
+    "duplicate_pixels": "The same pixels are there already, under another series UID.",
+    "near_duplicate": (
+        "The same scan is there already: reconstructed, compressed, cropped or rescaled "
+        "differently, as its perceptual hash says."
+    ),
+    "listed_uid": "A list of another set holds the same series UID.",
+    "listed_pixels": "A list of another set holds the same pixels.",
+    "listed_near_duplicate": (
+        "A list of another set holds the same scan, as its perceptual hash says."
+    ),
     "held_by_this_set": "this set already holds {what}",
     "held_by_list": "the list {list} holds {what}",
     "same_series": "the series {uid}",

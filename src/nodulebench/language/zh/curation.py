@@ -10,6 +10,8 @@ NOTICES = {
     "colours": "为彩色图像（{photometric}，每像素 {samples} 个样本）",
     "few_bits": "每像素 {bits} 位，不足以存放 HU 值",
     "slice_unread": "有一层：{problem}[（另有 {more} 个文件）]",
+    "reader_died": "读取进程中止（退出码 {exit_code}）",
+    "reader_timed_out": "读取进程未在时限内结束",
     "too_much_memory": "其像素所需内存超过一个 CT 序列所能需要的",
     # whether its slices belong together
     "slices_name_several": "各层注明 {count} 个不同的{what:patients=患者|studies=检查}",
@@ -56,6 +58,12 @@ NOTICES = {
     "edge_through_lung": "图像边缘穿过肺，沿体部长 {cut_mm:.0f} mm",
     "ends_within_lung": ("图像在{end:feet=足|head=头}侧终止处仍有 {area_cm2:.0f} cm² 的肺"),
     # scans that are known
+    "duplicate_uid": "该序列已存在：序列 UID 相同。",
+    "duplicate_pixels": "相同的像素已存在，但序列 UID 不同。",
+    "near_duplicate": "同一次扫描已存在：感知哈希表明其重建、压缩、裁剪或缩放方式不同。",
+    "listed_uid": "另一测试集的名单含有相同的序列 UID。",
+    "listed_pixels": "另一测试集的名单含有相同的像素。",
+    "listed_near_duplicate": "感知哈希表明另一测试集的名单含有同一次扫描。",
     "held_by_this_set": "本集已含有{what}",
     "held_by_list": "名单 {list} 含有{what}",
     "same_series": "序列 {uid}",

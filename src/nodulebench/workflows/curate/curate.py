@@ -13,7 +13,8 @@ from nodulebench.errors import InputError
 from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
-from nodulebench.model.notice import Notice, read_notice
+from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work, work_in_batches
 from nodulebench.storage.walk import files_below
@@ -118,7 +119,7 @@ def _read_headers(
     )
     for done, (number, found) in enumerate(read, start=1):
         if isinstance(found, Lost):
-            others.append(NoSlices(paths[number], found.why, is_damaged=True))
+            others.append(NoSlices(paths[number], english(found.why), is_damaged=True))
         elif isinstance(found, NoSlices):
             others.append(found)
         else:
@@ -152,7 +153,7 @@ def _examine_all(
         examine_task, tasks, processes=processes, seconds=SECONDS_PER_SERIES, preload=PRELOAD
     ):
         if isinstance(found, Lost):
-            lost[pending[number]] = _lost(groups[pending[number]], read_notice(found.why))
+            lost[pending[number]] = _lost(groups[pending[number]], found.why)
         else:
             journal.add(keys[pending[number]], found)
         done += 1

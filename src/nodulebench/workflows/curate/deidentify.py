@@ -16,6 +16,7 @@ from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_fil
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.language import english
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work_in_batches
 from nodulebench.storage.durable import replace_whole
@@ -112,7 +113,7 @@ def deidentify_folder(
     found = {}
     for number, outcome in _each(clean, paths, jobs):
         if isinstance(outcome, Lost):
-            outcome = FileOutcome(str(paths[number]), refused=f"cannot be read ({outcome.why})")
+            outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
         found[number] = outcome
         progress("files", len(found), len(paths))
     outcomes = [found[number] for number in range(len(paths))]
@@ -133,7 +134,7 @@ def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
     paths, closed = _files_below(folder)
     check = partial(check_file, memory=Memory())
     found = {
-        number: [f"cannot be read ({told.why})"] if isinstance(told, Lost) else told
+        number: [_unread(told)] if isinstance(told, Lost) else told
         for number, told in _each(check, paths, jobs)
     }
     return [
@@ -144,6 +145,10 @@ def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
             for what in found[number]
         ),
     ]
+
+
+def _unread(lost: Lost) -> str:
+    return f"cannot be read ({english(lost.why)})"
 
 
 def _files_below(folder: Path) -> tuple[list[Path], list[str]]:

@@ -18,6 +18,7 @@ from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
 from nodulebench.formats.images.case_images import image_reader, read_case_image
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.volume import Volume
+from nodulebench.language import english
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.local import Lost, work
@@ -127,7 +128,7 @@ def detect_set(
     for number, result in results:
         if isinstance(result, Lost):
             state = "timed_out" if result.cause == "timed_out" else "failed"
-            result = Detection(tasks[number].case_id, problem=result.why, state=state)
+            result = Detection(tasks[number].case_id, problem=english(result.why), state=state)
         done[number] = result
         count = result.marks.height
         told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
