@@ -125,6 +125,10 @@ TEXTS = {
     "curve.title": "{curve}: {of}",
     "curve.markers": "Markers: the protocol's operating points.",
     "curve.dotted": "Dotted: beyond the last mark, where the last value holds.",
+    "curve.official_band": (
+        "Shaded: {level} band of the official program, point by point; it has no width where "
+        "nothing is missed. The table below has the guarded intervals."
+    ),
     "curve.band": "Shaded: {level} bootstrap band, point by point.",
     "curve.without": "Without such a curve: {names}.",
     "curve.tolerance": "tolerance {mm} mm",

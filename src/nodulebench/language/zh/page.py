@@ -118,6 +118,9 @@ TEXTS = {
     "curve.title": "{curve}：{of}",
     "curve.markers": "标记点：方案规定的工作点。",
     "curve.dotted": "点线：最后一个标记之后，保持最后的数值。",
+    "curve.official_band": (
+        "阴影：官方程序逐点的 {level} 区间带；无漏检时没有宽度。下表给出带保护的区间。"
+    ),
     "curve.band": "阴影：逐点的 {level} 自助法区间带。",
     "curve.without": "没有此曲线的：{names}。",
     "curve.tolerance": "容差 {mm} mm",

@@ -165,7 +165,9 @@ def _with_labels(
 
 def _band_remarks(document: Document, series: list[Series], say: Language) -> Iterator[str]:
     if any(one.line.band is not None for one in series):
-        yield say("curve.band", level=percent(document.protocol.interval.level))
+        is_official = document.protocol.interval.method == "luna16"
+        key = "curve.official_band" if is_official else "curve.band"
+        yield say(key, level=percent(document.protocol.interval.level))
 
 
 def _left_out(
