@@ -46,7 +46,8 @@ def test_curate_writes_cases_and_says_what_fell_out(archive, tmp_path, capsys):
     # the list that one set writes keeps its scans out of another
     other = tmp_path / "other"
     command = ("curate", archive, "--design", design, "--against", out / "fingerprints.csv")
-    assert run(*command, "--out", other) == 0
+    assert run(*command, "--out", other, "--language", "zh") == 0
+    assert "DICOM 序列筛选" in (other / "curation.html").read_text()
     summary = json.loads((other / "curation.json").read_text())
     assert summary["excluded"] == {"listed_uid": 1}
     reasons = pl.read_csv(other / "exclusions.csv")["code"].to_list()

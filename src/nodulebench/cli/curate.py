@@ -1,6 +1,7 @@
 """nodulebench curate: a folder of DICOM -> cases, and why other series are none."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,9 +19,10 @@ from nodulebench.cli.progress import ProgressLine
     type=FILE,
     help="List of another set's series (UIDs, hashes); may be given several times.",
 )
+@option("--language", ["en", "zh"], "en", "Language of the page.")
 @option("--processes", COUNT, 2)
 def command(
-    dicom_dir: Path, design: str | None, out: Path, against: tuple[Path, ...], processes: int
+    dicom_dir: Path, design: str | None, out: Path, against: tuple[Path, ...], **chosen: Any
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
 
@@ -34,7 +36,7 @@ def command(
 
     with ProgressLine() as line:
         curation, written = curate_files(
-            dicom_dir, out, design, against, processes=processes, progress=line.tell
+            dicom_dir, out, design, against, progress=line.tell, **chosen
         )
     told = summary(curation)
     click.echo(f"{told['series']} series found, {told['admitted']} admitted")

@@ -15,7 +15,7 @@ from nodulebench.language.numbers import rate
 from nodulebench.model.notice import read_notice
 
 LanguageName = Literal["en", "zh"]
-PARTS = ("page", "results", "compared", "methods", "sentences", "checklist")
+PARTS = ("page", "results", "compared", "methods", "sentences", "checklist", "curated")
 """The modules of a language that hold its texts."""
 FP_RATE = "fp_rate"
 """How the names of figures end that are read at rates of false positives."""

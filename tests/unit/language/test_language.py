@@ -29,9 +29,11 @@ from nodulebench.report.sections.methods.checklist import ITEMS
 from nodulebench.report.sections.methods.matching import ONE_TO_ONE
 from nodulebench.report.sections.results.curves import OTHER_CURVES
 from nodulebench.report.sections.results.gallery import KINDS as GALLERY_KINDS
+from nodulebench.workflows.curate.page import STEPS as CURATION_STEPS
 
 PACKAGE = Path(nodulebench.__file__).parent
-SPEAKING = (PACKAGE / "report", PACKAGE / "language")
+PAGE_OF_CURATION = PACKAGE / "workflows" / "curate" / "page.py"
+SPEAKING = (PACKAGE / "report", PACKAGE / "language", PAGE_OF_CURATION)
 """Where keys are used."""
 NAME_TABLES = ("FIGURES", "RULES", "COUNTS", "STRATA")
 
@@ -55,8 +57,8 @@ def fields(text: str) -> set[str]:
 def keys_in_source() -> tuple[set[str], set[str]]:
     """Texts that look like keys, and families: keys that are put together, with what is put in."""
     whole, families = set(), set()
-    for path in (path for folder in SPEAKING for path in folder.rglob("*.py")):
-        if path.parent.parent.name == "language":
+    for path in (path for one in SPEAKING for path in (one, *one.rglob("*.py"))):
+        if path.is_dir() or path.parent.parent.name == "language":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -93,6 +95,9 @@ SECTIONS = (
 )
 FAMILIES: dict[str, Iterable[object]] = {
     "fact.{name}": ("test_set", "cases", "patients", "nodules", "rule", "rules", "protocol"),
+    "curated.fact_{key}": ("series", "admitted", "excluded", "slices", "unreadable", "others"),
+    "curated.left_{group}": CURATION_STEPS,
+    "curated.head_{key}": ("reason", "code", "decided", "applied"),
     "lead.{plan.verdict}": VERDICTS,
     "issued.{name}": ("laboratory", "number", "date", "operator"),
     "signature.{one}": SIGNING,

@@ -16,7 +16,7 @@ from builders.report import comparison, group_document, plan, rule_effects
 from builders.tables import case, nodule, reference
 from nodulebench.curate.composition.design import CoverageRule, DesignInput
 from nodulebench.imaging.png import png
-from nodulebench.language import LANGUAGES, Language
+from nodulebench.language import LANGUAGES, Language, language
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.pages.frame import framed
 from nodulebench.report.beside import Beside
@@ -116,7 +116,8 @@ def test_curation_page_shows_every_text_as_text() -> None:
         pictures=[("axial cut", "AAAA")], patient="P", modality="CT", size="1", scanner="S",
         folder="f",
     )  # fmt: skip
-    browser = SeriesBrowser([("thick", "thick", 1)], [card, replace(card, pictures=())])
+    cards = [card, replace(card, pictures=())]
+    browser = SeriesBrowser([("thick", "thick", 1)], cards, language("en"))
     said: dict[str, Any] = {
         "title": "t", "kind": "k", "lead": "l", "facts": [("a", "b")], "footer": ["f"],
         "version": "1", "sections": [Section("s", "Title", [browser, Paragraphs(["a", "b"])])],

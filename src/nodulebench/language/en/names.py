@@ -180,6 +180,13 @@ STRATA = {
 """Divisions of nodules or cases, as headings."""
 
 NAMES = {
+    "not_ct": "not CT",
+    "not_chest": "not a chest",
+    "duplicate_uid": "second copy (same UID)",
+    "duplicate_pixels": "second copy (same pixels)",
+    "listed_uid": "in another set's list (UID)",
+    "listed_pixels": "in another set's list (pixels)",
+    "listed_near_duplicate": "near duplicate of another set's scan",
     "phantom": "known by construction (phantom)",
     "part_solid": "part-solid",
     "pure_ground_glass": "pure ground-glass",

@@ -14,7 +14,7 @@
       card.hidden = !fits;
       count += fits;
     });
-    told.textContent = `${count} of ${cards.length} series`;
+    told.textContent = told.dataset.words.replace("#", count);
   };
   shown.addEventListener("change", choose);
   sought.addEventListener("input", choose);

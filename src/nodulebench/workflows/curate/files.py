@@ -12,7 +12,7 @@ from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
-from nodulebench.language import english
+from nodulebench.language import LanguageName, english
 from nodulebench.model.progress import Progress
 from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import write_csv
@@ -58,6 +58,7 @@ def curate_files(
     *,
     processes: int,
     progress: Progress,
+    language: LanguageName = "en",
 ) -> tuple[Curation, list[Path]]:
     """Curate a folder under the limits of a design (published or TOML), and write what was found.
 
@@ -67,11 +68,11 @@ def curate_files(
     limits = None if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]
     made = curate(folder, out, limits=limits, known=known, processes=processes, progress=progress)
-    return made, write_curation(made, out)
+    return made, write_curation(made, out, language)
 
 
-def write_curation(curation: Curation, out: Path) -> list[Path]:
-    """Write all files, the summary last; return where they are."""
+def write_curation(curation: Curation, out: Path, language: LanguageName = "en") -> list[Path]:
+    """Write all files, the summary last, the page and its flow in a language; where they are."""
     cases = cases_table(curation)
     with staged_folder(out, last=SUMMARY) as stage:
         cases.write_parquet(stage / "cases.parquet")
@@ -81,8 +82,9 @@ def write_curation(curation: Curation, out: Path) -> list[Path]:
             ((one.uid, one.pixel_sha256, one.perceptual_hash) for one in curation.admitted),
             stage / "fingerprints.csv",
         )
-        (stage / "flow.svg").write_text(flow_svg(curation), encoding="utf-8")
-        (stage / "curation.html").write_text(shown(curation_page(curation)), encoding="utf-8")
+        (stage / "flow.svg").write_text(flow_svg(curation, language), encoding="utf-8")
+        page = shown(curation_page(curation, language))
+        (stage / "curation.html").write_text(page, encoding="utf-8")
         write_json(summary(curation), stage / SUMMARY)
         names = sorted(path.name for path in stage.iterdir())
     return [out / name for name in names]

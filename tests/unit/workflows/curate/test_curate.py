@@ -23,7 +23,8 @@ from nodulebench.formats.dicom.series import group_series
 from nodulebench.formats.dicom.slices import read_slices
 from nodulebench.formats.dicom.volume import write_volume
 from nodulebench.imaging.volume import Volume, make_volume
-from nodulebench.language import english
+from nodulebench.language import english, language
+from nodulebench.language.en.curated import TEXTS
 from nodulebench.model.tables import CASES
 from nodulebench.phantom.test_set import make_cases
 from nodulebench.workflows.curate.curate import curate
@@ -312,6 +313,21 @@ def test_the_page_shows_every_limit_and_who_set_it(tmp_path):
     assert told["smallest matrix"] == ("256", "set by the design")
     assert told["largest thickness mm"] == ("3", "")
     assert told["waived"] == ("gantry_tilt", "set by the design")
+
+
+def test_the_page_speaks_chinese(curation, tmp_path):
+    result, _ = curation
+    write_curation(result, tmp_path, "zh")
+    page = (tmp_path / "curation.html").read_text()
+    assert '<html lang="zh' in page
+    shown = set(
+        re.findall(r">([^<>]+)<", re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.S))
+    )
+    assert shown & set(TEXTS.values()) == set()
+    codes = {reason.code for one in result.series for reason in one.reasons}
+    assert shown & ({language("en").word(code) for code in codes} - codes) == set()
+    assert {language("zh").word(code) for code in codes} <= shown
+    assert f"找到 {len(result.series)} 个序列" in (tmp_path / "flow.svg").read_text()
 
 
 def test_the_lists_it_was_compared_with_are_told(tmp_path):
