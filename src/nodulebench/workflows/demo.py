@@ -16,6 +16,7 @@ from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.errors import InputError
 from nodulebench.formats.images.case_images import image_reader
+from nodulebench.language import english
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation
@@ -117,7 +118,8 @@ def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) 
     following = 0
     for number, made in work(function, tasks, processes=processes, preload=(__name__,)):
         if isinstance(made, Lost):
-            raise InputError.at(f"scan {number + 1}", f"was not made or read: {made.why}.")
+            why = english(made.why)
+            raise InputError.at(f"scan {number + 1}", f"was not made or read: {why}.")
         early[number] = made
         while following in early:
             yield early.pop(following)

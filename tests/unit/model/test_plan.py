@@ -89,7 +89,6 @@ def test_an_outcome_in_json() -> None:
         ],
         "verdict": "passed",
         "verdicts": {"a": "passed"},
-        "laboratory": "",
     }
 
 
