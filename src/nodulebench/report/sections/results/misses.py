@@ -14,8 +14,8 @@ from nodulebench.report.blocks.blocks import Paragraphs
 from nodulebench.report.blocks.cells import Cell, case, count, head, short, words
 from nodulebench.report.blocks.tables import Table
 
-MOST_MISSES = 12
-MOST_FALSE_POSITIVES = 12
+MOST_MISSES = 10
+MOST_FALSE_POSITIVES = 8
 """How many rows a report shows; the files have the others."""
 
 
