@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if is_debug:
             raise
         for line in _told(error).splitlines():
-            click.echo(f"error: {line}", err=True)
+            _print_error(line)
         sys.exit(PROBLEM)
     except click.ClickException as error:
         error.show()
@@ -91,7 +91,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if is_debug:
             raise
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {where}{error.strerror or error}", err=True)
+        _print_error(f"{where}{error.strerror or error}")
         sys.exit(PROBLEM)
     sys.exit(outcome if isinstance(outcome, int) else DONE)
 
@@ -106,6 +106,11 @@ def run() -> NoReturn:
     finally:
         gc.disable()
         gc.freeze()
+
+
+def _print_error(line: str) -> None:
+    """Print what went wrong, also of names that are no text."""
+    click.echo(f"error: {line.encode('utf-8', 'backslashreplace').decode()}", err=True)
 
 
 def _told(error: NoduleBenchError) -> str:

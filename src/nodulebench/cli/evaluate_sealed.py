@@ -30,7 +30,9 @@ def evaluate_on_sealed(
 
 
 def _print(told: dict[str, Any]) -> None:
-    click.echo(f"{told['algorithm']} on {told['test_set']}")
+    from nodulebench.workflows.custody.audit_log import in_a_line
+
+    click.echo(in_a_line(f"{told['algorithm']} on {told['test_set']}"))
     if "passed" in told:
         click.echo(f"plan {told['plan']}: {'passed' if told['passed'] else 'not passed'}")
     for name, one in told.get("figures", {}).items():

@@ -19,6 +19,7 @@ from nodulebench.errors import Problem
 from nodulebench.model.written import Written
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.event_log import RESTORE, Link, Stored, chain_problems
+from nodulebench.storage.file_names import shown
 
 Step = Literal["sealed", "look", "evaluated", "failed", "refused", "exported", "inspected"]
 STEPS: dict[Step, str] = {
@@ -106,13 +107,27 @@ def next_event(
     facts: dict[str, Fact],
     authenticate: Authenticate,
 ) -> Event:
-    """The event that follows these."""
+    """The event that follows these; of names and words that are no text, what can be shown."""
     previous = bytes_digest(events[-1].to_bytes()) if events else bundle
     number, at = len(events) + 1, at.astimezone(UTC)
+    told = {
+        shown(name): shown(fact) if isinstance(fact, str) else fact for name, fact in facts.items()
+    }
     event = Event(
-        number=number, at=at, person=person, role=role, step=step, facts=facts, previous=previous
+        number=number,
+        at=at,
+        person=shown(person),
+        role=role,
+        step=step,
+        facts=told,
+        previous=previous,
     )
     return event.model_copy(update={"code": authenticate(event.unsigned_bytes)})
+
+
+def is_readable(content: bytes) -> bool:
+    """Whether some bytes are an event as it is written."""
+    return _parsed(Event, content) is not None
 
 
 def head_of(events: Sequence[Event], authenticate: Authenticate) -> Head:

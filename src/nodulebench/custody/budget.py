@@ -13,6 +13,7 @@ from nodulebench.custody.audit import Event
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
+from nodulebench.storage.file_names import shown
 
 
 class SpentError(InputError):
@@ -48,9 +49,9 @@ def same_developer(name: str) -> str:
     """A developer's name as it is counted: what looks the same makes no new developer.
 
     Neither case nor spaces count, nor wide and composed forms of letters (NFKC), nor characters
-    that nobody sees (categories Cc and Cf).
+    that nobody sees (categories Cc and Cf). What is no text counts as the log shows it.
     """
-    seen = (" " if one.isspace() else one for one in unicodedata.normalize("NFKC", name))
+    seen = (" " if one.isspace() else one for one in unicodedata.normalize("NFKC", shown(name)))
     plain = "".join(one for one in seen if unicodedata.category(one) not in ("Cc", "Cf"))
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 

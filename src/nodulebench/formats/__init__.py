@@ -17,6 +17,7 @@ from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
 from nodulebench.storage.csv_dialect import spelt
 from nodulebench.storage.csv_text import read_dialect, read_header
+from nodulebench.storage.file_names import shown
 from nodulebench.storage.table_file import read_cases as read_cases_table
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
@@ -82,6 +83,8 @@ def read_submission(
     Raises:
         InputError: if no format fits, or with every problem of the file.
     """
+    if shown(str(path)) != str(path):
+        raise InputError.at(shown(str(path)), "has a name that is not UTF-8.", "Rename it.")
     if columns is not None:
         submission, form = read_own_columns(path, cases, columns), None
     else:

@@ -16,7 +16,8 @@ def file_digest(path: Path) -> str:
     if path.is_dir():
         whole = hashlib.sha256()
         for part in sorted(p for p in path.rglob("*") if p.is_file()):
-            whole.update(f"{part.relative_to(path).as_posix()} {file_digest(part)}\n".encode())
+            line = f"{part.relative_to(path).as_posix()} {file_digest(part)}\n"
+            whole.update(line.encode("utf-8", "surrogatepass"))  # names may be no text
         return "sha256:" + whole.hexdigest()
     with path.open("rb") as file:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()

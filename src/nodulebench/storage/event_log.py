@@ -1,16 +1,17 @@
 """A folder <-> a log of numbered events, one file each, in a chain that shows every change.
 
-A file appears whole, and only if its number is free, so two writers cannot take one number. Each
+A file appears whole, and only if its number is free, so two writers cannot take one number; and
+only if it can be read again, since one that cannot would pass for a changed one ever after. Each
 event holds the digest of the one before it. What events say, and how their digest is made, is the
 business of those who write them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from nodulebench.errors import Problem, Problems
+from nodulebench.errors import InputError, Problem, Problems
 from nodulebench.storage.durable import create_once
 
 RESTORE = "Restore the log from a copy."
@@ -46,9 +47,22 @@ def event_file(folder: Path, number: int) -> Path:
     return folder / f"{number:08d}.json"
 
 
-def append_event(folder: Path, number: int, content: bytes) -> bool:
-    """Keep one more event; whether it was kept, or somebody else took its number."""
-    return create_once(event_file(folder, number), content)
+def append_event(
+    folder: Path, number: int, content: bytes, is_readable: Callable[[bytes], bool]
+) -> bool:
+    """Keep one more event; whether it was kept, or somebody else took its number.
+
+    Raises:
+        InputError: if who reads the log could not read the event; nothing is written.
+    """
+    path = event_file(folder, number)
+    if not is_readable(content):
+        raise InputError.at(
+            path,
+            "was not written: what it should say could not be read again.",
+            "Give names and texts without broken characters; the log is as it was.",
+        )
+    return create_once(path, content)
 
 
 def stored_events(folder: Path) -> list[Stored]:

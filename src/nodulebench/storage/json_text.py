@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from nodulebench.storage.csv_text import open_bytes
 from nodulebench.storage.staging import staged_file
 
 _MOST_BYTES = 1 << 30
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class _ConstantError(ValueError):
@@ -22,7 +24,8 @@ def read_json(path: Path) -> Any:
     """The value that a JSON file holds (also gzipped).
 
     Raises:
-        InputError: if it is no JSON, holds NaN or Infinity, is nested too deeply or too large.
+        InputError: if it is no JSON, holds NaN, Infinity or half of a character, is nested too
+            deeply or too large.
     """
     with open_bytes(path) as file:
         content = file.read(_MOST_BYTES + 1)
@@ -38,7 +41,15 @@ def parse_json(content: bytes, path: Path) -> Any:
     if not content.strip():
         raise InputError.at(path, "is empty.")
     try:
-        return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        value = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        if _SURROGATE.search(content):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise InputError.at(
+            path, f"holds {half}, which is half of a character.", "Write whole characters."
+        ) from error
     except UnicodeDecodeError as error:
         raise InputError.at(path, "is not UTF-8 text.") from error
     except RecursionError as error:

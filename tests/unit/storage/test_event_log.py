@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.annotate.process.storage import FileStore
+from nodulebench.errors import InputError
 from nodulebench.storage.event_log import (
     Link,
     append_event,
@@ -56,14 +57,20 @@ def test_every_change_is_told(links: list[Link], told: list[str]) -> None:
 
 
 def test_a_number_is_taken_once(tmp_path: Path) -> None:
-    assert append_event(tmp_path, 1, b"one")
-    assert append_event(tmp_path, 2, b"two")
-    assert not append_event(tmp_path, 2, b"other")
+    assert append_event(tmp_path, 1, b"one", bytes.isalpha)
+    assert append_event(tmp_path, 2, b"two", bytes.isalpha)
+    assert not append_event(tmp_path, 2, b"other", bytes.isalpha)
     (tmp_path / "head.json").write_bytes(b"{}")
     assert [one.content for one in stored_events(tmp_path)] == [b"one", b"two"]
     (tmp_path / "00000001.json").unlink()
     assert [one.number for one in stored_events(tmp_path)] == [2]
     assert list(events_in_turn(tmp_path)) == []
+
+
+def test_what_its_reader_could_not_read_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"00000001\.json: was not written: .*log is as it was"):
+        append_event(tmp_path, 1, b"1", bytes.isalpha)
+    assert list(tmp_path.iterdir()) == []
 
 
 OLD_LOG = (

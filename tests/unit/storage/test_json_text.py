@@ -19,6 +19,8 @@ from nodulebench.storage.json_text import number, numbers, place_numbers, read_j
         (b"\xff{}", "x.json: is not UTF-8 text."),
         (b"[" * 100_000 + b"]" * 100_000, "x.json: is nested too deeply to be read."),
         (b"[" + b"9" * 5000 + b"]", "x.json: is not valid JSON: Exceeds the limit (4300 digits)"),
+        (b'["a\\ud800"]', r"x.json: holds \ud800, which is half of a character. Write whole"),
+        (b'{"\\uDFFF\\ud83d": 1}', r"x.json: holds \udfff, which is half of a character."),
         (gzip.compress(b"{}", mtime=0)[:-5], "x.json: is a damaged gzip file"),
         (b'{"a": 1', "x.json line 1 column 8: is not valid JSON: Expecting ',' delimiter."),
     ],
@@ -28,6 +30,11 @@ def test_what_is_no_json_is_told(tmp_path: Path, content: bytes, message: str) -
     with pytest.raises(InputError) as caught:
         read_json(tmp_path / "x.json")
     assert str(caught.value).removeprefix(f"{tmp_path}/").startswith(message)
+
+
+def test_a_character_in_two_halves_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(rb'["\ud83d\ude00", "\\ud800"]')
+    assert read_json(tmp_path / "x.json") == ["\N{GRINNING FACE}", r"\ud800"]
 
 
 def test_a_byte_order_mark_and_gzip_are_read(tmp_path: Path) -> None:

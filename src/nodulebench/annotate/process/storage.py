@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from nodulebench.annotate.process.actions import Action
 from nodulebench.annotate.process.events import Event, check_chain
@@ -49,14 +50,34 @@ class FileStore:
         return events
 
     def append(self, event: Event) -> None:
-        """Keep one more event: its file appears whole, and only if its number is free."""
-        content = f"{event.model_dump_json(indent=1)}\n".encode()
-        if not append_event(self.folder, event.number, content):
+        """Keep one more event: its file appears whole, and only if its number is free.
+
+        Raises:
+            InputError: if the number is taken, or the event could not be read again.
+        """
+        if not append_event(
+            self.folder, event.number, _written(event), lambda content: _is_event(content, event)
+        ):
             raise InputError.at(
                 f"batch '{event.batch_id}'",
                 f"somebody else was faster: event {event.number} exists.",
                 "Look at the batch again, and repeat the step.",
             )
+
+
+def _written(event: Event) -> bytes:
+    """An event as it stands on the disk; nothing, where it holds what is no text."""
+    try:
+        return f"{event.model_dump_json(indent=1)}\n".encode()
+    except PydanticSerializationError:
+        return b""
+
+
+def _is_event(content: bytes, event: Event) -> bool:
+    try:
+        return Event.model_validate_json(content).digest == event.digest
+    except ValidationError:
+        return False
 
 
 def act(

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from polars.exceptions import PanicException
+
 from nodulebench.custody import audit, layout
 from nodulebench.custody.budget import (
     Look,
@@ -152,7 +154,7 @@ def _scored(
     opened: SealedSet, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
 ) -> tuple[Document, Evaluation]:
     reference = opened.reference()
-    submission = read_submission(order.marks, reference.cases)
+    submission = _read(order.marks, reference)
     _refuse_other_cases(submission, reference, protocol)
     evaluation = evaluate(reference, [submission], protocol)
     if plan is not None:
@@ -160,6 +162,20 @@ def _scored(
 
         evaluation = evaluated_under(plan, evaluation)
     return evaluation_document(evaluation), evaluation
+
+
+def _read(marks: Path, reference: Reference) -> Submission:
+    """A submission; whatever breaks down over it is told as its fault, and nothing of the set."""
+    try:
+        return read_submission(marks, reference.cases)
+    except NoduleBenchError:
+        raise
+    except (Exception, PanicException) as error:
+        raise InputError.at(
+            marks,
+            f"cannot be read ({type(error).__name__}), and cost no look.",
+            "Look at it with: nodulebench check. What can be read: nodulebench formats.",
+        ) from error
 
 
 def _refuse_other_cases(

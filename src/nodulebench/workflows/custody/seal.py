@@ -12,7 +12,7 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.custody import layout
-from nodulebench.custody.audit import next_event
+from nodulebench.custody.audit import is_readable, next_event
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
@@ -212,7 +212,7 @@ def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Plac
         facts={"files": len(placed.digests)},
         authenticate=log_authenticator(vault),
     )
-    append_event(stage / layout.AUDIT, 1, event.to_bytes())
+    append_event(stage / layout.AUDIT, 1, event.to_bytes(), is_readable)
     write_head(stage, [event], vault)
     for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
         settle(folder)

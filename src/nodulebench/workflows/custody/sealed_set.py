@@ -96,7 +96,8 @@ class SealedSet:
                 facts=facts if isinstance(facts, dict) else facts(events),
                 authenticate=log_authenticator(self.vault),
             )
-            if append_event(self.folder / layout.AUDIT, event.number, event.to_bytes()):
+            log, content = self.folder / layout.AUDIT, event.to_bytes()
+            if append_event(log, event.number, content, audit.is_readable):
                 events = [*events, event]
                 write_head(self.folder, events, self.vault)
                 while (self.folder / layout.event_file(len(events) + 1)).exists():

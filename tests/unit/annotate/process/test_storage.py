@@ -4,6 +4,7 @@ import pytest
 
 from builders.annotation import NOON, SHARED, Desk, small_cases, two_teams
 from nodulebench.annotate.process.actions import OpenBatch
+from nodulebench.annotate.process.events import json_digest
 from nodulebench.annotate.process.storage import FileStore
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
@@ -35,6 +36,24 @@ def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "00000001.json").write_text('{"number": 1}')
     with pytest.raises(InputError, match=r"00000001.json: is not an event. Restore the log"):
         FileStore(tmp_path).read()
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    desk = Desk(Workflow(two_teams(), small_cases("a")), FileStore(tmp_path))
+    desk.opens()
+    (event,) = desk.store.read()
+    payload = {**event.payload, "case_ids": ["a\ud800"]}
+    harmful = event.model_copy(
+        update={
+            "number": 2,
+            "payload": payload,
+            "payload_digest": json_digest(payload),
+            "previous": event.digest,
+        }
+    )
+    with pytest.raises(InputError, match=r"00000002.json: was not written: .* the log is as it"):
+        desk.store.append(harmful)
+    assert desk.store.read() == [event]
 
 
 def test_of_two_simultaneous_steps_one_is_refused(tmp_path: Path) -> None:

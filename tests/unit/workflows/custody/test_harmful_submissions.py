@@ -1,0 +1,187 @@
+"""Whatever a submission is called and holds: the set stays whole, and the next look is admitted."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.sealed import HEADER, SECRET, Desk, make_desk
+from nodulebench.cli import main
+from nodulebench.workflows.custody import evaluate_sealed as module
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+
+pytest.importorskip("cryptography")
+Captured = pytest.CaptureFixture[str]
+MARK = "scan0,1,2,3,0.9\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = make_desk(tmp_path)
+    desk.seal()
+    key = tmp_path / "vault.key"
+    key.write_text(f"nodulebench-vault-key-1 {bytes(range(32)).hex()}\n")
+    key.chmod(0o600)
+    return desk
+
+
+def evaluate(desk: Desk, marks: Path, developer: str = "Example", person: str = "Bo") -> int:
+    """The exit status of the real command."""
+    words = ["evaluate", str(marks), "--reference", str(desk.sealed), "--as", person]
+    words += ["--developer", developer, "--vault-key", str(desk.folder / "vault.key")]
+    with pytest.raises(SystemExit) as stopped:
+        main([*words, "--bootstraps", "20", "--out", str(desk.folder / "told"), "--force"])
+    return int(stopped.value.code or 0)
+
+
+def assert_unharmed(desk: Desk, looks: int) -> None:
+    """The log holds, counts so many looks, and another developer can still look."""
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert found.is_good, found.problems
+    assert not found.notices
+    assert sum(len(one.looks) for one in read_audit(desk.sealed).uses) == looks
+    assert evaluate(desk, desk.marks("honest.csv", "scan0"), "Other") == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\nb\x1b[2K\x7f\u2028\u202e.csv",
+        "x" * 251 + ".csv",
+        "\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 83 + ".csv",
+    ],
+    ids=["controls", "long", "long in Chinese"],
+)
+def test_no_name_of_a_file_harms_the_set(desk: Desk, name: str, capsys: Captured) -> None:
+    path = desk.folder / name
+    path.write_text(HEADER + MARK)
+    assert evaluate(desk, path) == 0
+    head, figure, look, *_ = capsys.readouterr().out.splitlines()
+    assert head.isprintable()
+    assert head.endswith(" on small")
+    assert (figure.split()[0], look) == ("luna16.recall", "look 1 of 2")
+    assert_unharmed(desk, looks=1)
+    broken = desk.folder / name.replace(".csv", "2.csv")[-200:]
+    broken.write_text(HEADER + "scan0,here,2,3,0.9\n")
+    assert evaluate(desk, broken) == 1
+    assert_unharmed(desk, looks=2)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.csv", b"\xff\xfe\x80.csv", b"\xed\xa0\x80.csv"])
+def test_a_name_that_is_no_text_costs_no_look(desk: Desk, name: bytes, capsys: Captured) -> None:
+    path = desk.folder / os.fsdecode(name)
+    path.write_text(HEADER + MARK)
+    assert evaluate(desk, path) == 1
+    told = capsys.readouterr().err
+    assert told.endswith(".csv: has a name that is not UTF-8. Rename it.\n")
+    assert_unharmed(desk, looks=0)
+
+
+def test_no_name_within_a_folder_harms_the_set(desk: Desk) -> None:
+    folder = desk.folder / "sent"
+    folder.mkdir()
+    (folder / "marks.csv").write_text(HEADER + MARK)
+    (folder / os.fsdecode(b"notes\xff.txt")).write_text("hello")
+    assert evaluate(desk, folder) == 0
+    assert_unharmed(desk, looks=1)
+
+
+def points(**more: object) -> bytes:
+    point = {"name": "nodule", "point": [1, 2, 3], "probability": 0.9, **more}
+    document = {"case_id": "scan0", "type": "Multiple points", "points": [point], **more}
+    return json.dumps([{**document, "version": {"major": 1, "minor": 0}}]).encode()
+
+
+BROKEN: dict[str, tuple[str, bytes]] = {
+    "case of no text": ("a.json", points(case_id="scan\ud800")),
+    "type of no text": ("a.json", points(type="\ud800")),
+    "number that is a surrogate": ("a.json", points(probability="\udfff")),
+    "key of no text": ("a.json", json.dumps({"\ud800": [{"\udc80": 1}]}).encode()),
+    "text of no text": ("a.json", json.dumps("\ud800").encode()),
+    "nested": ("a.json", b"[" * 100_000),
+    "cut off": ("a.json", points()[:-20]),
+    "zeros": ("a.csv", bytes(1000)),
+    "empty": ("a.csv", b""),
+    "columns of no text": ("a.csv", b"seriesuid,coordX,\xff\n"),
+    "values of no text": ("a.csv", HEADER.encode() + b"scan0,\xff,2,3,0.9\n"),
+    "no gzip": ("a.csv.gz", b"\x1f\x8b\x08\x00 no"),
+    "no archive": ("a.xlsx", b"PK\x03\x04 no"),
+    "no DICOM": ("a.dcm", bytes(128) + b"DICM\xff\xff\xff"),
+    "no table": ("a.parquet", b"PAR1 no PAR1"),
+    "number without end": ("a.json", points().replace(b"0.9", b"9" * 5000)),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_cannot_be_read_costs_no_look(desk: Desk, what: str, capsys: Captured) -> None:
+    name, content = BROKEN[what]
+    (desk.folder / name).write_bytes(content)
+    assert evaluate(desk, desk.folder / name) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: "), told
+    assert "Traceback" not in told
+    assert_unharmed(desk, looks=0)
+
+
+@pytest.mark.parametrize(
+    "manifest", [b'name = "\\ud800"\n', b'name = "\xff"\n', b"name = 1\n", b"\x00", b"[" * 5000]
+)
+def test_a_broken_manifest_costs_no_look(desk: Desk, manifest: bytes, capsys: Captured) -> None:
+    folder = desk.folder / "sent"
+    folder.mkdir()
+    (folder / "marks.csv").write_text(HEADER + MARK)
+    (folder / "algorithm.toml").write_bytes(manifest)
+    assert evaluate(desk, folder) == 1
+    assert "algorithm.toml" in capsys.readouterr().err
+    assert_unharmed(desk, looks=0)
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("x\ud800\nmore"),
+        MemoryError(),
+        RecursionError("deep"),
+        OSError(5, "Input/output error", "a.csv"),
+        pl.exceptions.PanicException("index out of bounds"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_reader_that_breaks_down_costs_no_look(
+    desk: Desk, error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    marks = desk.marks("mine.csv", "scan0")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "read_submission", raising(error))
+        assert evaluate(desk, marks) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {marks}: cannot be read")
+    assert "nodulebench check" in told
+    assert_unharmed(desk, looks=0)
+
+
+@pytest.mark.parametrize("developer", [os.fsdecode(b"Caf\xe9"), "\ud800", "y" * 100_000])
+def test_no_name_of_a_developer_harms_the_set_or_escapes_the_budget(
+    desk: Desk, developer: str
+) -> None:
+    for number in range(2):
+        marks = desk.marks(f"{number}.csv", *["scan0", "scan1"][:number])
+        assert evaluate(desk, marks, developer) == 0
+    assert evaluate(desk, desk.marks("third.csv", "scan3"), developer) == 1
+    assert_unharmed(desk, looks=2)
+
+
+def test_no_name_of_a_person_harms_the_set(desk: Desk) -> None:
+    assert evaluate(desk, desk.marks("a.csv", "scan0"), person=os.fsdecode(b"Ev\xe9")) == 1
+    assert_unharmed(desk, looks=0)
