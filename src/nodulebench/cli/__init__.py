@@ -10,6 +10,7 @@ import click
 
 from nodulebench import __version__
 from nodulebench.cli.help import COMMANDS, DONE, GROUPS, PROBLEM, STOPPED, keep_examples
+from nodulebench.cli.terminal import guard, guarded
 from nodulebench.errors import NoduleBenchError, UndefinedError, did_you_mean
 
 # start-up and a report make about 110,000 objects and few cycles, and to look for them takes 30 ms;
@@ -70,7 +71,11 @@ keep_examples(nodulebench)
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run a command, and exit with one of the statuses that ``help`` lists."""
-    given = sys.argv[1:] if arguments is None else arguments
+    with guarded():
+        _run_command(sys.argv[1:] if arguments is None else arguments)
+
+
+def _run_command(given: list[str]) -> NoReturn:
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     try:
@@ -101,6 +106,7 @@ def run() -> NoReturn:
 
     Finalisers and exit handlers run; the search would cost a tenth of a second of every call.
     """
+    guard()  # for a traceback too, which comes when all is left
     try:
         main()
     finally:

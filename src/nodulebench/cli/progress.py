@@ -6,6 +6,8 @@ from time import monotonic
 
 import click
 
+from nodulebench.cli.terminal import commanded, harmless
+
 BAR_WIDTH = 30
 PATIENCE = 2.0
 """Seconds that nobody minds to wait without a word."""
@@ -41,7 +43,7 @@ class ProgressLine:
         if self._clock is not None:
             self._clock.join()
         if self._is_terminal:
-            click.echo("\r\033[K", nl=False, err=True)
+            click.echo("\r\033[K", nl=False, file=commanded())
 
     def tell(self, what: str, done: int, of: int) -> None:
         """Show how far the work is; ``of`` is 0 where nobody knows."""
@@ -64,7 +66,8 @@ class ProgressLine:
             bar = "█" * filled + "░" * (BAR_WIDTH - filled) + f" {done}/{of} " if of else ""
             since = monotonic() - self._begin
             clock = f" {since:.0f} s" if self._clock is not None else ""
-            click.echo(f"\r\033[K{bar}{what[:40]}{clock}", nl=False, err=True)
+            words = harmless(" ".join(what.splitlines()))[:40]
+            click.echo(f"\r\033[K{bar}{words}{clock}", nl=False, file=commanded())
             return
         tenth = done * 10 // of if of else 10
         if (what, tenth) != self._last:

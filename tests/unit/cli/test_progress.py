@@ -8,6 +8,7 @@ import pytest
 
 from nodulebench.cli import progress
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.terminal import guarded
 
 
 def told(capsys: pytest.CaptureFixture[str], *steps: tuple[str, int, int]) -> str:
@@ -39,6 +40,17 @@ def test_a_terminal_gets_one_line_that_is_gone_at_the_end(
     assert "\n" not in shown
     assert f"{'█' * 15}{'░' * 15} 1/2 files" in shown
     assert shown.endswith("\r\033[K")
+
+
+def test_no_name_commands_the_terminal_between_our_own_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with guarded():
+        with ProgressLine() as line:
+            line.tell("a\x1b[2J\r\nb", 0, 0)
+        shown = capsys.readouterr().err
+    assert shown == "\r\033[Ka\\x1b[2J b\r\033[K"
 
 
 def shown_while(

@@ -1,0 +1,93 @@
+r"""What a command says -> what a terminal may get: texts of others cannot command it.
+
+Names and header texts come from anybody. The streams themselves are guarded while a command runs,
+so that no line, warning, error or traceback can pass by: a character that a terminal would obey
+is shown as ``\x1b``, but for line ends, tabs and the few colours of our own on standard output.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import Any, TextIO, cast
+
+_COLOURS = r"\x1b\[(?:0|1|31|32|33)m"
+_OBEYED = (
+    r"[\0-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but for tab and line feed
+    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line ends and orders of writing
+    r"\ud800-\udfff]"  # bytes of a file name that are no UTF-8
+)
+_COMMANDS = re.compile(_OBEYED)
+_COMMANDS_OR_COLOURS = re.compile(f"({_COLOURS})|{_OBEYED}")
+
+
+def harmless(text: str) -> str:
+    r"""A text without anything that a terminal obeys, colours too; line ends and tabs stay."""
+    return _COMMANDS.sub(lambda found: _shown(found[0]), text)
+
+
+def _harmless_in_colour(text: str) -> str:
+    return _COMMANDS_OR_COLOURS.sub(lambda found: found[1] or _shown(found[0]), text)
+
+
+def _shown(one: str) -> str:
+    byte = ord(one) - 0xDC00  # Python's way to keep a byte that is not UTF-8
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else one.encode("unicode_escape").decode()
+
+
+class _Guarded:
+    """A text stream that shows commands to a terminal instead of giving them.
+
+    It has no ``buffer``, which would be a way around it.
+    """
+
+    def __init__(self, stream: TextIO, *, has_colours: bool) -> None:
+        self.stream = stream
+        self._clean = _harmless_in_colour if has_colours else harmless
+
+    def write(self, text: str | bytes) -> int:
+        # click offers words to a shell as bytes; that empty ones fail tells it that this is text
+        words = text.decode("utf-8", "replace") if text and isinstance(text, bytes) else text
+        self.stream.write(self._clean(cast("str", words)))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("buffer", "detach"):
+            raise AttributeError(name)
+        return getattr(self.stream, name)
+
+
+def guard() -> None:
+    """Let nothing reach standard output and standard error but harmless text, from now on."""
+    sys.stdout = _guarded(sys.stdout, has_colours=True)
+    sys.stderr = _guarded(sys.stderr, has_colours=False)
+
+
+def _guarded(stream: Any, *, has_colours: bool) -> TextIO:
+    if stream is None or isinstance(stream, _Guarded):  # a program without a console has none
+        return cast("TextIO", stream)
+    if isinstance(stream, TextIOWrapper) and "ascii" in stream.encoding.lower():
+        stream.reconfigure(encoding="utf-8", errors="replace")  # a locale that says nothing
+    return cast("TextIO", _Guarded(stream, has_colours=has_colours))
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Guard both streams for a while."""
+    before = sys.stdout, sys.stderr
+    guard()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def commanded() -> TextIO:
+    """Standard error for a text that is to command the terminal: all else in it is harmless."""
+    stream: Any = sys.stderr
+    return cast("TextIO", stream.stream if isinstance(stream, _Guarded) else stream)

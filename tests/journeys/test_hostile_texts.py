@@ -1,0 +1,149 @@
+"""Names that others chose, full of commands to a terminal, through the real commands."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from builders.annotation import small_cases
+from builders.tables import Slice, case, mark, nodule, reference, submission
+from nodulebench.cli import main
+from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
+
+CLEARING, CLIPBOARD, LINK = "\x1b[2J", "\x1b]52;c;ZXZpbA==\x07", "\x1b]8;;evil:\x1b\\"
+ATTACK = f"a{CLEARING}{CLIPBOARD}\r\b\x9b8m\u202eb"
+HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
+OBEYED = {*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), *"\u202e\u2066\u2028"} - {"\n", "\t"}
+Told = Callable[..., str]
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Run a command as on a terminal; what it says, of which the terminal may obey nothing.
+
+    Our own bold and colours are taken off standard output before.
+    """
+
+    def run(*arguments: object, status: int = 0) -> str:
+        for stream in (sys.stdout, sys.stderr):
+            monkeypatch.setattr(stream, "isatty", lambda: True)
+        with pytest.raises(SystemExit) as stopped:
+            main([str(one) for one in arguments])
+        out, err = capsys.readouterr()
+        assert (stopped.value.code or 0) == status, err
+        for ours in (0, 1, 31, 32, 33):
+            out = out.replace(f"\x1b[{ours}m", "")
+        said = out + err.replace("\r\033[K", "")
+        assert not OBEYED & set(said), repr(said)
+        return said
+
+    return run
+
+
+@pytest.fixture
+def luna16(tmp_path: Path) -> Path:
+    folder = tmp_path / "luna16"
+    folder.mkdir()
+    columns = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
+    (folder / "annotations.csv").write_text(columns + "s1,0,0,0,8\ns2,0,0,0,5\n")
+    (folder / "annotations_excluded.csv").write_text(columns)
+    (folder / "seriesuids.csv").write_text("s1\ns2\n")
+    return folder
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    path = tmp_path / f"{ATTACK}.csv"
+    path.write_text(HEADER + "s1,0,0,0,0.9\ns2,9,0,0,0.4\n")
+    return path
+
+
+def test_the_name_of_an_algorithm_from_check_to_verify(
+    told: Told, luna16: Path, marks: Path, tmp_path: Path
+) -> None:
+    other, out = tmp_path / "other.csv", tmp_path / f"out{CLIPBOARD}"
+    other.write_text(HEADER + "s1,0,0,0,0.8\n")
+    shown = r"a\x1b[2J\x1b]52;c;ZXZpbA==\x07\r\x08\x9b8m\u202eb"
+    assert shown in told("check", marks, "--reference", luna16)
+    evaluate = ("evaluate", marks, other, "--reference", luna16, "--bootstraps", 20)
+    assert shown in told(*evaluate, "--out", out)
+    assert r"\x1b]52" in told(*evaluate, "--out", out, status=1)  # it holds another result
+    assert shown in told(
+        "compare", out, "--baseline", "other", "--bootstraps", 20, "--permutations", 20
+    )
+    assert r"paper\x1b[2J" in told("report", out, "--out", tmp_path / f"paper{CLEARING}")
+    (out / "curve.parquet").unlink(missing_ok=True)
+    (out / "misses.csv").unlink(missing_ok=True)
+    assert r"\x1b]52" in told("verify", out, status=1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [f"{HEADER}{ATTACK},0,0,0,0.9\n", f"{HEADER}s1,{ATTACK},0,0,0.9\n", f"s,{ATTACK}\n1,2\n"],
+    ids=["case", "number", "header"],
+)
+def test_what_stands_in_a_file_that_is_refused(
+    content: str, told: Told, luna16: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(content.replace("\r", ""))
+    assert r"\u202e" in told("check", path, "--reference", luna16, status=1)
+    said = told("evaluate", path, "--reference", luna16, "--out", tmp_path / "out", status=1)
+    assert r"\u202e" in said
+
+
+def test_words_that_were_typed(told: Told, tmp_path: Path) -> None:
+    for words in ([ATTACK], ["evaluate", f"--{ATTACK}"], ["formats", ATTACK]):
+        assert r"\x1b]52" in told(*words, status=1 if words[0] == "formats" else 2)
+    assert r"\x9b8m" in told("audit", tmp_path / ATTACK, status=1)
+
+
+def test_a_name_that_is_no_text_at_all(told: Told, luna16: Path, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"a\xff\x1bc.csv")
+    assert r"a\xff\x1bc.csv" in told("check", path, "--reference", luna16, status=1)
+
+
+def test_the_name_of_a_reader(told: Told, tmp_path: Path) -> None:
+    box = Slice(3, 50, 50, 8, 8)
+    write_reference(reference(case("a", nodule(8, (50, 50, 3), box))), tmp_path / "key.csv")
+    answer = tmp_path / f"{ATTACK}.csv"
+    write_marks(submission(case("a", mark(None, (50, 50, 3), box))), answer)
+    exam = ("annotate", "exam", tmp_path / "key.csv", answer, "--sequences", 0)
+    assert r"\x1b]52" in told(*exam)
+    small_cases("a").write_csv(tmp_path / "cases.csv")
+    roster = tmp_path / "roster.toml"
+    roster.write_text(f"[[people]]\nperson_id = 'a'\nroles = [{json.dumps(ATTACK)}]\n")
+    begin = ("annotate", "review", "start", "--roster", roster, "--cases", tmp_path / "cases.csv")
+    assert r"\x1b]52" in told(*begin, tmp_path / "desk", status=1)
+
+
+def test_the_name_of_a_plan(told: Told, luna16: Path, tmp_path: Path) -> None:
+    criteria, plan = tmp_path / "criteria.toml", tmp_path / "plan.json"
+    criteria.write_text(
+        f"name = {json.dumps(ATTACK + chr(0))}\n"
+        '[[criteria]]\nfigure = "recall"\nrule = "luna16"\ncomparison = ">="\nlimit = 0.5\n'
+    )
+    freeze = ("test-plan", "freeze", "--criteria", criteria, "--reference", luna16, "--out", plan)
+    assert r"\u202eb\x00" in told(*freeze)
+
+
+def test_files_that_a_curation_meets(told: Told, tmp_path: Path) -> None:
+    archive = tmp_path / f"archive{LINK.replace('/', '')}"
+    archive.mkdir()
+    (archive / f"{ATTACK}.dcm").write_bytes(b"\0" * 128 + b"DICM" + ATTACK.encode())
+    assert r"\x1b]8" in told("curate", archive, "--out", tmp_path / f"out{LINK}")
+
+
+def test_a_traceback_and_the_colours_of_others(luna16: Path, tmp_path: Path) -> None:
+    path = tmp_path / f"{ATTACK}\x1b[31m\x1b[8m.csv"
+    command = ["evaluate", path, "--reference", luna16, "--out", tmp_path / "out", "--debug"]
+    program = [sys.executable, "-m", "nodulebench", *map(str, command)]
+    done = subprocess.run(program, capture_output=True, encoding="utf-8", check=False)
+    said = done.stdout + done.stderr
+    assert "Traceback" in said
+    assert r"\x1b[31m\x1b[8m" in said
+    assert not OBEYED & set(said), repr(said)
