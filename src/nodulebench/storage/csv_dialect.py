@@ -9,6 +9,11 @@ from dataclasses import dataclass
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 """What may stand between columns, and its name."""
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", re.ASCII)
+FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+"""Text that a spreadsheet would work out, or that is marked as such by an apostrophe."""
+MARKED = r"^'('*[=+\-@\t\r\n＝＋－＠])"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_FORMULA, _MARKED, _NUMBER = map(re.compile, (FORMULA, MARKED, NUMBER))
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
@@ -43,6 +48,21 @@ def dialect_of(header: str, start: bytes = b"") -> Dialect:
     _, *rows = start.decode("utf-8", "replace").splitlines() or [""]
     cells = (cell for row in rows for cell in row.split(separator))
     return Dialect(separator, any(map(_DECIMAL_COMMA.fullmatch, cells)))
+
+
+def marked(cell: str) -> str:
+    """A text as we write it: with an apostrophe before what a spreadsheet takes for a formula.
+
+    A number is none; a text that looks marked already gets one more, so that ``unmarked`` gives
+    back every text as it was.
+    """
+    is_formula = _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
+
+
+def unmarked(cell: str) -> str:
+    """A text as it was before ``marked``."""
+    return _MARKED.sub(r"\1", cell)
 
 
 def simple_name(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import polars as pl
 
 from nodulebench.errors import Problem, Problems
+from nodulebench.storage.csv_dialect import unmarked
 
 _LONGEST_LINE_BYTES = 1 << 20
 _MOST_NAMED = 10
@@ -60,7 +61,7 @@ def row_problems(
                 and all(_is_plain_number(row[index]) for index in number_places)
             ):
                 continue  # nearly every row of a large file: worth a quick look
-            if not row or (known is not None and _cell(row, case) not in known):
+            if not row or (known is not None and unmarked(_cell(row, case)) not in known):
                 continue
             for group, what, remedy in _complaints(row, width, case_column, required, place):
                 counts[group] += 1

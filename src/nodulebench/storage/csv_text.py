@@ -13,7 +13,17 @@ from typing import Any, BinaryIO, cast
 import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.storage.csv_dialect import Dialect, dialect_of, plain_csv, spelt
+from nodulebench.storage.csv_dialect import (
+    FORMULA,
+    MARKED,
+    NUMBER,
+    Dialect,
+    dialect_of,
+    marked,
+    plain_csv,
+    spelt,
+    unmarked,
+)
 from nodulebench.storage.csv_problems import row_problems
 from nodulebench.storage.staging import staged_file
 
@@ -76,7 +86,7 @@ def read_header(
     Raises:
         InputError: if it has none, or a name stands twice.
     """
-    header = _read_header(path)
+    header = [unmarked(name) for name in _read_header(path)]
     if given is not None:
         require_columns(path, header, list(given.values()))
     return spelt(header, wanted, given)
@@ -198,7 +208,7 @@ def read_columns(
     try:
         types = dict.fromkeys(strings, pl.String) | dict.fromkeys(floats, pl.Float64)
         table = pl.read_csv(source, glob=False, columns=list(types), schema_overrides=types)
-        table = table.with_row_index("line", offset=2)
+        table = without_marks(table).with_row_index("line", offset=2)
     except (pl.exceptions.PolarsError, OSError):
         table = None
     if table is None or _is_doubtful(table, (text[0], *numbers), floats, known_cases):
@@ -252,7 +262,7 @@ def read_strings(path: Path, header: Sequence[str], **options: Any) -> pl.DataFr
     """
     source = csv_source(path, header)
     try:
-        return pl.read_csv(source, glob=False, infer_schema=False, **options)
+        return without_marks(pl.read_csv(source, glob=False, infer_schema=False, **options))
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError.at(path, f"is not comma-separated text: {reason}.") from error
@@ -270,9 +280,35 @@ def _read_tolerantly(
     )
 
 
+def csv_content(table: pl.DataFrame, *, has_header: bool = True) -> str:
+    """A table as CSV in which a spreadsheet finds no formula: such text has an apostrophe before.
+
+    Our own readers take it off again.
+    """
+    risky = [
+        name
+        for name, kind in table.schema.items()
+        if kind == pl.String and table[name].str.contains(FORMULA).any()
+    ]
+    text = pl.col(risky)
+    is_number = text.str.contains(NUMBER)
+    harmless = pl.when(is_number).then(text).otherwise(text.str.replace(FORMULA, "'${0}"))
+    kept = table.with_columns(harmless) if risky else table
+    return kept.rename(marked).write_csv(include_header=has_header)
+
+
+def without_marks(table: pl.DataFrame) -> pl.DataFrame:
+    """A table that was read from CSV, with its text as it was before ``csv_content``."""
+    return table.with_columns(
+        column.str.replace(MARKED, "${1}")
+        for column in table.select(pl.col(pl.String))
+        if column.str.starts_with("'").any()
+    )
+
+
 def write_csv(table: pl.DataFrame, path: Path, *, has_header: bool = True) -> None:
     """Write a table as CSV, gzipped where the name ends in .gz, whole or not at all."""
-    content = table.write_csv(include_header=has_header).encode()
+    content = csv_content(table, has_header=has_header).encode()
     with staged_file(path) as stage:
         # without a time stamp, the same table gives the same bytes
         stage.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

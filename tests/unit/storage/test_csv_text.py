@@ -1,11 +1,17 @@
+import csv
 import gzip
+import io
+import math
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
 from nodulebench.storage import csv_text
+from nodulebench.storage.csv_dialect import marked, unmarked
 from nodulebench.storage.csv_text import read_columns, read_header, write_csv
 
 
@@ -191,3 +197,52 @@ def test_lines_that_end_in_carriage_returns_alone_are_told(tmp_path: Path) -> No
     assert told(tmp_path, b"case,x\ra,1\rb,2\r")[0].startswith(
         "x.csv line 1: is not comma-separated text (new-line character seen in unquoted field"
     )
+
+
+FORMULAS = ["=1+1", "+cmd", "-x", "@sum(A1)", "\t=1", "＝1", "-1+2", "'=x", "''-x", "'-5"]
+PLAIN = ["a", "'a", "-5", "+1.5e-3", "1.2.840", "a=b", "–", "'", "-.5"]
+
+
+def test_no_text_is_a_formula_and_all_of_it_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    texts = [*FORMULAS, *PLAIN]
+    numbers = [-1.5 * place for place in range(len(texts))]
+    table = pl.DataFrame({"case": texts, "x": numbers, "=name": texts})
+    write_csv(table, path)
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *cells = csv.reader(file)
+    assert header == ["case", "x", "'=name"]
+    assert [row[0] for row in cells] == [*(f"'{one}" for one in FORMULAS), *PLAIN]
+    assert [float(row[1]) for row in cells] == numbers
+
+    names = read_header(path)
+    assert names == table.columns
+    assert csv_text.read_strings(path, names)["=name"].to_list() == texts
+    back = read_columns(path, text=("case", "=name"), numbers=("x",))
+    assert back.select(table.columns).rows() == table.rows()
+
+
+def test_a_table_without_formulas_is_written_as_ever() -> None:
+    table = pl.DataFrame(
+        {"a": ["x", None, "", "-5"], "b": [-1.0, 1e-7, None, 3], "c": [-1, 0, 1, 2]}
+    )
+    assert csv_text.csv_content(table) == table.write_csv()
+    assert csv_text.csv_content(table.head(0)) == table.head(0).write_csv()
+
+
+def test_a_damaged_row_of_a_case_with_such_a_name_is_told(tmp_path: Path) -> None:
+    assert told(tmp_path, b"case,x\n'=a,?\n", ["=a"])[0].startswith("x.csv line 2: x")
+    assert rows(tmp_path, b"case,x\n'=a,1\nother,?\n", ["=a"])[0] == (2, "=a", 1.0)
+
+
+@example("-1\n")
+@given(st.text(st.sampled_from("'=+-@\t\n\r1a.e ＝"), max_size=6))
+def test_one_cell_is_marked_as_in_a_table(cell: str) -> None:
+    once = marked(cell)
+    assert unmarked(once) == cell
+    table = pl.DataFrame({"x": [cell, "a"]})
+    written_text = io.StringIO(csv_text.csv_content(table), newline="")
+    assert list(csv.reader(written_text, strict=True))[1] == [once]
+    assert not once.startswith(tuple("=@\t\r\n＝"))
+    if once.startswith(("+", "-")):
+        assert math.isfinite(float(once))

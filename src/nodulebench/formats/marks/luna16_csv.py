@@ -12,7 +12,13 @@ from nodulebench.formats.marks.own_columns import OWN_NAMES
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
-from nodulebench.storage.csv_text import read_columns, read_head, refuse_flood, write_csv
+from nodulebench.storage.csv_text import (
+    read_columns,
+    read_head,
+    refuse_flood,
+    without_marks,
+    write_csv,
+)
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.staging import staged_folder
 
@@ -89,7 +95,7 @@ def read_series(path: Path) -> pl.Series:
         )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError.at(path, "is not a list of series, one a line.") from error
-    listed = table.to_series(0).rename("case_id")
+    listed = without_marks(table).to_series(0).rename("case_id")
     return listed.filter(listed.is_not_null())
 
 

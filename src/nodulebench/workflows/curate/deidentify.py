@@ -19,6 +19,7 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.language import english
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work_in_batches
+from nodulebench.storage.csv_text import csv_content
 from nodulebench.storage.durable import replace_whole
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
@@ -160,7 +161,7 @@ def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
 
 def key_table_csv(path: Path, secret: Secret) -> str:
     """Who is who, as CSV: one row per series."""
-    return pl.DataFrame(read_key_table(path, secret), infer_schema_length=None).write_csv()
+    return csv_content(pl.DataFrame(read_key_table(path, secret), infer_schema_length=None))
 
 
 def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:

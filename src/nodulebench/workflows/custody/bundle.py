@@ -15,7 +15,7 @@ from nodulebench.formats import read_reference
 from nodulebench.formats.bundle import write_reference
 from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.bag import PAYLOAD, tag_files
-from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.csv_text import without_marks, write_csv
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.manifest import write_manifest
@@ -104,7 +104,8 @@ def image_problems(bundle: Path, images: Path) -> list[Problem]:
     if not listed.is_file():
         return [Problem(str(listed), "is not there: the set does not list its images.")]
     problems = []
-    for row in pl.read_csv(listed, glob=False, infer_schema=False).iter_rows(named=True):
+    rows = without_marks(pl.read_csv(listed, glob=False, infer_schema=False))
+    for row in rows.iter_rows(named=True):
         path = images / row["path"]
         if not path.is_file():
             problems.append(Problem(str(path), f"is listed in {IMAGE_LIST}, but is not there."))

@@ -37,6 +37,7 @@ from nodulebench.robustness.variants import (
     with_dose,
     with_noise,
 )
+from nodulebench.storage.csv_dialect import marked
 from nodulebench.storage.staging import staged_file
 from nodulebench.workflows.detect.any_algorithm import Algorithm, find_algorithm
 from nodulebench.workflows.detect.robustness_bench import DEFAULT_CHOICE, Bench, RobustnessChoice
@@ -236,4 +237,6 @@ def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]
     with staged_file(path) as staged, staged.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)
-        writer.writerows(rows)
+        writer.writerows(
+            [marked(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+        )

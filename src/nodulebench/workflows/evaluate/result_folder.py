@@ -34,6 +34,7 @@ from nodulebench.model.tables import (
 )
 from nodulebench.report.beside import Beside
 from nodulebench.report.html import render_html
+from nodulebench.storage.csv_text import csv_content
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import SIGNATURE, listed_files, record_files, write_manifest
 from nodulebench.storage.staging import staged_folder
@@ -87,7 +88,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
     with staged_folder(out, last=EVALUATION) as stage:
         for name, table in tables.items():
             if name.endswith(".csv"):
-                table.write_csv(stage / name)
+                (stage / name).write_text(csv_content(table), encoding="utf-8", newline="\n")
             else:
                 table.write_parquet(stage / name, compression="lz4", statistics=False)
         _write_inputs(evaluation, stage / INPUTS)

@@ -15,7 +15,13 @@ from nodulebench.report.beside import Beside
 from nodulebench.report.content import Audience
 from nodulebench.report.html import render_html
 from nodulebench.report.sections.head.issued import Issued
-from nodulebench.storage.csv_text import csv_source, read_header, require_columns, write_csv
+from nodulebench.storage.csv_text import (
+    csv_source,
+    read_header,
+    require_columns,
+    without_marks,
+    write_csv,
+)
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, read_manifest, record_files
@@ -182,7 +188,9 @@ def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Besi
         tables,
         causes=None if choice.causes is None else read_causes(choice.causes),
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
-        combinations=tuple(pl.read_csv(path, glob=False) for path in choice.combinations),
+        combinations=tuple(
+            without_marks(pl.read_csv(path, glob=False)) for path in choice.combinations
+        ),
         agreement=() if choice.agreement is None else tuple(_agreement(choice.agreement)),
         sweeps=tuple(_sweeps(folder, document, choice)),
         spreads=tuple(read_spread(path) for path in choice.spreads),
@@ -200,7 +208,7 @@ def read_causes(path: Path) -> pl.DataFrame:
     """
     header = read_header(path, CAUSE_COLUMNS)
     require_columns(path, header, list(CAUSE_COLUMNS))
-    table = pl.read_csv(csv_source(path, header), glob=False, infer_schema=False)
+    table = without_marks(pl.read_csv(csv_source(path, header), glob=False, infer_schema=False))
     if "kind" in table.columns:
         table = table.filter(pl.col("kind") == "false_positive")
     return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
@@ -215,7 +223,8 @@ def read_spread(path: Path) -> pl.DataFrame:
     header = read_header(path, SPREAD_COLUMNS)
     require_columns(path, header, list(SPREAD_COLUMNS))
     types = {"value": pl.Float64}
-    return pl.read_csv(csv_source(path, header), glob=False, schema_overrides=types)
+    read = pl.read_csv(csv_source(path, header), glob=False, schema_overrides=types)
+    return without_marks(read)
 
 
 def _patches(folder: Path, document: Document, choice: ReportChoice) -> Iterator[Any]:
