@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, print_written
+from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.language import LanguageName, language
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 
@@ -14,7 +15,10 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 @click.option("--design", help="Published design (fg-ai4h, luna16, nifdc-2022) or TOML file.")
 @click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
 @click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
-def command(test_set: Path, design: str | None, cases: Path | None, out: Path | None) -> None:
+@option("--language", ["en", "zh"], "en", "Language of the page.", to="name")
+def command(
+    test_set: Path, design: str | None, cases: Path | None, out: Path | None, name: LanguageName
+) -> None:
     r"""Tell what TEST_SET (a bundle or reference) consists of; check it against a design.
 
     Exit status 1 if a rule that is not only preferred is not met.
@@ -24,22 +28,22 @@ def command(test_set: Path, design: str | None, cases: Path | None, out: Path | 
     """
     from nodulebench.workflows.curate.coverage import cover_files, write_coverage
 
-    document = cover_files(test_set, cases, design)
+    say, document = language("en"), cover_files(test_set, cases, design)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(one["name"]) for one in document["outcomes"]), default=0)
     for one in document["outcomes"]:
         answer = click.style(f"{one['answer']:<18}", fg=COLOURS[one["answer"]])
-        found = one["found"] if not one["missing"] else f"missing: {'; '.join(one['missing'])}"
+        found = "missing: " * bool(one["missing"]) + say.messages(one["missing"] or one["found"])
         click.echo(f"  {one['name']:<{width}}  {answer}  {found}")
     for one in document["thin"]:
         click.echo(
             f"  thin: {one['column']} {one['value']}, {one['nodules']} nodules "
             f"(± {one['half_width']:.2f})"
         )
-    for name in document["unknown_strata"]:
-        click.echo(f"  strata: neither cases nor nodules have the column '{name}'")
+    for column in document["unknown_strata"]:
+        click.echo(f"  strata: neither cases nor nodules have the column '{column}'")
     if out is not None:
-        print_written(*write_coverage(document, out))
+        print_written(*write_coverage(document, out, name))
     if any(one["answer"] == "not met" for one in document["outcomes"]):
         raise click.exceptions.Exit(1)

@@ -15,11 +15,14 @@ from nodulebench.language.numbers import rate
 from nodulebench.model.notice import read_notice
 
 LanguageName = Literal["en", "zh"]
-PARTS = ("page", "results", "compared", "methods", "sentences", "checklist", "curated")
+PARTS = ("page", "results", "compared", "methods", "sentences", "checklist", "curated", "coverage")
 """The modules of a language that hold its texts."""
 FP_RATE = "fp_rate"
 """How the names of figures end that are read at rates of false positives."""
-NOTICE_PARTS = ("notices", "reasons", "statistics", "methods", "planning", "robustness", "curation")
+NOTICE_PARTS = (
+    *("notices", "reasons", "statistics", "methods", "planning", "robustness", "curation"),
+    "coverage",
+)
 """The modules of a language that hold what notices say, by code."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
 
@@ -170,6 +173,11 @@ class Language:
         if template is None:
             return unworded(notice)
         return NoticeWords(self).words(template, notice.values)
+
+    def messages(self, told: Any) -> str:
+        """Several notices as one statement; a single one or a sentence is one by itself."""
+        several = told if isinstance(told, list | tuple) else [told]
+        return self("list.then").join(self.message(one) for one in several)
 
     @cached_property
     def _notices(self) -> Mapping[str, str]:

@@ -2,9 +2,11 @@
 
 A template names values in braces. After a colon stands how a value is shown: a number's format;
 ``word``, a name in words; ``names``, a list of quoted names, a long one shortened; ``list``, items
-one after another; or choices as ``1=case|*=cases``. What stands in square brackets is left out
-where one of its values is not told, or gives way to what stands there after a bar: the same
-template serves an audience that may not see every value.
+one after another, which may be notices or have a count or share each; ``words``, these in words;
+``either`` and ``all``, the same with *or* and *and* between them; or choices as
+``1=case|*=cases``. What stands in square brackets is left out where one of its values is not told,
+or gives way to what stands there after a bar: the same template serves an audience that may not
+see every value.
 """
 
 import re
@@ -17,6 +19,14 @@ from nodulebench.model.notice import Notice, is_notice
 MOST_NAMED = 3
 """How many names of a list are given."""
 UNTOLD = "–"
+JOINTS = {
+    "names": "list.comma",
+    "list": "list.comma",
+    "words": "list.comma",
+    "either": "list.or",
+    "all": "list.both",
+}
+"""How a list is shown -> the key of what stands between its items."""
 
 _OPTIONAL = re.compile(r"\[([^|\]]*)\|?([^\]]*)\]")
 
@@ -63,20 +73,28 @@ class NoticeWords(Formatter):
             return choices.get(str(value), choices.get("*", str(value)))
         if format_spec == "word":
             return self.say.word(str(value))
-        if format_spec in ("names", "list"):
-            return self._listed(value, is_named=format_spec == "names")
+        if format_spec in JOINTS:
+            return self._listed(value, format_spec)
         try:
             return format(value, format_spec)
         except (TypeError, ValueError):
             return str(value)
 
-    def _listed(self, value: Any, *, is_named: bool) -> str:
-        items = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
-        if not is_named:
-            return self.say("list.comma").join(items)
+    def _listed(self, value: Any, shape: str) -> str:
+        joint, of_item = self.say(JOINTS[shape]), "word" if shape == "words" else ""
+        if isinstance(value, Mapping):
+            counted = ((self.format_field(one, of_item), value[one]) for one in value)
+            return joint.join(f"{one} {_amount(number)}" for one, number in counted)
+        several = value if isinstance(value, list | tuple) else [value]
+        items = [self.format_field(one, of_item) for one in several]
+        if shape != "names":
+            return joint.join(items)
         shown = [self.say("list.quoted", name=one) for one in items[:MOST_NAMED]]
-        more = self.say("list.more") if len(items) > MOST_NAMED else ""
-        return self.say("list.comma").join(shown) + more
+        return joint.join(shown) + (self.say("list.more") if len(items) > MOST_NAMED else "")
+
+
+def _amount(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.1%}"
 
 
 def fields(template: str) -> set[str]:

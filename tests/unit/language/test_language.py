@@ -11,6 +11,7 @@ import pytest
 
 import nodulebench
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
+from nodulebench.curate.composition.counts import SHARES
 from nodulebench.language import LANGUAGES, PARTS, TERMS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
 from nodulebench.metrics import FACTS
@@ -98,6 +99,17 @@ FAMILIES: dict[str, Iterable[object]] = {
     "curated.fact_{key}": ("series", "admitted", "excluded", "slices", "unreadable", "others"),
     "curated.left_{group}": CURATION_STEPS,
     "curated.head_{key}": ("reason", "code", "decided", "applied"),
+    "coverage.total_{key}": (
+        "cases", "patients", "hospitals", "provinces", "nodules", "ignored findings",
+    ),
+    "coverage.section_{key}": ("design", "rules", "ranges", "shares", "thin", "commission"),
+    "coverage.{key}": ("purpose", "patients", "identification"),
+    "coverage.head_{key}": (
+        "rule", "source", "required", "found", "answer", "missing", "low", "mean", "high",
+        "stated", "column", "stratum", "nodules", "half_width", "topic", "evidence", "judged",
+        "by",
+    ),
+    "coverage.of_{shares['table']}": SHARES,
     "lead.{plan.verdict}": VERDICTS,
     "issued.{name}": ("laboratory", "number", "date", "operator"),
     "signature.{one}": SIGNING,

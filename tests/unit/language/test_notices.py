@@ -126,6 +126,27 @@ def test_long_lists_of_names_are_quoted_and_shortened() -> None:
     assert language("zh").message(dropped).endswith("已舍去\uff1a“a”、“b”、“c”等。")
 
 
+def test_lists_hold_counts_shares_and_notices() -> None:
+    counts = Notice("each_found", {"found": {"part_solid": 1200, "not stated": 3}})
+    assert english(counts) == "part_solid 1,200, not stated 3"
+    assert language("zh").message(counts) == "其中 部分实性 1,200、未注明 3"
+    assert english(Notice("each_found", {"found": {"GE": 0.25}})) == "GE 25.0%"
+    where = [
+        Notice("where_values", {"column": "vendor", "values": ["GE", "Canon"]}),
+        Notice("where_range", {"column": "age", "at_least": 0, "below": None, "at_most": 75}),
+    ]
+    asked = Notice("asks_rows", {"count": 2, "table": "cases", "where": where})
+    assert english(asked) == "at least 2 cases with vendor GE or Canon and age from 0 to 75"
+
+
+def test_several_notices_are_one_statement() -> None:
+    told = (Notice("rows_found", {"count": 2}), "a sentence of version 0.1")
+    assert language("en").messages(told) == "2; a sentence of version 0.1"
+    assert language("zh").messages(told) == "共 2；a sentence of version 0.1"
+    assert language("en").messages("a sentence") == "a sentence"
+    assert language("en").messages(Notice("rows_found", {"count": 2})) == "2"
+
+
 def test_what_is_not_told_leaves_no_trace() -> None:
     values = {"boxes": 8, "marks": 3}
     assert english(Notice("boxes_linked_by_place", {"file": "a.csv", **values})).startswith("a.csv")

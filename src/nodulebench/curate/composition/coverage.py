@@ -7,6 +7,7 @@ from typing import Literal
 import polars as pl
 
 from nodulebench.curate.composition.design import CoverageRule, DesignInput, Span, Where
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference
 
 Answer = Literal["met", "not met", "preferred, not met"]
@@ -18,9 +19,9 @@ class RuleOutcome:
 
     rule: CoverageRule
     is_met: bool
-    required: str
-    found: str
-    missing: tuple[str, ...] = ()
+    required: tuple[Notice, ...]
+    found: tuple[Notice, ...]
+    missing: tuple[Notice, ...] = ()
     """What would have to be added."""
 
     @property
@@ -52,47 +53,44 @@ def _outcome(rule: CoverageRule, table: pl.DataFrame) -> RuleOutcome:
     named = [rule.column] if rule.column is not None else []
     named += [where.column for where in rule.where]
     absent = [name for name in dict.fromkeys(named) if name not in table.columns]
-    required = _required(rule)
+    required = tuple(_required(rule))
     if absent:
-        columns = ", ".join(f"'{name}'" for name in absent)
-        found = f"the {rule.table} have no column {columns}"
-        return RuleOutcome(rule, False, required, found, (f"the column {columns}",))
+        columns = [f"'{name}'" for name in absent]
+        told = Notice("columns_absent", {"table": rule.table, "columns": columns})
+        lack = Notice("lacks_columns", {"columns": columns})
+        return RuleOutcome(rule, False, required, (told,), (lack,))
     rows = table.filter(_is_in(where) for where in rule.where) if rule.where else table
     parts = list(_parts(rule, rows, table.height))
-    found = "; ".join(part for part, _ in parts)
+    found = tuple(part for part, _ in parts)
     missing = tuple(lack for _, lacks in parts for lack in lacks)
     return RuleOutcome(rule, not missing, required, found, missing)
 
 
-def _required(rule: CoverageRule) -> str:
-    """The demand in words."""
-    of = f" with {' and '.join(_told(where) for where in rule.where)}" if rule.where else ""
-    parts = []
+def _required(rule: CoverageRule) -> Iterator[Notice]:
+    """What is demanded."""
+    where = [_told(one) for one in rule.where] or None
+    of = {"table": rule.table, "column": rule.column, "where": where}
     if rule.minimum_rows:
-        parts.append(f"at least {rule.minimum_rows:,} {rule.table}{of}")
+        yield Notice("asks_rows", {"count": rule.minimum_rows, **of})
     if rule.minimum_distinct:
-        parts.append(f"at least {rule.minimum_distinct} different {rule.column}{of}")
+        yield Notice("asks_different", {"count": rule.minimum_distinct, **of})
     wanted = [*rule.values, *(one.name for one in rule.bins)]
     if wanted and not rule.shares:
-        each = "" if rule.rows_each == 1 else f", at least {rule.rows_each:,} {rule.table} each"
-        parts.append(f"{rule.column}: {', '.join(wanted)}{each}")
+        each = None if rule.rows_each == 1 else rule.rows_each
+        yield Notice("asks_values", {"wanted": wanted, "each": each, **of})
     if rule.shares:
-        planned = ", ".join(f"{name} {share:.1%}" for name, share in rule.shares.items())
-        parts.append(f"{planned}, each within {100 * rule.tolerance:g} points")
+        points = 100 * rule.tolerance
+        yield Notice("asks_shares", {"planned": rule.shares, "points": points})
     if rule.minimum_share is not None:
-        parts.append(f"at least {rule.minimum_share:.0%} of the {rule.table}{of}")
+        yield Notice("asks_share", {"share": rule.minimum_share, **of})
     if rule.is_complete:
-        parts.append(f"a value of {rule.column} for each of the {rule.table}{of}")
-    return "; ".join(parts)
+        yield Notice("asks_all_stated", of)
 
 
-def _told(where: Where) -> str:
+def _told(where: Where) -> Notice:
     if where.values:
-        return f"{where.column} {' or '.join(where.values)}"
-    low = "" if where.at_least is None else f" from {where.at_least:g}"
-    high = "" if where.below is None else f" below {where.below:g}"
-    most = "" if where.at_most is None else f" to {where.at_most:g}"
-    return f"{where.column}{low}{high}{most}"
+        return Notice("where_values", {"column": where.column, "values": where.values})
+    return Notice("where_range", where.model_dump(exclude={"values"}))
 
 
 def _is_in(where: Where) -> pl.Expr:
@@ -114,30 +112,35 @@ def _is_between(column: str, span: Span) -> pl.Expr:
     return inside.fill_null(False)
 
 
-Part = tuple[str, list[str]]
+Part = tuple[Notice, list[Notice]]
 """What was found, and what is missing."""
 
 
 def _parts(rule: CoverageRule, rows: pl.DataFrame, total: int) -> Iterator[Part]:
+    table, column, height = rule.table, rule.column, rows.height
     if rule.minimum_rows:
-        lack = max(0, rule.minimum_rows - rows.height)
-        yield f"{rows.height:,}", [f"{lack:,} more {rule.table}"] if lack else []
+        lack = max(0, rule.minimum_rows - height)
+        lacks = Notice("lacks_rows", {"count": lack, "table": table})
+        yield Notice("rows_found", {"count": height}), [lacks] if lack else []
     if rule.minimum_share is not None:
-        share = rows.height / total if total else 0.0
-        text = f"{rows.height:,} of {total:,} ({share:.1%})"
+        share = height / total if total else 0.0
         is_met = total > 0 and share >= rule.minimum_share
-        yield text, [] if is_met else [f"{rule.minimum_share - share:.1%} of the {rule.table}"]
-    if rule.column is None:
+        lacks = Notice("lacks_share", {"share": rule.minimum_share - share, "table": table})
+        found = Notice("share_found", {"count": height, "total": total, "share": share})
+        yield found, [] if is_met else [lacks]
+    if column is None:
         return
-    values = rows[rule.column]
+    values = rows[column]
     if rule.minimum_distinct:
         count = values.drop_nulls().n_unique()
         lack = max(0, rule.minimum_distinct - count)
-        yield f"{count}", [f"{lack} more {rule.column}"] if lack else []
+        lacks = Notice("lacks_different", {"count": lack, "column": column})
+        yield Notice("different_found", {"count": count}), [lacks] if lack else []
     if rule.is_complete:
         empty = values.null_count()
-        told = f"{rows.height - empty:,} of {rows.height:,} stated"
-        yield told, [f"{rule.column} of {empty:,} {rule.table}"] if empty else []
+        lacks = Notice("lacks_stated", {"column": column, "count": empty, "table": table})
+        found = Notice("stated_found", {"count": height - empty, "total": height})
+        yield found, [lacks] if empty else []
     if rule.shares:
         yield _shares(rule, rows)
     elif rule.values or rule.bins:
@@ -156,11 +159,11 @@ def _counts(rule: CoverageRule, rows: pl.DataFrame) -> dict[str, int]:
 
 def _each(rule: CoverageRule, rows: pl.DataFrame) -> Part:
     counts = _counts(rule, rows)
-    lacks = {
-        name: rule.rows_each - count for name, count in counts.items() if count < rule.rows_each
-    }
-    found = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    return found, [f"{lack:,} {rule.table} of {name}" for name, lack in lacks.items()]
+    return Notice("each_found", {"found": counts}), [
+        Notice("lacks_value", {"count": rule.rows_each - count, "table": rule.table, "name": name})
+        for name, count in counts.items()
+        if count < rule.rows_each
+    ]
 
 
 def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
@@ -172,8 +175,9 @@ def _shares(rule: CoverageRule, rows: pl.DataFrame) -> Part:
         for name, share in found.items()
         if name in rule.shares and abs(share - rule.shares[name]) > rule.tolerance + 1e-9
     }
-    told = ", ".join(f"{name} {share:.1%}" for name, share in found.items())
     lacks = [
-        f"{name}: {abs(gap):.1%} too {'many' if gap > 0 else 'few'}" for name, gap in off.items()
+        Notice("share_off", {"name": name, "gap": abs(gap), "is_more": gap > 0})
+        for name, gap in off.items()
     ]
-    return told, lacks if total else [*lacks, f"any of the {rule.table}"]
+    none = [] if total else [Notice("lacks_any", {"table": rule.table})]
+    return Notice("each_found", {"found": found}), lacks + none

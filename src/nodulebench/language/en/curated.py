@@ -21,7 +21,6 @@ TEXTS = {
     "curated.found": "{count} series found",
     "curated.cases": "{count} admitted as cases",
     "curated.flow_told": "{found} series found, {left} admitted",
-    "curated.and_then": "; ",
     "curated.left_kind": "{left} CT scans",
     "curated.left_pixels": "{left} readable",
     "curated.left_grid": "{left} of one patient, on one grid",

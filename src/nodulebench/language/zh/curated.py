@@ -19,7 +19,6 @@ TEXTS = {
     "curated.found": "找到 {count} 个序列",
     "curated.cases": "{count} 个纳入为病例",
     "curated.flow_told": "找到 {found} 个序列，纳入 {left} 个",
-    "curated.and_then": "；",
     "curated.left_kind": "{left} 个为 CT 扫描",
     "curated.left_pixels": "{left} 个可读取",
     "curated.left_grid": "{left} 个属同一患者、同一网格",

@@ -9,6 +9,8 @@ from nodulebench.curate.composition.counts import Composition, compose, thin_str
 from nodulebench.curate.composition.coverage import RuleOutcome, check_coverage
 from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
 from nodulebench.formats import read_reference
+from nodulebench.language import LanguageName, language
+from nodulebench.model.notice import Notice
 from nodulebench.model.tables import Reference
 from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.statistics.intervals import wilson_interval
@@ -31,7 +33,7 @@ def cover_files(test_set: Path, cases: Path | None, design: str | None) -> dict[
 
 
 def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
-    """What a test set consists of and how it stands to its design, as coverage.json holds it."""
+    """What a test set consists of and how it stands to its design: coverage.json, with notices."""
     chosen = design or NO_DESIGN
     composition = compose(reference)
     outcomes = check_coverage(chosen, reference)
@@ -61,14 +63,23 @@ def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
     }
 
 
-def write_coverage(document: dict[str, Any], folder: Path) -> list[Path]:
-    """Write coverage.json and coverage.html into a folder."""
+def write_coverage(document: dict[str, Any], folder: Path, name: LanguageName = "en") -> list[Path]:
+    """Write coverage.json, in English, and coverage.html, in a language, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     page, data = folder / "coverage.html", folder / "coverage.json"
     with staged_file(page) as stage:
-        stage.write_text(render_coverage(document), encoding="utf-8")
-    write_json(document, data)
+        stage.write_text(render_coverage(document, name), encoding="utf-8")
+    write_json(_in_english(document), data)
     return [data, page]
+
+
+def _in_english(told: Any) -> Any:
+    """A document with its notices in words; those of a tuple are one statement."""
+    if isinstance(told, Notice | tuple):
+        return language("en").messages(told)
+    if isinstance(told, dict):
+        return {name: _in_english(one) for name, one in told.items()}
+    return [_in_english(one) for one in told] if isinstance(told, list) else told
 
 
 def reach_to_one_side(share: float, trials: int) -> float:
@@ -103,38 +114,24 @@ def _told(outcome: RuleOutcome) -> dict[str, Any]:
 
 def _commission(
     composition: Composition, outcomes: tuple[RuleOutcome, ...], thin: int
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     """What the commission of experts inspects (sufficiency, heterogeneity, labels, ethics)."""
     shares = {one.column: one.counts for one in composition.shares}
-    totals = composition.totals
-    met = sum(one.is_met for one in outcomes)
-    different = [
-        f"{len(shares[column])} {named}"
-        for column, named in (("hospital", "hospitals"), ("country", "countries"))
-        if column in shares
-    ]
-    different += [f"vendors {', '.join(shares['vendor'])}"] if "vendor" in shares else []
-
-    def listed(column: str, what: str) -> str:
-        if column not in shares:
-            return f"{what} not stated"
-        return ", ".join(f"{name} {count:,}" for name, count in shares[column].items())
-
+    size = {
+        **{name: composition.totals[name] for name in ("cases", "nodules")},
+        **{"thin": thin, "met": sum(one.is_met for one in outcomes), "rules": len(outcomes)},
+    }
+    sources = {
+        "hospital": Notice("different_hospitals", {"count": len(shares.get("hospital", ()))}),
+        "country": Notice("different_countries", {"count": len(shares.get("country", ()))}),
+        "vendor": Notice("different_vendors", {"vendors": [*shares.get("vendor", ())]}),
+    }
+    different = tuple(told for column, told in sources.items() if column in shares)
+    labels = {"agreement": shares.get("agreement"), "truth": shares.get("truth")}
+    law = {"approvals": shares.get("ethics_approval"), "public": shares.get("is_public")}
     return [
-        {
-            "topic": "Sufficiency",
-            "evidence": f"{totals['cases']:,} cases, {totals['nodules']:,} nodules; "
-            f"{thin} thin strata; {met} of {len(outcomes)} rules met",
-        },
-        {"topic": "Heterogeneity", "evidence": "; ".join(different) or "not stated"},
-        {
-            "topic": "Quality of labels",
-            "evidence": f"readers who agree: {listed('agreement', 'agreement')}; "
-            f"truth of nodules: {listed('truth', 'pathology or follow-up')}",
-        },
-        {
-            "topic": "Ethics and law",
-            "evidence": f"approvals: {listed('ethics_approval', 'ethics approval')}; "
-            f"public: {listed('is_public', 'whether cases are public')}",
-        },
+        {"topic": Notice("sufficiency"), "evidence": Notice("size_of_set", size)},
+        {"topic": Notice("heterogeneity"), "evidence": different or Notice("not_stated")},
+        {"topic": Notice("label_quality"), "evidence": Notice("labels_stated", labels)},
+        {"topic": Notice("ethics_and_law"), "evidence": Notice("approvals_stated", law)},
     ]

@@ -86,7 +86,7 @@ def _flow(curation: Curation, say: Language) -> Markup:
             continue
         left -= lost
         told = [f"{fell[code]} {say.word(code)}" for code in codes if fell[code]]
-        out = say("curated.and_then").join(told)
+        out = say("list.then").join(told)
         steps[-2] = Step(steps[-2].text, exit=out, otherwise=f"−{lost}")
         steps[-1:] = [Step(say(f"curated.left_{group}", left=left)), Step("")]
     steps[-1] = Step(say("curated.cases", count=left))

@@ -18,6 +18,7 @@ from nodulebench.curate.composition.design import (
 )
 from nodulebench.curate.composition.sampling import draw_cases
 from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.language import english, language
 from nodulebench.report.sections.results.composition import render_coverage
 from nodulebench.workflows.curate.coverage import cover, reach_to_one_side
 
@@ -41,11 +42,18 @@ def outcome(**rule: object) -> RuleOutcome:
     return found
 
 
+said = language("en").messages
+
+
+def missing(found: RuleOutcome) -> tuple[str, ...]:
+    return tuple(english(one) for one in found.missing)
+
+
 def test_rows_are_counted() -> None:
     assert outcome(minimum_rows=4).is_met
     missed = outcome(minimum_rows=6)
-    assert (missed.required, missed.found) == ("at least 6 cases", "4")
-    assert missed.missing == ("2 more cases",)
+    assert (said(missed.required), said(missed.found)) == ("at least 6 cases", "4")
+    assert missing(missed) == ("2 more cases",)
     assert missed.answer == "not met"
 
 
@@ -60,52 +68,52 @@ def test_a_preference_is_a_warning() -> None:
 
 def test_different_values_are_counted_without_empty_ones() -> None:
     assert outcome(column="vendor", minimum_distinct=2).is_met
-    assert outcome(column="vendor", minimum_distinct=3).missing == ("1 more vendor",)
+    assert missing(outcome(column="vendor", minimum_distinct=3)) == ("1 more vendor",)
 
 
 def test_every_listed_value_must_be_there() -> None:
     found = outcome(column="vendor", values=["GE", "Canon", "Philips"], rows_each=2)
-    assert found.found == "GE 2, Canon 1, Philips 0"
-    assert found.missing == ("1 cases of Canon", "2 cases of Philips")
+    assert said(found.found) == "GE 2, Canon 1, Philips 0"
+    assert missing(found) == ("1 cases of Canon", "2 cases of Philips")
 
 
 def test_bins_hold_their_lower_bound_and_not_their_upper() -> None:
     bins = [{"name": "small", "below": 800}, {"name": "large", "at_least": 800}]
-    assert outcome(column="beds", bins=bins).found == "small 1, large 2"
+    assert said(outcome(column="beds", bins=bins).found) == "small 1, large 2"
 
 
 def test_shares_may_differ_by_the_tolerance() -> None:
     shares = {"solid": 0.8, "pleural": 0.2}  # found 3 and 1 of 4
     assert outcome(table="nodules", column="type", shares=shares, tolerance=0.05).is_met
     off = outcome(table="nodules", column="type", shares=shares, tolerance=0.04)
-    assert off.found == "solid 75.0%, pleural 25.0%"
-    assert off.missing == ("solid: 5.0% too few", "pleural: 5.0% too many")
+    assert said(off.found) == "solid 75.0%, pleural 25.0%"
+    assert missing(off) == ("solid: 5.0% too few", "pleural: 5.0% too many")
 
 
 def test_rows_can_be_chosen_by_several_columns() -> None:
     where = [{"column": "vendor", "values": ["GE"]}, {"column": "beds", "at_least": 500}]
     found = outcome(where=where, minimum_share=0.5)
-    assert found.required == "at least 50% of the cases with vendor GE and beds from 500"
-    assert (found.found, found.missing) == ("1 of 4 (25.0%)", ("25.0% of the cases",))
+    assert said(found.required) == "at least 50% of the cases with vendor GE and beds from 500"
+    assert (said(found.found), missing(found)) == ("1 of 4 (25.0%)", ("25.0% of the cases",))
 
 
 def test_every_row_must_have_a_value() -> None:
     found = outcome(column="vendor", is_complete=True)
-    assert (found.found, found.missing) == ("3 of 4 stated", ("vendor of 1 cases",))
+    assert (said(found.found), missing(found)) == ("3 of 4 stated", ("vendor of 1 cases",))
 
 
 def test_spaces_are_no_value() -> None:
     blank = POOL.cases.with_columns(pl.Series("vendor", ["GE ", " ", "", None]))
     rule = CoverageRule(name="r", column="vendor", is_complete=True, values=("GE",))
     (found,) = check_coverage(DesignInput(name="x", rules=(rule,)), replace(POOL, cases=blank))
-    assert found.missing == ("vendor of 3 cases",)
+    assert missing(found) == ("vendor of 3 cases",)
     shares = {one.column: one.counts for one in compose(replace(POOL, cases=blank)).shares}
     assert shares["vendor"] == {"GE": 1, NOT_STATED: 3}
 
 
 def test_a_column_that_is_not_there_fails_the_rule_by_name() -> None:
     found = outcome(column="country", minimum_distinct=5)
-    assert (found.is_met, found.found) == (False, "the cases have no column 'country'")
+    assert (found.is_met, said(found.found)) == (False, "the cases have no column 'country'")
 
 
 def test_a_rule_that_asks_for_nothing_is_refused() -> None:
@@ -152,12 +160,15 @@ def test_planned_equipment_is_checked_like_a_rule() -> None:
     thick = pl.Series("slice_thickness_mm", [1.0, 2.0, 2.5, None])
     cases = replace(POOL, cases=POOL.cases.with_columns(thick))
     vendors, thickness = check_coverage(design, cases)
-    assert vendors.missing == ("50.0% of the cases", "1 cases of Philips")
-    assert vendors.required == (
+    assert missing(vendors) == ("50.0% of the cases", "1 cases of Philips")
+    assert said(vendors.required) == (
         "vendor: GE, Philips; at least 100% of the cases with vendor GE or Philips"
     )
-    assert (thickness.found, thickness.missing) == ("2 of 4 (50.0%)", ("50.0% of the cases",))
-    assert thickness.required.endswith("with slice_thickness_mm from 1 to 2")
+    assert (said(thickness.found), missing(thickness)) == (
+        "2 of 4 (50.0%)",
+        ("50.0% of the cases",),
+    )
+    assert said(thickness.required).endswith("with slice_thickness_mm from 1 to 2")
     assert thickness.rule.name == "planned slice thickness mm"
     with pytest.raises(InputError, match="from its smaller to its larger end"):
         parse_design('name = "x"\n[equipment]\ntube_voltage_kv = [140, 100]', "x.toml")
@@ -219,9 +230,9 @@ def test_a_stratum_is_thin_where_its_interval_would_be_wide() -> None:
 
 def test_the_document_has_what_the_commission_inspects() -> None:
     document = cover(POOL, None)
-    topics = [one["topic"] for one in document["commission"]]
+    topics = [english(one["topic"]) for one in document["commission"]]
     assert topics == ["Sufficiency", "Heterogeneity", "Quality of labels", "Ethics and law"]
-    assert "ethics approval not stated" in document["commission"][3]["evidence"]
+    assert "ethics approval not stated" in english(document["commission"][3]["evidence"])
 
 
 CASES = pl.DataFrame(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nodulebench.language import Language, LanguageName, language
 from nodulebench.language.numbers import decimals, whole
 from nodulebench.pages.frame import framed
 from nodulebench.report.blocks.blocks import Section, Side
@@ -18,140 +19,147 @@ PERCENTS = tuple((n / 5, f"{20 * n}") for n in range(6))
 CoverageDocument = dict[str, Any]
 
 
-def render_coverage(document: CoverageDocument) -> str:
-    """The composition of a test set and the rules of its design as one page."""
-    design, outcomes = document["design"], document["outcomes"]
-    sections = [
-        Section("design", "Design input", [_input(design)]),
-        Section("rules", "Rules of the design", [_rules(outcomes)] if outcomes else []),
-        Section("ranges", "Ranges", [_ranges(document)]),
-        Section("shares", "Shares", [Side([_shares(one) for one in document["shares"]])]),
-        Section("thin", "Thin strata", [_thin(document), _unknown(document)]),
-        Section("commission", "For the arbitration commission", [_commission(document)]),
-    ]
-    shown = [
-        Section(one.name, one.title, [block for block in one.blocks if block is not None])
-        for one in sections
-    ]
+def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> str:
+    """The composition of a test set and the rules of its design as one page, in a language."""
+    say, totals = language(name), document["totals"]
+    blocks: dict[str, list[Any]] = {
+        "design": [_input(document, say)],
+        "rules": [_rules(document, say)],
+        "ranges": [_ranges(document, say)],
+        "shares": [Side([_shares(one, say) for one in document["shares"]])],
+        "thin": [_thin(document, say), _unknown(document, say)],
+        "commission": [_commission(document, say)],
+    }
     return framed(
         title=document["name"],
-        kind="NoduleBench · composition of a test set",
-        lead=_lead(design, outcomes),
-        facts=[(name, whole(number)) for name, number in document["totals"].items()],
-        sections=[one for one in shown if one.blocks],
-        footer=[f"NoduleBench {document['version']}. Every number stands in coverage.json."],
+        kind=say("coverage.kind"),
+        lead=_lead(document, say),
+        facts=[(say(f"coverage.total_{key}"), whole(total)) for key, total in totals.items()],
+        sections=[
+            Section(key, say(f"coverage.section_{key}"), [one for one in found if one is not None])
+            for key, found in blocks.items()
+            if any(found)
+        ],
+        footer=[say("coverage.footer", version=document["version"])],
         version=document["version"],
+        language=say.code,
+        contents=say("page.contents"),
+        find=say("curated.find"),
     )
 
 
-def _lead(design: dict[str, str], outcomes: list[dict[str, Any]]) -> str:
+def _lead(document: CoverageDocument, say: Language) -> str:
+    design, answers = document["design"], [one["answer"] for one in document["outcomes"]]
     if not design:
-        return "No design was given."
-    met = sum(one["answer"] == "met" for one in outcomes)
-    preferred = sum(one["answer"] == "preferred, not met" for one in outcomes)
-    told = f"{design['title'] or design['name']}: {met} of {len(outcomes)} rules are met"
-    return told + (f"; {preferred} of the others are preferences." if preferred else ".")
+        return say("coverage.no_design")
+    met, preferred = answers.count("met"), answers.count("preferred, not met")
+    told = {"design": design["title"] or design["name"], "met": met, "rules": len(answers)}
+    if preferred:
+        return say("coverage.lead_preferred", preferred=preferred, **told)
+    return say("coverage.lead", **told)
 
 
-def _input(design: dict[str, str]) -> Table | None:
+def _input(document: CoverageDocument, say: Language) -> Table | None:
     """What the design says in words."""
-    names = {
-        "purpose": "Purpose",
-        "patients": "Patients",
-        "identification": "Names of cases and series",
-    }
-    rows = [[head(told), words(design[name])] for name, told in names.items() if design.get(name)]
+    told = {key: document["design"].get(key) for key in ("purpose", "patients", "identification")}
+    rows = [[head(say(f"coverage.{key}")), words(text)] for key, text in told.items() if text]
     return Table("", [], rows) if rows else None
 
 
-def _unknown(document: CoverageDocument) -> Table | None:
+def _unknown(document: CoverageDocument, say: Language) -> Table | None:
     """Strata of the design that the tables do not tell."""
-    rows = [[words(name)] for name in document["unknown_strata"]]
-    remark = "Strata of the design whose column neither cases nor nodules have."
-    return Table("Not told", [], rows, remark=remark) if rows else None
+    rows = [[words(column)] for column in document["unknown_strata"]]
+    remark = say("coverage.unknown_remark")
+    return Table(say("coverage.unknown"), [], rows, remark=remark) if rows else None
 
 
-def _rules(outcomes: list[dict[str, Any]]) -> Table:
+def _rules(document: CoverageDocument, say: Language) -> Table | None:
     rows = [
         [
             head(one["name"]),
             words(one["source"]),
-            words(one["required"]),
-            words(one["found"]),
-            words(one["answer"].replace(" ", "\N{NO-BREAK SPACE}", 1)),
-            words("; ".join(one["missing"])),
+            words(say.messages(one["required"])),
+            words(say.messages(one["found"])),
+            words(say.word(one["answer"]).replace(" ", "\N{NO-BREAK SPACE}", 1)),
+            words(say.messages(one["missing"])),
         ]
-        for one in outcomes
+        for one in document["outcomes"]
     ]
-    heads = [words(text) for text in ("Rule", "Asked by", "Required", "Found", "Answer", "Missing")]
-    return Table("", heads, rows)
+    heads = _heads(say, "rule", "source", "required", "found", "answer", "missing")
+    return Table("", [*map(words, heads)], rows) if rows else None
 
 
-def _ranges(document: CoverageDocument) -> Table | None:
+def _heads(say: Language, *keys: str) -> list[str]:
+    return [say(f"coverage.head_{key}") for key in keys]
+
+
+def _ranges(document: CoverageDocument, say: Language) -> Table | None:
     rows = [
         [
-            head(f"{_named(one['column'])}, {one['unit']}"),
-            *(Cell(decimals(one[name], 2)) for name in ("low", "mean", "high")),
+            head(say("coverage.in_unit", column=_named(one, say), unit=say.word(one["unit"]))),
+            *(Cell(decimals(one[key], 2)) for key in ("low", "mean", "high")),
             count(one["stated"]),
         ]
         for one in document["ranges"]
     ]
-    heads = [words(""), *(Cell(text) for text in ("Smallest", "Mean", "Largest", "Cases stated"))]
+    heads = [words(""), *map(Cell, _heads(say, "low", "mean", "high", "stated"))]
     return Table("", heads, rows) if rows else None
 
 
-def _named(column: str) -> str:
+def _named(one: dict[str, Any], say: Language) -> str:
     """A column's name as words, without its unit."""
+    column: str = one["column"]
     for unit in ("_mm", "_kv", "_ma", "_mas", "_msv"):
         column = column.removesuffix(unit)
-    return column.removeprefix("is_").replace("_", " ")
+    return say.word(column.removeprefix("is_"))
 
 
-def _shares(shares: dict[str, Any]) -> Chart | Table:
-    title = f"{_named(shares['column']).capitalize()} of the {shares['table']}"
+def _shares(shares: dict[str, Any], say: Language) -> Chart | Table:
+    column = _named(shares, say)
+    title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     total = sum(shares["counts"].values())
     told = [
-        (name.replace("_", " "), number, number / total)
+        (say.word(name.replace("_", " ")), number, number / total)
         for name, number in shares["counts"].items()
     ]
     if len(told) > MOST_ROWS:
         most = sorted(told, key=lambda one: -one[1])[:MOST_ROWS]
         rows = [[head(name), count(number), Cell(f"{share:.1%}")] for name, number, share in most]
-        return Table(title, [], rows, remark=f"{len(told) - MOST_ROWS} more in coverage.json.")
+        remark = say("coverage.more", count=len(told) - MOST_ROWS)
+        return Table(title, [], rows, remark=remark)
     bars = [
         Row(name, (Value(share, text=f"{whole(number)} ({share:.1%})"),))
         for name, number, share in told
     ]
-    axis = Axis("percent", 0.0, 1.0, PERCENTS)
+    axis = Axis(say("coverage.percent"), 0.0, 1.0, PERCENTS)
     return Chart(title, row_chart(bars, axis, title, base=0.0, has_bars=True))
 
 
-def _thin(document: CoverageDocument) -> Table | None:
+def _thin(document: CoverageDocument, say: Language) -> Table | None:
     rows = [
         [
-            head(_named(one["column"])),
-            words(one["value"].replace("_", " ")),
+            head(_named(one, say)),
+            words(say.word(one["value"].replace("_", " "))),
             count(one["nodules"]),
             Cell(f"± {one['half_width']:.2f}"),
         ]
         for one in document["thin"]
     ]
-    if not rows:
-        return None
-    wanted = document["wanted"]
-    remark = (
-        f"At a sensitivity of {wanted['sensitivity']:g} the 95 % interval (Wilson, independent "
-        f"nodules) would reach further than {wanted['half_width']:g} to one side. Nodules of one "
-        "patient correlate, so the true width is larger."
+    named, counted = _heads(say, "column", "stratum"), _heads(say, "nodules", "half_width")
+    remark = say("coverage.thin_remark", **document["wanted"])
+    return (
+        Table("", [*map(words, named), *map(Cell, counted)], rows, remark=remark) if rows else None
     )
-    heads = [words("Column"), words("Stratum"), Cell("Nodules"), Cell("Half width")]
-    return Table("", heads, rows, remark=remark)
 
 
-def _commission(document: CoverageDocument) -> Table:
+def _commission(document: CoverageDocument, say: Language) -> Table:
     rows = [
-        [head(one["topic"]), words(one["evidence"]), words(""), words("")]
+        [
+            head(say.message(one["topic"])),
+            words(say.messages(one["evidence"])),
+            words(""),
+            words(""),
+        ]
         for one in document["commission"]
     ]
-    heads = [words(text) for text in ("To inspect", "Evidence in the data", "Judged", "By, on")]
-    return Table("", heads, rows)
+    return Table("", [*map(words, _heads(say, "topic", "evidence", "judged", "by"))], rows)
