@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench import __version__
-from nodulebench.curate.composition.counts import Composition, compose, thin_strata
+from nodulebench.curate.composition.counts import NOT_STATED, Composition, compose, thin_strata
 from nodulebench.curate.composition.coverage import RuleOutcome, check_coverage
 from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
 from nodulebench.formats import read_reference
@@ -121,9 +121,10 @@ def _commission(
         **{name: composition.totals[name] for name in ("cases", "nodules")},
         **{"thin": thin, "met": sum(one.is_met for one in outcomes), "rules": len(outcomes)},
     }
+    stated = {column: len(counts.keys() - {NOT_STATED}) for column, counts in shares.items()}
     sources = {
-        "hospital": Notice("different_hospitals", {"count": len(shares.get("hospital", ()))}),
-        "country": Notice("different_countries", {"count": len(shares.get("country", ()))}),
+        "hospital": Notice("different_hospitals", {"count": stated.get("hospital")}),
+        "country": Notice("different_countries", {"count": stated.get("country")}),
         "vendor": Notice("different_vendors", {"vendors": [*shares.get("vendor", ())]}),
     }
     different = tuple(told for column, told in sources.items() if column in shares)

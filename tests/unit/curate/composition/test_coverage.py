@@ -235,6 +235,16 @@ def test_the_document_has_what_the_commission_inspects() -> None:
     assert "ethics approval not stated" in english(document["commission"][3]["evidence"])
 
 
+def test_what_is_not_stated_is_no_hospital_and_no_country() -> None:
+    stated = POOL.cases.with_columns(
+        hospital=pl.Series(["h1", "h2", "h1", None]), country=pl.Series(["CN", "", " ", None])
+    )
+    document = cover(replace(POOL, cases=stated), None)
+    assert document["totals"]["hospitals"] == 2
+    evidence = said(document["commission"][1]["evidence"])
+    assert evidence == "2 hospitals; 1 countries; vendors GE, Canon, not stated"
+
+
 CASES = pl.DataFrame(
     {
         "case_id": [f"c{n}" for n in range(60)],
