@@ -3,9 +3,15 @@
 import csv
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from nodulebench.cli import main
+from nodulebench.custody.layout import IMAGE_LIST
+from nodulebench.storage.bag import PAYLOAD
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.digest import file_digest
+from nodulebench.workflows.custody.bundle import image_problems
 
 ATTACK = '=HYPERLINK("evil")'
 
@@ -51,3 +57,15 @@ def test_a_result_has_no_formula_and_reads_back(tmp_path: Path) -> None:
     assert run("evaluate", copy, "--reference", folder, "--bootstraps", 20, "--out", again) == 0
     first, second = ((one / "misses.csv").read_text() for one in (out, again))
     assert first.replace(ATTACK, "").count("-s2") == second.count("-s2") == 1
+
+
+def test_images_are_found_under_the_names_that_a_bundle_lists(tmp_path: Path) -> None:
+    images, payload = tmp_path / "images", tmp_path / "bundle" / PAYLOAD
+    payload.mkdir(parents=True)
+    (images / "-x").mkdir(parents=True)
+    slice_file = images / "-x" / "1.dcm"
+    slice_file.write_bytes(b"1")
+    row = {"path": "-x/1.dcm", "digest": file_digest(slice_file)}
+    write_csv(pl.DataFrame([row]), payload / IMAGE_LIST)
+    assert "'-x/1.dcm" in cells(payload / IMAGE_LIST)
+    assert image_problems(tmp_path / "bundle", images) == []

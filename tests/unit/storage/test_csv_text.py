@@ -246,3 +246,17 @@ def test_one_cell_is_marked_as_in_a_table(cell: str) -> None:
     assert not once.startswith(tuple("=@\t\r\n＝"))
     if once.startswith(("+", "-")):
         assert math.isfinite(float(once))
+
+
+def test_no_module_writes_csv_past_this_door() -> None:
+    source = Path(csv_text.__file__).parents[1]
+    past = [
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if any(way in path.read_text(encoding="utf-8") for way in (".write_csv(", "csv.writer("))
+    ]
+    assert sorted(past) == [
+        "storage/csv_dialect.py",  # text of others as we read it, in memory
+        "storage/csv_text.py",
+        "workflows/detect/robustness.py",  # marks every cell itself
+    ]
