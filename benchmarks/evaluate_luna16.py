@@ -19,7 +19,8 @@ def main() -> None:
     marks = luna16 / "submissions" / "deeplung_dpn26_888.csv.gz"
     with tempfile.TemporaryDirectory() as out:
         whole = cpu_of_command(
-            "-m", "nodulebench", "evaluate", str(marks), "--reference", str(luna16), "--out", out
+            *("-m", "nodulebench", "evaluate", str(marks), "--reference", str(luna16)),
+            *("--out", out, "--force"),
         )
     reading = cpu_of_command("-c", f"import polars; polars.read_csv({str(marks)!r})")
 
