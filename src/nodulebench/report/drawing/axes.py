@@ -8,6 +8,9 @@ import numpy as np
 from nodulebench.language.numbers import decimals, whole
 from nodulebench.model.arrays import FloatArray
 
+MOST_NARROW = 6
+"""Labels that a narrow picture has room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -43,6 +46,13 @@ def nice_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
     return tuple(
         (number * step, decimals(number * step, places)) for number in range(first, last + 1)
     )
+
+
+def few_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    """Round numbers, so few that their labels stay apart in a narrow picture; zero stays."""
+    ticks = nice_ticks(low, high)
+    zero = next((number for number, (value, _) in enumerate(ticks) if value == 0), 0)
+    return ticks if len(ticks) <= MOST_NARROW else ticks[zero % 2 :: 2]
 
 
 def whole_ticks(top: float) -> tuple[tuple[float, str], ...]:

@@ -9,7 +9,7 @@ from nodulebench.model.documents.comparison import (
     significance_mark,
 )
 from nodulebench.report.blocks.charts import Chart
-from nodulebench.report.drawing.axes import Axis, nice_ticks
+from nodulebench.report.drawing.axes import Axis, few_ticks
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
 
 
@@ -28,7 +28,7 @@ def difference_chart(
     pad = max((max(reach) - min(reach)) / 12, 0.002)
     low, high = min(reach) - pad, max(reach) + pad
     title = say.figure(figure).title
-    axis = Axis(say("axis.difference", figure=title), low, high, nice_ticks(low, high))
+    axis = Axis(say("axis.difference", figure=title), low, high, few_ticks(low, high))
     heading = say("compared.chart", figure=title, baseline=found.baseline, rule=say.word(rule))
     remarks = (say("compared.chart_remark", level=percent(found.level)),)
     return Chart(heading, row_chart(rows, axis, heading, base=0.0, limits=limits), remarks=remarks)

@@ -10,7 +10,7 @@ from nodulebench.language.numbers import decimals, percent_of, signed_percent
 from nodulebench.model.documents.comparison import PairOfRules
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.blocks.charts import Chart
-from nodulebench.report.drawing.axes import Axis, nice_ticks
+from nodulebench.report.drawing.axes import Axis, few_ticks
 from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot
 from nodulebench.report.drawing.pictures.columns import Column, column_chart
 from nodulebench.report.drawing.pictures.heat_map import heat_map
@@ -199,5 +199,5 @@ def _until(ticks: tuple[tuple[float, str], ...], end: float) -> tuple[tuple[floa
 
 
 def _percent_axis(title: str, low: float, high: float) -> Axis:
-    ticks = tuple((value / 100, text) for value, text in nice_ticks(100 * low, 100 * high))
+    ticks = tuple((value / 100, text) for value, text in few_ticks(100 * low, 100 * high))
     return Axis(title, low, high, ticks)

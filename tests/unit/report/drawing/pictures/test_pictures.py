@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.report.drawing.axes import Axis, nice_ticks, whole_ticks
+from nodulebench.report.drawing.axes import MOST_NARROW, Axis, few_ticks, nice_ticks, whole_ticks
 from nodulebench.report.drawing.pictures.boxes import Bracket, box_plot
 from nodulebench.report.drawing.pictures.canvas import WIDTH, shortened, text_width
 from nodulebench.report.drawing.pictures.columns import HEIGHT, TOP, Column, column_chart, histogram
@@ -187,3 +187,13 @@ def test_whole_ticks_are_whole() -> None:
     assert whole_ticks(3.2) == ((0.0, "0"), (1.0, "1"), (2.0, "2"), (3.0, "3"))
     assert whole_ticks(1300)[-1][1] == "1,200"
     assert nice_ticks(0.0, 1.0)[1] == (0.2, "0.2")
+
+
+def test_labels_of_a_narrow_axis_are_few_and_keep_zero() -> None:
+    assert [label for _, label in few_ticks(-0.52, 0.25)] == ["−0.4", "−0.2", "0.0", "0.2"]
+    assert few_ticks(0.0, 0.2) == nice_ticks(0.0, 0.2)
+    for low in (-0.93, -0.5, -0.041, 0.0, 0.3):
+        for span in (0.05, 0.31, 0.75, 0.999, 7.0):
+            ticks = few_ticks(low, low + span)
+            assert 2 <= len(ticks) <= MOST_NARROW
+            assert (0.0 in [value for value, _ in ticks]) == (low <= 0 <= low + span)
