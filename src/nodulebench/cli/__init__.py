@@ -84,7 +84,7 @@ def _run_command(given: list[str]) -> NoReturn:
         if is_debug:
             raise
         for line in _told(error).splitlines():
-            _print_error(line)
+            click.echo(f"error: {line}", err=True)
         sys.exit(PROBLEM)
     except click.ClickException as error:
         error.show()
@@ -96,7 +96,7 @@ def _run_command(given: list[str]) -> NoReturn:
         if is_debug:
             raise
         where = f"{error.filename}: " if error.filename else ""
-        _print_error(f"{where}{error.strerror or error}")
+        click.echo(f"error: {where}{error.strerror or error}", err=True)
         sys.exit(PROBLEM)
     sys.exit(outcome if isinstance(outcome, int) else DONE)
 
@@ -112,11 +112,6 @@ def run() -> NoReturn:
     finally:
         gc.disable()
         gc.freeze()
-
-
-def _print_error(line: str) -> None:
-    """Print what went wrong, also of names that are no text."""
-    click.echo(f"error: {line.encode('utf-8', 'backslashreplace').decode()}", err=True)
 
 
 def _told(error: NoduleBenchError) -> str:

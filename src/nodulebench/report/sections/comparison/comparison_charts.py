@@ -11,6 +11,7 @@ from nodulebench.model.documents.comparison import (
 from nodulebench.report.blocks.charts import Chart
 from nodulebench.report.drawing.axes import Axis, few_ticks
 from nodulebench.report.drawing.pictures.rows import Row, Value, row_chart
+from nodulebench.report.sections.head.answer import differences_of
 
 
 def difference_chart(
@@ -64,15 +65,6 @@ def rank_chart(found: ComparisonDocument, rule: str, figure: str, say: Language)
     title = say("rank.chart", figure=say.figure(figure).title, rule=say.word(rule))
     remarks = (say("rank.remark", level=percent(found.level)),)
     return Chart(title, row_chart(rows, axis, title), remarks=remarks)
-
-
-def differences_of(found: ComparisonDocument, rule: str, figure: str) -> list[DifferenceSummary]:
-    """The differences of a figure under a rule that are defined."""
-    return [
-        one
-        for one in found.differences
-        if (one.rule, one.name) == (rule, figure) and one.difference.value is not None
-    ]
 
 
 def ranking_of(found: ComparisonDocument, rule: str, figure: str) -> RankingSummary | None:

@@ -36,11 +36,15 @@ from nodulebench.report.blocks.cells import (
 from nodulebench.report.blocks.tables import Table, closed_if_long
 from nodulebench.report.sections.comparison.comparison_charts import (
     difference_chart,
-    differences_of,
     rank_chart,
     ranking_of,
 )
-from nodulebench.report.sections.head.answer import is_clear, leading_figure, leading_rule
+from nodulebench.report.sections.head.answer import (
+    differences_of,
+    is_clear,
+    leading_figure,
+    leading_rule,
+)
 
 MOST_ALONE = 20
 """How many nodules are shown that one of two algorithms missed."""

@@ -58,6 +58,17 @@ def leading_figure(found: "ComparisonDocument", rule: str) -> str:
     return next((name for name in (*LEADING, *names) if name in names), LEADING[-1])
 
 
+def differences_of(
+    found: "ComparisonDocument", rule: str, figure: str
+) -> "list[DifferenceSummary]":
+    """The differences of a figure under a rule that are defined."""
+    return [
+        one
+        for one in found.differences
+        if (one.rule, one.name) == (rule, figure) and one.difference.value is not None
+    ]
+
+
 def is_clear(one: "DifferenceSummary", found: "ComparisonDocument") -> bool:
     """Whether a difference is more than chance, judged with all that were made."""
     return bool(one.holm <= 1 - found.level) and bool(one.difference.value)
@@ -126,18 +137,18 @@ def _difference(document: Document, found: "ComparisonDocument", say: Language) 
     """The one algorithm against the other."""
     rule = leading_rule(document, found)
     figure = leading_figure(found, rule)
-    for one in found.differences:
-        if (one.rule, one.name) == (rule, figure) and one.difference.value is not None:
-            kinds = ("more", "fewer") if figure in LEADING else ("higher", "lower")
-            kind = kinds[one.difference.value < 0] if is_clear(one, found) else "alike"
-            yield say(
-                f"lead.{kind}",
-                name=one.algorithm,
-                baseline=found.baseline,
-                figure=say.figure(figure).title,
-                difference=signed_interval(one.difference),
-                p=p_value(one.p_value),
-            )
+    kinds = ("more", "fewer") if figure in LEADING else ("higher", "lower")
+    for one in differences_of(found, rule, figure):
+        is_less = (one.difference.value or 0.0) < 0
+        kind = kinds[is_less] if is_clear(one, found) else "alike"
+        yield say(
+            f"lead.{kind}",
+            name=one.algorithm,
+            baseline=found.baseline,
+            figure=say.figure(figure).title,
+            difference=signed_interval(one.difference),
+            p=p_value(one.p_value),
+        )
 
 
 def _extremes(document: Document, say: Language) -> Iterator[str]:
