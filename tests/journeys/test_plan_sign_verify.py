@@ -20,6 +20,13 @@ comparison = ">="
 limit = 0.5
 
 [[criteria]]
+figure = "recall"
+rule = "luna16"
+bound = "low"
+comparison = ">="
+limit = 0.01
+
+[[criteria]]
 figure = "fp_per_case"
 rule = "luna16"
 comparison = "<="
@@ -81,7 +88,8 @@ def test_from_plan_to_verified_signature(signed: Path, capsys) -> None:
     found = json.loads((signed / "evaluation.json").read_text())
     assert found["digests"]["plan"] == found["plan"]["digest"]
     assert found["plan"]["verdict"] == "passed"
-    assert [one["met"] for one in found["plan"]["criteria"]] == [True, True]
+    assert [one["met"] for one in found["plan"]["criteria"]] == [True, True, True]
+    assert 0.01 <= found["plan"]["criteria"][1]["low"] < 0.02  # one of two patients: 0.0126
 
 
 @pytest.mark.usefixtures("desk")
@@ -289,8 +297,7 @@ def test_evaluating_without_a_plan_loads_nothing_of_plans_and_signatures() -> No
         "import sys\nfrom nodulebench.cli import main\n"
         "try: main('evaluate mine.csv --reference luna16 --bootstraps 5 --out result'.split())\n"
         "except SystemExit: pass\n"
-        "found = [m for m in sys.modules if 'plan' in m and m.startswith('nodulebench')\n"
-        "         and not m.startswith('nodulebench.language')]\n"
+        "found = [m for m in sys.modules if 'plan' in m and m.startswith('nodulebench')]\n"
         "sys.exit(repr(found) if found or 'cryptography' in sys.modules else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -6,7 +6,7 @@ and labels are called. All languages have the same keys.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from typing import Any, Literal, get_args
 
@@ -20,7 +20,13 @@ PARTS = ("page", "results", "compared", "methods", "sentences", "checklist", "cu
 FP_RATE = "fp_rate"
 """How the names of figures end that are read at rates of false positives."""
 NOTICE_PARTS = (
-    *("notices", "reasons", "statistics", "methods", "planning", "robustness", "curation"),
+    "notices",
+    "reasons",
+    "statistics",
+    "methods",
+    "planning",
+    "robustness",
+    "curation",
     "coverage",
 )
 """The modules of a language that hold what notices say, by code."""
@@ -169,7 +175,7 @@ class Language:
     def message(self, told: Any) -> str:
         """A notice, reason or remark in words; a sentence of an older document as it stands."""
         notice = read_notice(told)
-        template = self._notices.get(notice.code)
+        template = self._template(notice.code)
         if template is None:
             return unworded(notice)
         return NoticeWords(self).words(template, notice.values)
@@ -179,13 +185,13 @@ class Language:
         several = told if isinstance(told, list | tuple) else [told]
         return self("list.then").join(self.message(one) for one in several)
 
-    @cached_property
-    def _notices(self) -> Mapping[str, str]:
-        return {
-            code: text
-            for part in NOTICE_PARTS
-            for code, text in import_module(f"{__name__}.{self.name}.{part}").NOTICES.items()
-        }
+    def _template(self, code: str) -> str | None:
+        """The words of a code; the modules that hold them are loaded until it is found."""
+        for part in NOTICE_PARTS:
+            found: str | None = import_module(f"{__name__}.{self.name}.{part}").NOTICES.get(code)
+            if found is not None:
+                return found
+        return None
 
 
 @cache
