@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from nodulebench.custody.roles import APART, Action, Role, role_for, roles_that_may
 from nodulebench.errors import InputError
 from nodulebench.model.written import Written, parse_written
+from nodulebench.storage.keys.person_key import parse_public_key
 
 FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
 FEEDBACK: dict[FeedbackLevel, str] = {
@@ -20,11 +21,17 @@ FEEDBACK: dict[FeedbackLevel, str] = {
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 
 
+def _key_line(text: str) -> str:
+    return parse_public_key(text).line if text else ""
+
+
 class Person(Written):
     """Somebody who works with the test set."""
 
     name: Name
     roles: tuple[Role, ...] = Field(min_length=1)
+    key: Annotated[str, AfterValidator(_key_line)] = ""
+    """Public OpenSSH Ed25519 key, as it stands in a ``.pub`` file, without its comment."""
 
 
 class Reuse(Written):
@@ -58,10 +65,15 @@ class CustodyPolicy(Written):
 
     @model_validator(mode="after")
     def _roles_are_apart(self) -> Self:
-        problems = [*_repeated(self.people), *_mixed(self.people)]
+        problems = [*_repeated(self.people), *_mixed(self.people), *_wrong_keys(self.people)]
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether people have keys of their own, so that nobody can pass for somebody else."""
+        return any(one.key for one in self.people)
 
     def role_of(self, person: str, action: Action) -> Role:
         """The role by which a person may do something.
@@ -98,6 +110,18 @@ def _repeated(people: tuple[Person, ...]) -> Iterator[str]:
     names = [one.name for one in people]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"'{name}' is listed more than once"
+
+
+def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
+    keys = [one.key for one in people if one.key]
+    for one in people:
+        if one.key and keys.count(one.key) > 1:
+            yield f"the key of '{one.name}' is somebody else's too"
+    if keys and not any(one.key and "keeper" in one.roles for one in people):
+        yield (
+            "people have keys, but no keeper has one: a lost key could never be replaced; add "
+            "somebody with the role keeper, whose key lies in a safe"
+        )
 
 
 def _mixed(people: tuple[Person, ...]) -> Iterator[str]:

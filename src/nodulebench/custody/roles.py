@@ -1,9 +1,29 @@
 """Role -> what it may do with a test set; a person and an action -> allowed, or the reason not."""
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
-Role = Literal["collector", "curator", "reader", "operator", "auditor"]
-Action = Literal["collect", "curate", "read", "seal", "evaluate", "export", "inspect"]
+Role = Literal["collector", "curator", "reader", "operator", "auditor", "keeper"]
+Action = Literal[
+    "collect",
+    "curate",
+    "read",
+    "seal",
+    "evaluate",
+    "export",
+    "inspect",
+    "manage",
+    "retire",
+    "withdraw",
+]
+Room = Literal["reference", "archive", "images", "results"]
+ROOMS: dict[Room, str] = {
+    "reference": "the tables that scoring needs",
+    "archive": "everything else of the plain set: readings, lists, provenance",
+    "images": "the images, where they are encrypted",
+    "results": "what is kept of evaluations",
+}
+"""Parts of a sealed set that have a key each."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 ACTIONS: dict[Action, str] = {
@@ -14,22 +34,39 @@ ACTIONS: dict[Action, str] = {
     "evaluate": "score a submission; the policy says what feedback it gets",
     "export": "take the reference out of the sealed set in plain form",
     "inspect": "open the kept results of evaluations, and read the log",
+    "manage": "admit people, replace lost keys and revoke keys",
+    "retire": "end the use of the set",
+    "withdraw": "take a patient out of the set",
 }
 
 MAY: dict[Role, tuple[Action, ...]] = {
     "collector": ("collect",),
-    "curator": ("curate", "seal", "export"),
+    "curator": ("curate", "seal", "export", "retire", "withdraw"),
     "reader": ("read",),
     "operator": ("evaluate",),
     "auditor": ("inspect",),
+    "keeper": ("manage",),
 }
 """Who runs tests cannot take the reference out, and who checks them can do neither."""
+
+NEEDS: dict[Action, tuple[Room, ...]] = {
+    "seal": ("reference", "archive", "images"),
+    "evaluate": ("reference", "images", "results"),
+    "export": ("reference", "archive", "images"),
+    "inspect": ("results",),
+    "manage": tuple(ROOMS),
+    "withdraw": ("reference", "archive", "images"),
+}
+"""What has to be opened to do something; who may do it gets the keys of it, and no others."""
 
 APART: tuple[tuple[Role, Role, str], ...] = (
     ("operator", "auditor", "nobody checks their own work"),
     ("curator", "auditor", "nobody checks their own work"),
     ("operator", "curator", "who runs tests must not be able to take the reference out"),
     ("operator", "reader", "who drew the reference must not run the tests on it"),
+    ("keeper", "operator", "the keeper's key opens everything and belongs in a safe"),
+    ("keeper", "curator", "the keeper's key opens everything and belongs in a safe"),
+    ("keeper", "auditor", "the keeper's key opens everything and belongs in a safe"),
 )
 """Two roles that nobody may have together, and why."""
 
@@ -37,6 +74,12 @@ APART: tuple[tuple[Role, Role, str], ...] = (
 def role_for(roles: tuple[Role, ...], action: Action) -> Role | None:
     """The role by which a person may do something; None: none of theirs allows it."""
     return next((role for role in roles if action in MAY[role]), None)
+
+
+def rooms_of(roles: Iterable[Role]) -> tuple[Room, ...]:
+    """The rooms whose keys somebody with these roles gets."""
+    needed = {room for role in roles for action in MAY[role] for room in NEEDS.get(action, ())}
+    return tuple(room for room in ROOMS if room in needed)
 
 
 def roles_that_may(action: Action) -> tuple[Role, ...]:

@@ -14,6 +14,13 @@ from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
+from nodulebench.storage.keys.person_key import (
+    KIND,
+    has_passphrase,
+    is_person_key,
+    read_private_key,
+    read_public_key,
+)
 from nodulebench.storage.manifest import (
     MANIFEST,
     SIGNATURE,
@@ -83,7 +90,7 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
 
 def is_encrypted(path: Path) -> bool:
     """Whether a private key needs a passphrase."""
-    return b"ENCRYPTED" in _pem(path)
+    return has_passphrase(path) if is_person_key(path) else b"ENCRYPTED" in _pem(path)
 
 
 def sign_folder(
@@ -93,7 +100,7 @@ def sign_folder(
 
     Args:
         folder: a folder with a manifest.
-        key: the private key, PEM.
+        key: the private key, PEM or OpenSSH.
         passphrase: of the key, if it is encrypted.
         by: name of the signer.
         at: the time that is written; None: now.
@@ -213,6 +220,8 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    if is_person_key(path):
+        return read_private_key(path, passphrase).ed25519
     pem = _pem(path)
     if b"PUBLIC KEY" in pem:
         raise InputError.at(path, "is a public key; signing needs the private one.")
@@ -246,10 +255,12 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
         raise InputError.at(
             path, "is a private key.", "Check with the public one; keep this secret."
         )
+    if pem.startswith(KIND.encode()):
+        return Ed25519PublicKey.from_public_bytes(read_public_key(path).raw)
     try:
         key = serialization.load_pem_public_key(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise InputError.at(path, "is no public key in PEM form.") from error
+        raise InputError.at(path, "is no public key in PEM or OpenSSH form.") from error
     if not isinstance(key, Ed25519PublicKey):
         raise InputError.at(path, "is not an Ed25519 key.")
     return key

@@ -4,8 +4,9 @@ import pytest
 
 from builders.sealed import POLICY
 from nodulebench.custody.policy import parse_policy
-from nodulebench.custody.roles import ACTIONS, MAY, ROLES, roles_that_may
+from nodulebench.custody.roles import ACTIONS, MAY, ROLES, ROOMS, roles_that_may, rooms_of
 from nodulebench.errors import InputError
+from nodulebench.storage.keys.person_key import PublicKey
 
 
 def test_a_policy_says_by_which_role_somebody_may() -> None:
@@ -85,3 +86,47 @@ def test_without_a_word_a_developer_gets_one_look_and_a_verdict() -> None:
     text = 'keeper = "lab"\n[[people]]\nname = "X"\nroles = ["reader"]\n'
     reuse = parse_policy(text, "policy.toml").reuse
     assert (reuse.looks_per_developer, reuse.feedback) == (1, "verdict")
+
+
+def keyed_policy(*people: tuple[str, str, int]) -> str:
+    """A policy whose people have the public keys with these numbers; 0: none."""
+    lines = ['keeper = "lab"']
+    for name, role, number in people:
+        line = PublicKey(bytes([number]) * 32).line + " comment" if number else ""
+        lines += ["[[people]]", f'name = "{name}"', f'roles = ["{role}"]', f'key = "{line}"']
+    return "\n".join(lines)
+
+
+def test_a_person_may_have_a_key_whose_comment_is_left_out() -> None:
+    text = keyed_policy(("Ada", "curator", 1), ("Ria", "reader", 0), ("Safe", "keeper", 2))
+    policy = parse_policy(text, "policy.toml")
+    assert policy.has_keys
+    assert [one.key for one in policy.people] == [
+        PublicKey(b"\1" * 32).line,
+        "",
+        PublicKey(b"\2" * 32).line,
+    ]
+    assert not parse_policy(POLICY, "policy.toml").has_keys
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (keyed_policy(("Ada", "curator", 1), ("Safe", "keeper", 1)), "is somebody else's too"),
+        (keyed_policy(("Ada", "curator", 1)), "but no keeper has one: a lost key could never"),
+        (keyed_policy(("Ada", "curator", 1), ("Safe", "keeper", 0)), "but no keeper has one"),
+        (keyed_policy(("Ada", "curator", 1)).replace("AAAA", "A*A"), "is not base64"),
+    ],
+)
+def test_keys_that_cannot_be_used_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=r"policy\.toml") as refused:
+        parse_policy(text, "policy.toml")
+    assert message in str(refused.value)
+
+
+def test_a_role_gets_the_keys_of_what_it_needs() -> None:
+    assert rooms_of(["auditor"]) == ("results",)
+    assert rooms_of(["operator"]) == ("reference", "images", "results")
+    assert rooms_of(["curator"]) == ("reference", "archive", "images")
+    assert rooms_of(["keeper"]) == tuple(ROOMS)
+    assert rooms_of(["reader", "collector"]) == ()

@@ -204,7 +204,7 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
     sign_folder(folder, key)
     for given, message in (
         (key, "is a private key. Check with the public one; keep this secret."),
-        (no_key, "is no public key in PEM form."),
+        (no_key, "is no public key in PEM or OpenSSH form."),
         (x_public, "is not an Ed25519 key."),
     ):
         assert refused(folder, given) == f"{given}: {message}"

@@ -1,0 +1,180 @@
+"""Each key opens the rooms that were wrapped for it, and no others, whatever is swapped."""
+
+import base64
+import copy
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.hidden_packages import hide_package
+from nodulebench.errors import InputError
+from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
+from nodulebench.storage.keys.rooms import (
+    Holder,
+    RoomVault,
+    holders_of,
+    is_roomed,
+    new_rooms,
+    open_rooms,
+    without_holder,
+    wrapped_rooms,
+)
+
+pytest.importorskip("pyrage")
+ROOMS = ("reference", "archive", "results")
+
+
+def room_of(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def opened(header: Any, key: PrivateKey) -> RoomVault:
+    return open_rooms(header, key, "vault.json", room_of)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PrivateKey]:
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("ada", "bo", "cem"):
+        new_person_key(folder / name)
+    return {name: read_private_key(folder / name) for name in ("ada", "bo", "cem")}
+
+
+@pytest.fixture
+def header(keys: dict[str, PrivateKey]) -> dict[str, Any]:
+    return wrapped_rooms(
+        new_rooms(ROOMS, room_of),
+        [
+            Holder("Ada", keys["ada"].public, ("reference", "archive")),
+            Holder("Cem", keys["cem"].public, ("results",)),
+        ],
+    )
+
+
+@given(given=st.lists(st.sampled_from(ROOMS), unique=True), plain=st.binary(max_size=200))
+def test_a_key_opens_what_it_was_given_and_nothing_else(
+    keys: dict[str, PrivateKey], given: list[str], plain: bytes
+) -> None:
+    vault = new_rooms(ROOMS, room_of)
+    header = wrapped_rooms(vault, [Holder("Bo", keys["bo"].public, tuple(given))])
+    mine = opened(json.loads(json.dumps(header)), keys["bo"])
+    for room in ROOMS:
+        sealed = vault.seal(plain, f"{room}/a")
+        if room in given:
+            assert mine.open(sealed, f"{room}/a", "a") == plain
+            assert vault.open(mine.seal(plain, f"{room}/b"), f"{room}/b", "b") == plain
+        else:
+            with pytest.raises(InputError, match=f"does not open what lies in '{room}'"):
+                mine.open(sealed, f"{room}/a", "a")
+            with pytest.raises(InputError, match="this key does not open"):
+                mine.authenticator(plain, room)
+
+
+def test_what_is_sealed_in_one_room_does_not_open_in_another() -> None:
+    vault = new_rooms(ROOMS, lambda name: "reference" if name == "a" else "archive")
+    other = RoomVault(b"", vault.identity, vault.keys, lambda _: "archive")
+    with pytest.raises(InputError, match="was changed"):
+        other.open(vault.seal(b"x", "a"), "a", "a")
+
+
+def test_somebody_without_a_part_is_told_who_has_one(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    with pytest.raises(InputError, match=r"wraps nothing for the key SHA256:.*keys of: Ada, Cem"):
+        opened(header, keys["bo"])
+    with pytest.raises(InputError, match="wraps nothing"):
+        opened(without_holder(header, "Cem"), keys["cem"])
+
+
+def test_swapped_recipients_are_refused(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    first, second = header["people"]
+    swapped = copy.deepcopy(header)
+    swapped["people"][0]["key"], swapped["people"][1]["key"] = second["key"], first["key"]
+    with pytest.raises(InputError, match="does not open with this key"):
+        opened(swapped, keys["ada"])
+    swapped = copy.deepcopy(header)
+    swapped["people"][0]["wrapped"] = second["wrapped"]
+    swapped["people"][1]["wrapped"] = first["wrapped"]
+    with pytest.raises(InputError, match="does not open with this key"):
+        opened(swapped, keys["cem"])
+
+
+def test_what_was_wrapped_in_another_vault_is_refused(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    other = wrapped_rooms(
+        new_rooms(ROOMS, room_of), [Holder("Cem", keys["cem"].public, ("results",))]
+    )
+    header["people"][1] = other["people"][0]
+    with pytest.raises(InputError, match="was wrapped for something else"):
+        opened(header, keys["cem"])
+
+
+def test_more_rooms_than_were_wrapped_are_refused(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    header["people"][1]["rooms"] = list(ROOMS)
+    with pytest.raises(InputError, match="was wrapped for something else"):
+        opened(header, keys["cem"])
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, [], {}, {"schema": "nodulebench/vault@2", "vault": "0", "people": [{}]}]
+)
+def test_what_is_no_header_is_refused(wrong: object, keys: dict[str, PrivateKey]) -> None:
+    with pytest.raises(InputError, match="is no vault that opens with keys of people"):
+        opened(wrong, keys["ada"])
+
+
+def test_nobody_hands_on_what_they_cannot_open(
+    header: dict[str, Any], keys: dict[str, PrivateKey]
+) -> None:
+    mine = opened(header, keys["cem"])
+    with pytest.raises(InputError, match="does not open what lies in 'reference'"):
+        wrapped_rooms(mine, [Holder("Bo", keys["bo"].public, ("reference",))], header)
+    more = wrapped_rooms(mine, [Holder("Bo", keys["bo"].public, ("results",))], header)
+    assert [one.person for one in holders_of(more, "v")] == ["Ada", "Cem", "Bo"]
+    assert more["people"][:2] == header["people"]
+    assert opened(more, keys["bo"]).keys == mine.keys
+
+
+def test_no_key_stands_in_the_header(keys: dict[str, PrivateKey]) -> None:
+    vault = new_rooms(ROOMS, room_of)
+    text = json.dumps(wrapped_rooms(vault, [Holder("Bo", keys["bo"].public, ROOMS)]))
+    assert is_roomed(json.loads(text))
+    for key in vault.keys.values():
+        assert key.hex() not in text
+        assert key.hex() not in repr(vault)
+
+
+def test_age_itself_opens_what_is_wrapped(
+    header: dict[str, Any], keys: dict[str, PrivateKey], tmp_path: Path
+) -> None:
+    if shutil.which("age") is None:
+        pytest.skip("age is not installed")
+    (tmp_path / "key").write_bytes(keys["cem"].opened_pem())
+    (tmp_path / "key").chmod(0o600)
+    done = subprocess.run(
+        ["age", "-d", "-i", tmp_path / "key"],
+        input=base64.b64decode(header["people"][1]["wrapped"]),
+        capture_output=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert found["rooms"] == {"results": opened(header, keys["cem"]).keys["results"].hex()}
+
+
+def test_the_missing_extra_is_named(
+    keys: dict[str, PrivateKey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hide_package(monkeypatch, "pyrage")
+    with pytest.raises(InputError, match=r"needs pyrage, .* pip install 'nodulebench\[keys\]'"):
+        wrapped_rooms(new_rooms(ROOMS, room_of), [Holder("Bo", keys["bo"].public, ())])
