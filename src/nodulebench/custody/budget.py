@@ -1,15 +1,16 @@
 """Audit log + policy -> how often a developer has looked at the set, and whether once more is left.
 
-A look is a submission scored under a protocol. The same submission under the same protocol gives
-the same answer, so asking again is no further look; that is also how an interrupted one is
-repeated. A look counts from the moment it is admitted, whether or not it came to an end.
+A look is a submission scored under a protocol and a plan, or under none. The same again gives the
+same answer, so asking again is no further look; that is also how an interrupted one is repeated. A
+look counts from the moment it is admitted, whether or not it came to an end. Logs of version 0.1 do
+not say under which plan a look was; it counts as one without, and under any plan as another.
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nodulebench.custody.audit import Event
+from nodulebench.custody.audit import Event, Fact
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
@@ -29,6 +30,8 @@ class Look:
     """Digest of the submission as it was received."""
     protocol: str
     """Digest of the protocol."""
+    plan: str = ""
+    """Digest of the plan; empty: there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,23 @@ def same_developer(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
+def look_of(facts: Mapping[str, Fact]) -> Look:
+    """The look that an event is about."""
+    return Look(
+        same_developer(str(facts["developer"])),
+        str(facts["submission"]),
+        str(facts["protocol"]),
+        str(facts.get("plan") or ""),
+    )
+
+
 def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
     """Every look that counts, each once, in the order in which they were admitted."""
     found: dict[Look, int] = {}
     for event in events:
         facts = event.facts
         if event.step in ("look", "failed"):
-            developer = same_developer(str(facts["developer"]))
-            look = Look(developer, str(facts["submission"]), str(facts["protocol"]))
+            look = look_of(facts)
             if event.step == "look":
                 found.setdefault(look, event.number)
             elif found.get(look) == facts["look"]:
@@ -106,6 +118,14 @@ def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
     return len(own) + 1
 
 
+def before(look: Look, events: Sequence[Event]) -> Sequence[Event]:
+    """The events before a look was first admitted: what its developer could know by then."""
+    for place, event in enumerate(events):
+        if event.step == "look" and look_of(event.facts) == look:
+            return events[:place]
+    return events
+
+
 def has_passed(developer: str, events: Sequence[Event]) -> bool:
     """Whether a look of this developer ended with the word that the plan was met."""
     name = same_developer(developer)
@@ -117,12 +137,20 @@ def has_passed(developer: str, events: Sequence[Event]) -> bool:
     )
 
 
-def answers_of(reuse: Reuse, *, has_passed_before: bool = False) -> Answers:
-    """How much a look tells under a policy."""
+def answers_of(
+    reuse: Reuse, *, has_passed_before: bool = False, is_judged: bool = False
+) -> Answers:
+    """How much a look tells under a policy.
+
+    Args:
+        reuse: what is told.
+        has_passed_before: whether the developer passed and looks on.
+        is_judged: whether a verdict is told beside rounded figures.
+    """
     if reuse.feedback == "verdict":
         return Answers(2, stops_when_passed=not has_passed_before)
     if reuse.feedback == "rounded":
         # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
-        return Answers(told ** (2 * len(reuse.figures)))
+        return Answers(told ** (2 * len(reuse.figures)) * (2 if is_judged else 1))
     return Answers(None)

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from nodulebench.custody.roles import APART, Action, Role, role_for, roles_that_may
 from nodulebench.errors import InputError
+from nodulebench.model.plan import Digest
 from nodulebench.model.written import Written, parse_written
+from nodulebench.protocols import NAMES
 from nodulebench.storage.keys.person_key import parse_public_key
 
 FeedbackLevel = Literal["verdict", "rounded", "figures", "cases"]
@@ -18,6 +20,10 @@ FEEDBACK: dict[FeedbackLevel, str] = {
     "cases": "everything, the reference standard and case-level results included",
 }
 
+ProtocolName = Annotated[
+    str, StringConstraints(pattern=rf"^(sha256:[0-9a-f]{{64}}|{'|'.join(NAMES)})$")
+]
+"""A published protocol by its name, or any by its digest."""
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 
 
@@ -46,6 +52,11 @@ class Reuse(Written):
     """For ``rounded``: what is told, written ``rule.figure`` or ``rule.figure@point``."""
     step: Annotated[float, Field(gt=0, lt=1)] = 0.01
     """For ``rounded``: figures are multiples of it."""
+    plans: tuple[Digest, ...] = ()
+    """Frozen plans that may be used, by their digests; empty: any, each of them a further look."""
+    protocols: tuple[ProtocolName, ...] = ()
+    """Protocols that may be used without such a plan: names of published ones, or digests. Empty:
+    any, each a further look; where plans are named, none."""
 
     @model_validator(mode="after")
     def _figures_go_with_rounding(self) -> Self:

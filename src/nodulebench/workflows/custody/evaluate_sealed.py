@@ -12,12 +12,15 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from nodulebench.custody import audit, layout
+from nodulebench.custody.asking import UnaskedError, refuse_unasked
 from nodulebench.custody.budget import (
     Look,
     SpentError,
     admit,
     answers_of,
+    before,
     has_passed,
+    looks_of,
     same_developer,
 )
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
@@ -88,11 +91,13 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         seed=order.seed,
         at_fp=order.at_fp,
     )
-    if reuse.feedback == "verdict" and plan is None:
-        raise InputError.at(
-            "policy", "tells passed or not passed only, and no plan was given.", "Give --plan."
-        )
-    look, number, standing = _charge(opened, order, protocol)
+    look = _look(order, protocol, plan)
+    try:
+        refuse_unasked(protocol, plan, reuse)
+    except UnaskedError as error:
+        opened.record("refused", {**_facts(look), "reason": _short(error)}, order.at)
+        raise
+    number, standing = _charge(opened, order, look)
     try:
         document, evaluation = _scored(opened, order, protocol, plan)
         told = _told(document, opened, standing)
@@ -124,14 +129,16 @@ def is_lower_better(figure: str) -> bool:
     return figure in FIGURES and facts_of(figure).is_higher_better is False
 
 
-def _charge(
-    opened: SealedSet, order: LookOrder, protocol: TestProtocol
-) -> tuple[Look, int, Standing]:
-    """Admit a look and write it down: the look, its event, and which of the developer's it is."""
+def _look(order: LookOrder, protocol: TestProtocol, plan: TestPlan | None) -> Look:
     developer = same_developer(order.developer)
     if not developer:
         raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
-    look = Look(developer, file_digest(order.marks), protocol.digest)
+    plan_digest = "" if plan is None else plan.digest
+    return Look(developer, file_digest(order.marks), protocol.digest, plan_digest)
+
+
+def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standing]:
+    """Admit a look and write it down: its event, and which of the developer's it is."""
     reuse = opened.policy.reuse
     place = 0
 
@@ -145,9 +152,13 @@ def _charge(
     except SpentError as error:
         opened.record("refused", {**_facts(look), "reason": _short(error)}, order.at)
         raise
-    passed = has_passed(developer, opened.events)
-    answers = answers_of(reuse, has_passed_before=passed)
-    return look, event.number, Standing(place, reuse.looks_per_developer, answers)
+    known = before(look, opened.events)
+    answers = answers_of(
+        reuse,
+        has_passed_before=has_passed(look.developer, known),
+        is_judged=any(one.plan for one in looks_of(known) if one.developer == look.developer),
+    )
+    return event.number, Standing(place, reuse.looks_per_developer, answers)
 
 
 def _scored(
@@ -224,6 +235,7 @@ def _facts(look: Look) -> dict[str, audit.Fact]:
         "developer": look.developer,
         "submission": look.submission,
         "protocol": look.protocol,
+        "plan": look.plan or None,
     }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event
+from nodulebench.custody.budget import look_of
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
 from nodulebench.storage.digest import file_digest
@@ -178,16 +179,12 @@ def _content_problems(folder: Path, vault: Vault) -> Iterator[Problem]:
 
 def _notices(folder: Path, events: Sequence[Event]) -> Iterator[Notice]:
     failed = {event.facts.get("look") for event in events if event.step == "failed"}
-    answered = {_asked(event) for event in events if event.step == "evaluated"}
+    answered = {look_of(event.facts) for event in events if event.step == "evaluated"}
     for event in events:
-        is_open = event.number not in failed and _asked(event) not in answered
-        if event.step == "look" and is_open:
+        if event.step != "look" or event.number in failed:
+            continue
+        if look_of(event.facts) not in answered:
             yield Notice("look_interrupted", {"event": event.number})
     for path in sorted(folder.rglob("*.part")):
         if is_leftover(path):
             yield Notice("leftover", {"file": str(path)})
-
-
-def _asked(event: Event) -> tuple[audit.Fact, ...]:
-    """What was asked for: the same again is the same look."""
-    return tuple(event.facts.get(name) for name in ("developer", "submission", "protocol"))

@@ -1,0 +1,177 @@
+"""Whoever writes plans of their own learns no more of a sealed set than a look tells."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.sealed import POLICY, SECRET, Desk, make_desk
+from nodulebench.errors import InputError
+from nodulebench.model.plan import Criterion, TestPlan
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.workflows.plan.freeze import freeze_files, read_plan, write_plan
+
+pytest.importorskip("cryptography")
+NODULES = 28
+PEOPLE = POLICY.partition("[reuse]")[0]
+HIT = [f"scan{number}" for number in range(0, NODULES, 3)]
+
+
+def frozen(folder: Path, desk: Desk) -> Path:
+    """The plan of the laboratory."""
+    criteria = folder / "criteria.toml"
+    criteria.write_text(
+        'name = "accept"\n[[criteria]]\nfigure = "recall"\nrule = "luna16"\n'
+        'comparison = ">="\nlimit = 0.9\n'
+    )
+    path = folder / "plan.json"
+    freeze_files(criteria, desk.bundle, "luna16", out=path, bootstraps=0)
+    return path
+
+
+def forged(honest: Path, stratum: str, **protocol: Any) -> Path:
+    """A plan that asks for one stratum, made of the laboratory's: its digests are known."""
+    plan = read_plan(honest)
+    other = plan.protocol.model_copy(update={"minimum_stratum": 1, **protocol})
+    criterion = Criterion(
+        figure="miss_rate", rule="luna16", stratum=stratum, comparison="<=", limit=0
+    )
+    made = plan.model_copy(
+        update={
+            "criteria": (criterion,),
+            "protocol": other,
+            "digests": plan.digests.model_copy(update={"protocol": other.digest}),
+        }
+    )
+    path = honest.with_name(f"{stratum}.json")
+    write_plan(made, path)
+    return path
+
+
+def ask(desk: Desk, plan: Path | None, **more: Any) -> dict[str, Any]:
+    marks = desk.marks("mine.csv", *HIT)
+    order = LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", plan=plan, **more)
+    return evaluate_sealed(order)[0]
+
+
+def made(folder: Path, reuse: str) -> tuple[Desk, Path]:
+    """A sealed set of 28 nodules with a policy, in which ``PLAN`` stands for the plan's digest."""
+    desk = make_desk(folder, cases=NODULES)
+    plan = frozen(folder, desk)
+    digest = read_plan(plan).digest
+    (folder / "policy.toml").write_text(f"{PEOPLE}[reuse]\n{reuse.replace('PLAN', digest)}\n")
+    desk.seal()
+    return desk, plan
+
+
+@pytest.mark.parametrize("reuse", ["", 'plans = ["PLAN"]', 'protocols = ["luna16"]'])
+def test_one_look_tells_no_more_than_one_bit_however_many_plans_are_forged(
+    tmp_path: Path, reuse: str
+) -> None:
+    desk, honest = made(tmp_path, reuse)
+    bits = 0
+    for number in range(NODULES):
+        plan = forged(honest, f"case_id=scan{number}", strata=("case_id",))
+        try:
+            ask(desk, plan)
+        except InputError:
+            continue
+        bits += 1
+    assert bits <= 1
+    assert sum(len(one.looks) for one in read_audit(desk.sealed).uses) <= 1
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert found.is_good, found.problems
+
+
+def test_a_plan_that_the_policy_names_is_admitted_and_stands_in_the_log(tmp_path: Path) -> None:
+    desk, honest = made(tmp_path, 'plans = ["PLAN"]')
+    assert ask(desk, honest)["passed"] is False
+    assert ask(desk, honest)["looks"] == {"look": 1, "allowed": 1}
+    digest = read_plan(honest).digest
+    events = [one for one in read_audit(desk.sealed).events if one.step != "sealed"]
+    assert [one.facts["plan"] for one in events] == [digest] * len(events)
+    assert {one.step for one in events} == {"look", "evaluated"}
+
+
+def test_a_plan_that_the_policy_does_not_name_is_refused_and_stands_in_the_log(
+    tmp_path: Path,
+) -> None:
+    desk, honest = made(tmp_path, 'plans = ["PLAN"]')
+    other = forged(honest, "size=[6, 10) mm")
+    with pytest.raises(InputError, match="plan 'accept': is not among the plans that the policy"):
+        ask(desk, other)
+    last = read_audit(desk.sealed).events[-1]
+    assert (last.step, last.facts["plan"]) == ("refused", read_plan(other).digest)
+
+
+def test_a_plan_cannot_bring_another_protocol_than_its_own(tmp_path: Path) -> None:
+    """Its digest covers the protocol by the digest that stands in it, not by its fields."""
+    desk, honest = made(tmp_path, 'plans = ["PLAN"]')
+    content = json.loads(honest.read_text())
+    content["protocol"]["strata"] = ["case_id"]
+    content["protocol"]["minimum_stratum"] = 1
+    swapped = tmp_path / "swapped.json"
+    swapped.write_text(json.dumps(content))
+    assert read_plan(swapped).digest == read_plan(honest).digest
+    with pytest.raises(InputError, match="holds another protocol than the one that it was frozen"):
+        ask(desk, swapped)
+
+
+@pytest.mark.parametrize(
+    "options", [{"protocol": "fotin-2008"}, {"seed": 5}, {"bootstraps": 3}, {"at_fp": 0.5}]
+)
+def test_a_protocol_that_the_policy_does_not_name_is_refused_options_included(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    reuse = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nprotocols = ["luna16"]'
+    desk, _ = made(tmp_path, reuse)
+    with pytest.raises(InputError, match="is not among the protocols that the policy names"):
+        ask(desk, None, **options)
+    assert read_audit(desk.sealed).uses == ()
+    assert ask(desk, None, protocol="luna16")["looks"]["look"] == 1
+
+
+def test_a_protocol_is_named_by_its_digest_too(tmp_path: Path) -> None:
+    digest = load_protocol("luna16").digest
+    reuse = f'feedback = "rounded"\nfigures = ["luna16.recall"]\nprotocols = ["{digest}"]'
+    desk, _ = made(tmp_path, reuse)
+    assert ask(desk, None)["looks"]["look"] == 1
+
+
+def test_where_plans_are_named_a_look_without_one_is_refused(tmp_path: Path) -> None:
+    reuse = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nplans = ["PLAN"]'
+    desk, honest = made(tmp_path, reuse)
+    with pytest.raises(InputError, match="names plans, and no plan was given"):
+        ask(desk, None)
+    assert "passed" in ask(desk, honest)
+
+
+def test_a_verdict_beside_figures_is_a_look_of_its_own_and_counts_in_the_bound(
+    tmp_path: Path,
+) -> None:
+    reuse = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nlooks_per_developer = 3'
+    desk, honest = made(tmp_path, reuse)
+    assert ask(desk, honest)["looks"]["look"] == 1
+    told = ask(desk, None, bootstraps=0)["looks"]
+    assert told["look"] == 2
+    # step 0.01: 103² answers, each with passed or not: 1 + 2 · 103² hypotheses at 0.025
+    assert told["bound_standard_errors"] == pytest.approx(4.7202, abs=1e-4)
+    plain, _ = made_plain(tmp_path / "plain", reuse)
+    ask(plain, None, bootstraps=0)
+    fewer = ask(plain, None, bootstraps=0, seed=1)["looks"]["bound_standard_errors"]
+    assert fewer < told["bound_standard_errors"]
+
+
+def made_plain(folder: Path, reuse: str) -> tuple[Desk, Path]:
+    folder.mkdir()
+    return made(folder, reuse)
+
+
+def test_a_test_plan_of_a_policy_is_written_as_a_digest(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"field 'reuse\.plans\.0': String should match pattern"):
+        made(tmp_path, 'plans = ["plan.json"]')
+    assert isinstance(read_plan(tmp_path / "plan.json"), TestPlan)
