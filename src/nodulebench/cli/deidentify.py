@@ -88,6 +88,6 @@ def command(
 
 def _show_keys(key_table: Path, secret: Any) -> None:
     """Print the key table to whoever has what opens it."""
-    from nodulebench.workflows.curate.deidentify import key_table_csv
+    from nodulebench.workflows.curate.key_table import key_table_csv
 
     click.echo(key_table_csv(key_table, secret), nl=False)

@@ -46,6 +46,7 @@ def deidentify_file(
     *,
     has_pixel_check: bool = True,
     memory: Memory | None = None,
+    within: Path | None = None,
 ) -> FileOutcome:
     """Write a slice without identities below ``out``, if it can be shown that none are left.
 
@@ -55,6 +56,7 @@ def deidentify_file(
         pseudonyms: what stands in the place of identities.
         has_pixel_check: whether text is searched for in the picture.
         memory: of slices before; what is written is the same without.
+        within: a folder on the same disk for what is not yet whole; None: beside its place.
     """
     with needs("images", "DICOM"):
         import pydicom
@@ -80,7 +82,7 @@ def deidentify_file(
         return FileOutcome(source, refused="; ".join(problems), bytes_read=size)
     name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
     written = f"{name}/{new_series}/{instance}.dcm"
-    with staged_file(out / written) as stage, stage.open("wb") as file:
+    with staged_file(out / written, within=within) as stage, stage.open("wb") as file:
         file.writelines([header, *picture])
     return FileOutcome(
         source,

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.storage.staging import staged_file, staged_folder
+from nodulebench.storage.staging import run_folder, staged_file, staged_folder
+from nodulebench.storage.walk import files_below
 
 
 def names(folder: Path) -> list[str]:
@@ -106,3 +107,28 @@ def test_a_folder_that_has_to_be_new_may_hold_nothing(tmp_path: Path) -> None:
     ):
         pass
     assert names(tmp_path) == ["out", "out/a.txt"]
+
+
+def test_a_folder_of_a_run_is_gone_afterwards_and_those_of_killed_runs_too(tmp_path: Path) -> None:
+    killed = tmp_path / f".{'0' * 16}-run"
+    killed.mkdir()
+    (killed / "half.dcm").write_text("half")
+    (tmp_path / f".{'1' * 16}-run.lock").touch()
+    with run_folder(tmp_path) as first:
+        assert not killed.exists()
+        with run_folder(tmp_path) as second:  # at the same time: each keeps its own
+            assert first.is_dir()
+            assert second.is_dir()
+            with staged_file(tmp_path / "whole" / "a.dcm", within=second) as stage:
+                assert stage.parent == second
+                stage.write_text("a")
+        (first / "b.dcm").write_text("b")
+        assert list(files_below(tmp_path, print)) == [f"{tmp_path}/whole/a.dcm"]
+        assert len(list(files_below(tmp_path, print, has_unfinished=True))) == 3  # and its lock
+    assert names(tmp_path) == ["whole", "whole/a.dcm"]
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"), run_folder(tmp_path / "file"):
+        pass

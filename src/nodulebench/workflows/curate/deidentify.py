@@ -1,16 +1,12 @@
 """Folder of CT slices -> a folder of the same slices without identities, and a sealed key table."""
 
-import base64
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-
-import polars as pl
 
 from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
@@ -19,15 +15,12 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.language import english
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work_in_batches
-from nodulebench.storage.csv_text import csv_content
-from nodulebench.storage.durable import replace_whole
-from nodulebench.storage.json_text import read_json
-from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.storage.staging import run_folder
+from nodulebench.storage.vault import Secret
 from nodulebench.storage.walk import files_below
+from nodulebench.workflows.curate.key_table import open_key_table
 
 Result = TypeVar("Result")
-SCHEMA = "nodulebench/key-table@1"
-_TABLE = "key table"
 BATCH = 16
 """Files that a process gets at once."""
 _PRELOADED = ("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph")
@@ -99,27 +92,29 @@ def deidentify_folder(
     """
     _refuse_places(folder, out, key_table, prefix)
     started = time.monotonic()
-    header, vault, rows = _open_table(key_table, secret)
-    if not key_table.exists():
-        _write_table(key_table, header, vault, rows)
+    table = open_key_table(key_table, secret)
     paths, closed = _files_below(folder)
-    pseudonyms = Pseudonyms(vault.key_for("pseudonyms"), prefix)
-    clean = partial(
-        deidentify_file,
-        out=out,
-        pseudonyms=pseudonyms,
-        has_pixel_check=has_pixel_check,
-        memory=Memory(),
-    )
-    found = {}
-    for number, outcome in _each(clean, paths, jobs):
-        if isinstance(outcome, Lost):
-            outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
-        found[number] = outcome
-        progress("files", len(found), len(paths))
+    pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), prefix)
+    found: dict[int, FileOutcome] = {}
+    with run_folder(out) as unfinished:
+        clean = partial(
+            deidentify_file,
+            out=out,
+            pseudonyms=pseudonyms,
+            has_pixel_check=has_pixel_check,
+            memory=Memory(),
+            within=unfinished,
+        )
+        try:
+            for number, outcome in _each(clean, paths, jobs):
+                if isinstance(outcome, Lost):
+                    outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
+                found[number] = outcome
+                progress("files", len(found), len(paths))
+        finally:  # what was written is in the table, however the run ends
+            table.add(_rows_of(found.values()))
     outcomes = [found[number] for number in range(len(paths))]
     outcomes += [FileOutcome(one, refused="cannot be looked into") for one in closed]
-    _write_table(key_table, header, vault, _merged(rows, outcomes))
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started)
 
 
@@ -159,22 +154,6 @@ def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
     return paths, [str(one.filename) for one in closed]
 
 
-def key_table_csv(path: Path, secret: Secret) -> str:
-    """Who is who, as CSV: one row per series."""
-    return csv_content(pl.DataFrame(read_key_table(path, secret), infer_schema_length=None))
-
-
-def read_key_table(path: Path, secret: Secret) -> list[dict[str, Any]]:
-    """Who is who: one row per series.
-
-    Raises:
-        InputError: if it is no key table, was changed, or the secret is another.
-    """
-    if not path.is_file():
-        raise InputError.at(str(path), "is not there.")
-    return _open_table(path, secret)[2]
-
-
 def _each(
     function: Callable[[Path], Result], paths: Sequence[Path], jobs: int
 ) -> Iterator[tuple[int, Result | Lost]]:
@@ -201,35 +180,9 @@ def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> Non
     refuse_any(problems)
 
 
-def _open_table(path: Path, secret: Secret) -> tuple[dict[str, Any], Vault, list[dict[str, Any]]]:
-    """A key table's header, its open vault and its rows; a new one where there is none."""
-    if not path.is_file():
-        vault, header = create_vault(secret)
-        return header, vault, []
-    content = read_json(path)
-    found = content.get("schema") if isinstance(content, dict) else None
-    if found != SCHEMA:
-        raise InputError.at(str(path), f"has the schema '{found}', not '{SCHEMA}'.")
-    vault = open_vault(content.get("vault"), secret, str(path))
-    try:
-        sealed = base64.b64decode(content["sealed"], validate=True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(str(path), "was changed: it holds no sealed table.") from error
-    rows: list[dict[str, Any]] = json.loads(vault.open(sealed, _TABLE, str(path)))
-    return content["vault"], vault, rows
-
-
-def _write_table(
-    path: Path, header: dict[str, Any], vault: Vault, rows: list[dict[str, Any]]
-) -> None:
-    sealed = vault.seal(json.dumps(rows).encode(), _TABLE)
-    content = {"schema": SCHEMA, "vault": header, "sealed": base64.b64encode(sealed).decode()}
-    replace_whole(path, (json.dumps(content, indent=1) + "\n").encode())
-
-
-def _merged(rows: list[dict[str, Any]], outcomes: Sequence[FileOutcome]) -> list[dict[str, Any]]:
-    """The rows of a key table with those of this run: one per series."""
-    known = {row["series"]: row for row in rows}
+def _rows_of(outcomes: Iterable[FileOutcome]) -> list[dict[str, Any]]:
+    """Who is who among the files that were written: one row per series."""
+    known = {}
     for one in outcomes:
         if one.written:
             patient, _, issuer = one.patient.partition("\n")
@@ -243,4 +196,4 @@ def _merged(rows: list[dict[str, Any]], outcomes: Sequence[FileOutcome]) -> list
                 "series": one.series[0],
                 "new_series": one.series[1],
             }
-    return [known[series] for series in sorted(known)]
+    return list(known.values())

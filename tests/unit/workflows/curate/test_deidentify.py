@@ -19,8 +19,8 @@ from nodulebench.workflows.curate.deidentify import (
     DeidentifyReport,
     check_folder,
     deidentify_folder,
-    read_key_table,
 )
+from nodulebench.workflows.curate.key_table import read_key_table
 
 pytest.importorskip("cryptography")
 SECRET = Secret("key file", bytes(range(32)))
