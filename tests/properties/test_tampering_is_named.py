@@ -111,16 +111,15 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     events = sorted((folder / "audit").glob("0*.json"))
     for path in (folder / "results").glob("00000004*"):
         path.unlink()
-    from nodulebench.custody.audit import read_events
+    from nodulebench.custody.audit import log_of
     from nodulebench.storage.digest import file_digest
-    from nodulebench.storage.event_log import stored_events
     from nodulebench.storage.json_text import read_json
     from nodulebench.storage.vault import open_vault
-    from nodulebench.workflows.custody.sealed_set import write_head
+    from nodulebench.workflows.custody.sealed_set import vault_seal
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
-    kept, _ = read_events(stored_events(folder / "audit"), file_digest(folder / "manifest.json"))
-    write_head(folder, kept, vault)  # as whoever keeps the secret could
+    log = log_of(folder, file_digest(folder / "manifest.json"), vault_seal(vault))
+    log.write_head(log.check().events, "Bo")  # as whoever keeps the secret could
     assert len(events) == 3
     assert verify_sealed(folder, secret=SECRET).is_good
     found = verify_sealed(folder, secret=SECRET, anchors=[used.folder / "anchor.json"])
@@ -131,14 +130,16 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 
 
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
-    from nodulebench.custody.audit import head_of, next_event, read_events
+    from nodulebench.custody.audit import log_of, next_event
     from nodulebench.storage.digest import file_digest
-    from nodulebench.storage.event_log import stored_events
+    from nodulebench.storage.event_log.log import CodeSeal
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)
     bundle = file_digest(folder / "manifest.json")
-    events, _ = read_events(stored_events(folder / "audit"), bundle)
+    seal = CodeSeal(lambda _: "hmac-sha256:" + "0" * 64)
+    log = log_of(folder, bundle, seal)
+    events = log.check().events
     forged = next_event(
         events,
         bundle=bundle,
@@ -147,11 +148,10 @@ def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_pat
         role="operator",
         step="refused",
         facts={},
-        authenticate=lambda _: "hmac-sha256:" + "0" * 64,
+        seal=seal,
     )
     (folder / "audit" / "00000006.json").write_bytes(forged.to_bytes())
-    head = head_of([*events, forged], lambda _: "hmac-sha256:" + "0" * 64)
-    (folder / "audit" / "head.json").write_bytes(head.to_bytes())
+    log.write_head([*events, forged], "Bo")
     assert verify_sealed(folder).is_good  # the chain alone cannot tell
     named = [str(one) for one in verify_sealed(folder, secret=SECRET).problems]
     assert any("00000006.json: was changed, or was not written by" in text for text in named)
@@ -170,7 +170,7 @@ def test_an_anchor_that_was_changed_or_is_anothers_is_named(used: Desk, tmp_path
     other = make_desk(tmp_path / "other")
     other.seal()
     found = verify_sealed(other.sealed, anchors=[original])
-    assert "belongs to another sealed set" in str(found.problems[0])
+    assert "belongs to another log than that of the manifest" in str(found.problems[0])
 
 
 def test_a_wrong_secret_is_said(used: Desk) -> None:

@@ -1,19 +1,22 @@
 """A log in which nothing can be changed, moved or taken away unnoticed."""
 
-from dataclasses import replace
+import hashlib
+import hmac
+import json
+import shutil
+from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from nodulebench.annotate.process.storage import FileStore
 from nodulebench.errors import InputError
-from nodulebench.storage.event_log import (
-    Link,
-    append_event,
-    chain_problems,
-    events_in_turn,
-    stored_events,
-)
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.event_log.chain import Link, chain_problems
+from nodulebench.storage.event_log.log import CodeSeal, EventLog
+from nodulebench.storage.event_log.statements import Head, parsed
+from nodulebench.storage.event_log.store import FolderStore
 
 CHAIN = [
     Link(f"{number}.json", number, number, f"d{number - 1}", f"d{number}") for number in (1, 2, 3)
@@ -57,20 +60,221 @@ def test_every_change_is_told(links: list[Link], told: list[str]) -> None:
 
 
 def test_a_number_is_taken_once(tmp_path: Path) -> None:
-    assert append_event(tmp_path, 1, b"one", bytes.isalpha)
-    assert append_event(tmp_path, 2, b"two", bytes.isalpha)
-    assert not append_event(tmp_path, 2, b"other", bytes.isalpha)
-    (tmp_path / "head.json").write_bytes(b"{}")
-    assert [one.content for one in stored_events(tmp_path)] == [b"one", b"two"]
+    store = FolderStore(tmp_path)
+    assert store.append(1, b"one")
+    assert store.append(2, b"two")
+    assert not store.append(2, b"other")
+    store.write_head(b"{}")
+    assert store.read_head() == b"{}"
+    assert [one.content for one in store.read()] == [b"one", b"two"]
+    assert [one.content for one in store.read(2)] == [b"two"]
+    assert store.read(3) == []
     (tmp_path / "00000001.json").unlink()
-    assert [one.number for one in stored_events(tmp_path)] == [2]
-    assert list(events_in_turn(tmp_path)) == []
+    assert [one.number for one in store.read()] == [2]
+
+
+@pytest.mark.parametrize(
+    "name", ["1².json", "1.json", "0000000².json", "000000001.json", "00000000.json", "x.txt"]
+)
+def test_a_file_of_somebody_else_is_no_event_and_is_named(tmp_path: Path, name: str) -> None:
+    store = FolderStore(tmp_path)
+    store.append(1, b"one")
+    store.write_head(b"{}")
+    (tmp_path / name).write_text("x")
+    (tmp_path / ".0123456789abcdef.part").write_text("what a killed process left")
+    assert [one.number for one in store.read()] == [1]
+    assert store.strangers() == [str(tmp_path / name)]
+
+
+def test_a_folder_that_is_not_there_has_no_events(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path / "nowhere")
+    assert (store.read(), store.read_head(), store.strangers()) == ([], None, [])
+
+
+@dataclass(frozen=True)
+class Word:
+    """An event of a log that says words."""
+
+    number: int
+    previous: str
+    text: str = "word"
+    person: str = "bo"
+    code: str = ""
+    minute: int = 0
+
+    @property
+    def at(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=self.minute)
+
+    @property
+    def digest(self) -> str:
+        return bytes_digest(self.to_bytes())
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        return json.dumps([*astuple(replace(self, code=""))]).encode()
+
+    def to_bytes(self) -> bytes:
+        return json.dumps([*astuple(self)]).encode()
+
+
+def word(content: bytes) -> Word | None:
+    try:
+        found = Word(*json.loads(content))
+    except (ValueError, TypeError):
+        return None
+    return None if found.text == "unreadable" else found
+
+
+def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> EventLog[Word]:
+    seal = None if key is None else CodeSeal(lambda text: hmac.digest(key, text, "sha256").hex())
+    return EventLog(FolderStore(folder), root, "the root", word, seal)
+
+
+def say(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:
+    def make(events: list[Word]) -> Word:
+        previous = events[-1].digest if events else log.root
+        event = Word(len(events) + 1, previous, text, minute=minute)
+        if log.seal is None:
+            return event
+        return replace(event, code=log.seal.make(event.unsigned_bytes, event.person))
+
+    log.write_head([], "bo") if log.store.read_head() is None else None
+    return log.append(make)
+
+
+def told(log: EventLog[Word]) -> list[str]:
+    return [str(one).replace(f"{log.store.where()[:-9]}", "") for one in log.check().problems]
+
+
+def test_a_log_is_written_and_read(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    assert [say(log, text).text for text in "abc"] == ["a", "b", "c"]
+    assert [event.text for event in log.read()] == ["a", "b", "c"]
+    assert log_in(tmp_path, None).read() == log.read()
 
 
 def test_what_its_reader_could_not_read_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"00000001\.json: was not written: .*log is as it was"):
-        append_event(tmp_path, 1, b"1", bytes.isalpha)
-    assert list(tmp_path.iterdir()) == []
+    log = log_in(tmp_path)
+    say(log)
+    with pytest.raises(InputError, match=r"00000002\.json: was not written: .*log is as it was"):
+        say(log, "unreadable")
+    assert len(log.read()) == 1
+
+
+def test_the_end_of_a_log_cannot_be_taken_away(tmp_path: Path) -> None:
+    log = log_in(tmp_path, None)
+    for _ in range(3):
+        say(log)
+    (tmp_path / "00000003.json").unlink()
+    assert told(log) == [
+        "head.json: says that the log has 3 events, but it ends with 2: it was cut off. Restore "
+        "the log from a copy."
+    ]
+    for number in (1, 2):
+        (tmp_path / f"0000000{number}.json").unlink()
+    assert "but it ends with 0" in told(log)[0]
+    (tmp_path / "head.json").unlink()
+    assert told(log) == ["head.json: is not there, so a cut-off log cannot be told."]
+
+
+def test_the_last_event_cannot_be_written_anew(tmp_path: Path) -> None:
+    log = log_in(tmp_path, None)
+    say(log)
+    last = say(log)
+    (tmp_path / "00000002.json").write_bytes(replace(last, text="other").to_bytes())
+    assert "head.json: says that event 2 reads otherwise than 00000002.json" in told(log)[0]
+
+
+def test_who_has_not_the_key_forges_neither_event_nor_head(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    say(log)
+    say(log_in(tmp_path, None), "forged")
+    assert told(log_in(tmp_path, None)) == []  # the chain alone cannot tell
+    assert [one.partition(" Restore")[0] for one in told(log)] == [
+        "00000002.json: was changed, or was not written by somebody who can open the vault.",
+        "head.json: was changed: it is not as NoduleBench wrote it.",
+    ]
+
+
+def test_a_head_is_that_of_one_log(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        say(log_in(tmp_path / name, root=name))
+    shutil.copy(tmp_path / "one" / "head.json", tmp_path / "two" / "head.json")
+    assert told(log_in(tmp_path / "two", root="two")) == [
+        "head.json: belongs to another log than that of the root."
+    ]
+
+
+def test_a_log_that_was_put_back_is_found_by_its_anchor(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    say(log)
+    older = (tmp_path / "head.json").read_bytes()
+    say(log)
+    anchor = log.anchor(log.read(), datetime(2026, 1, 1, tzinfo=UTC)).to_bytes()
+    assert log.anchor_problems(anchor, log.check().links, "mine") == []
+    (tmp_path / "00000002.json").unlink()
+    log.store.write_head(older)
+    assert told(log) == []
+    (problem,) = log.anchor_problems(anchor, log.check().links, "mine")
+    assert "says that the log has 2 events, but it ends with 1" in str(problem)
+    (problem,) = log_in(tmp_path, root="r2").anchor_problems(anchor, [], "mine")
+    assert "belongs to another log" in str(problem)
+    assert "is no anchor" in str(log.anchor_problems(b"{}", [], "mine")[0])
+
+
+def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    for minute in (0, 60, 56, 54, 61):
+        say(log, minute=minute)
+    (problem,) = log.check().dates
+    assert "00000004.json: is dated 2026-01-01 00:54:00, before an event" in str(problem)
+    assert len(log.read()) == 5
+
+
+def test_a_log_longer_than_its_head_was_interrupted_and_goes_on(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    say(log)
+    older = (tmp_path / "head.json").read_bytes()
+    say(log)
+    log.store.write_head(older)
+    assert say(log).number == 3
+    assert told(log) == []
+
+
+def test_two_writers_get_a_number_each_and_the_head_names_the_last(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    say(log)
+
+    class Raced(FolderStore):
+        """Somebody else writes just before the first writing."""
+
+        def append(self, number: int, content: bytes) -> bool:
+            if not told_once:
+                told_once.append(True)
+                say(log, "faster")
+            return super().append(number, content)
+
+    told_once: list[bool] = []
+    assert say(replace(log, store=Raced(tmp_path)), "slower").number == 3
+    assert [event.text for event in log.read()] == ["word", "faster", "slower"]
+
+
+OLD_HEAD = (
+    b'{"check": "sha256:%s", "code": "", "digest": "sha256:d", "events": 1, '
+    b'"schema_name": "nodulebench/audit-head@1"}\n'
+)
+
+
+def test_a_head_of_version_0_1_is_read() -> None:
+    rest = b'{"code": "", "digest": "sha256:d", "events": 1, '
+    rest += b'"schema_name": "nodulebench/audit-head@1"}\n'
+    content = OLD_HEAD % hashlib.sha256(rest).hexdigest().encode()
+    head = parsed(Head, content)
+    assert head is not None
+    assert head.to_bytes() == content
+    assert b"person" not in head.unsigned_bytes
+    assert parsed(Head, content.replace(b'"events": 1', b'"events": 2')) is None
 
 
 OLD_LOG = (
@@ -124,5 +328,5 @@ def test_a_log_of_version_0_1_is_read_and_written_on(tmp_path: Path) -> None:
     again = FileStore(tmp_path / "again")
     for event in events:
         again.append(event)
-    written = [one.content.decode() for one in stored_events(tmp_path / "again")]
+    written = [one.content.decode() for one in FolderStore(tmp_path / "again").read()]
     assert written == list(OLD_LOG)

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime
 from nodulebench.annotate.people import Name
 from nodulebench.errors import refuse_any
 from nodulebench.model.written import Written
-from nodulebench.storage.event_log import Link, chain_problems
+from nodulebench.storage.event_log.chain import Link, chain_problems
 
 
 class Event(Written):

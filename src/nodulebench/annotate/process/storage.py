@@ -12,7 +12,8 @@ from nodulebench.annotate.process.actions import Action
 from nodulebench.annotate.process.events import Event, check_chain
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
-from nodulebench.storage.event_log import RESTORE, append_event, stored_events
+from nodulebench.storage.event_log.chain import RESTORE
+from nodulebench.storage.event_log.store import FolderStore
 
 
 class EventStore(Protocol):
@@ -40,7 +41,7 @@ class FileStore:
     def read(self) -> list[Event]:
         """All events, first to last, as an unbroken chain."""
         events = []
-        stored = stored_events(self.folder)
+        stored = FolderStore(self.folder).read()
         for one in stored:
             try:
                 events.append(Event.model_validate_json(one.content))
@@ -55,9 +56,14 @@ class FileStore:
         Raises:
             InputError: if the number is taken, or the event could not be read again.
         """
-        if not append_event(
-            self.folder, event.number, _written(event), lambda content: _is_event(content, event)
-        ):
+        store, content = FolderStore(self.folder), _written(event)
+        if not _is_event(content, event):
+            raise InputError.at(
+                store.where(event.number),
+                "was not written: what it should say could not be read again.",
+                "Give names and texts without broken characters; the log is as it was.",
+            )
+        if not store.append(event.number, content):
             raise InputError.at(
                 f"batch '{event.batch_id}'",
                 f"somebody else was faster: event {event.number} exists.",

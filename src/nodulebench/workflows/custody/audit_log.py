@@ -5,20 +5,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Anchor, anchor_of, anchor_problems
 from nodulebench.custody.audit import Event as Event
 from nodulebench.custody.budget import Use, uses
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import Problem, refuse_any
-from nodulebench.storage.digest import file_digest
-from nodulebench.storage.event_log import stored_events
+from nodulebench.storage.event_log.statements import Anchor
 from nodulebench.storage.file_names import in_a_line as in_a_line
-from nodulebench.storage.manifest import MANIFEST
 from nodulebench.storage.signature import sign_bytes
 from nodulebench.storage.staging import staged_file
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.sealed_set import read_note, refuse_inside
-from nodulebench.workflows.custody.verify_sealed import check_log, signature_of_anchor
+from nodulebench.workflows.custody.verify_sealed import log_with, signature_of_anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,12 @@ def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
     """The log of a sealed set; its chain is checked, with the secret also who wrote it."""
     note = read_note(folder)
     policy = parse_policy((folder / layout.POLICY).read_text(encoding="utf-8"), layout.POLICY)
-    events, problems = check_log(folder, secret)
-    used = () if problems else uses(events, policy.reuse)
-    return AuditReport(note["name"], policy, tuple(events), used, tuple(problems))
+    log, problems = log_with(folder, secret)
+    found = log.check()
+    problems += found.problems
+    used = () if problems else uses(found.events, policy.reuse)
+    told = (*problems, *found.dates)
+    return AuditReport(note["name"], policy, tuple(found.events), used, told)
 
 
 def write_anchor(
@@ -57,14 +57,13 @@ def write_anchor(
         InputError: if the log was tampered with, or no longer holds what the older anchor says.
     """
     refuse_inside(path, folder)
-    events, problems = check_log(folder, None)
-    bundle = file_digest(folder / MANIFEST)
+    log, _ = log_with(folder, None)
+    found = log.check()
+    problems = found.problems
     if path.exists():
-        problems += anchor_problems(
-            path.read_bytes(), bundle, stored_events(folder / layout.AUDIT), str(path)
-        )
+        problems += log.anchor_problems(path.read_bytes(), found.links, str(path))
     refuse_any(problems)
-    anchor = anchor_of(events, bundle, datetime.now(UTC))
+    anchor = log.anchor(found.events, datetime.now(UTC))
     signature = None if key is None else sign_bytes(anchor.to_bytes(), key, passphrase)
     with staged_file(path) as stage:
         stage.write_bytes(anchor.to_bytes())

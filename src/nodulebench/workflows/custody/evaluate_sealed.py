@@ -223,7 +223,7 @@ def _write(
     if opened.policy.reuse.feedback == "cases":
         write_evaluation(evaluation, order.out / "evaluation")
     events = opened.events
-    anchor = audit.anchor_of(events, opened.bundle, events[-1].at)
+    anchor = opened.log.anchor(events, events[-1].at)
     with staged_folder(order.out) as stage:
         (stage / FEEDBACK).write_bytes(content)
         (stage / ANCHOR).write_bytes(anchor.to_bytes())

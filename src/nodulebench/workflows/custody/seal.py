@@ -12,7 +12,7 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.custody import layout
-from nodulebench.custody.audit import is_readable, next_event
+from nodulebench.custody.audit import log_of, next_event
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
@@ -25,7 +25,6 @@ from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.durable import replace_whole, settle, write_through
-from nodulebench.storage.event_log import append_event
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.lock import locked
@@ -36,9 +35,8 @@ from nodulebench.workflows.custody.seal_files import Placed, place_files
 from nodulebench.workflows.custody.sealed_set import (
     SCHEMA,
     is_sealed,
-    log_authenticator,
     read_note,
-    write_head,
+    vault_seal,
 )
 
 STORAGE = (
@@ -202,18 +200,20 @@ def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Plac
     )
     for name in (MANIFEST, SIGNATURE):  # through to the disk, as all else
         write_through(stage / name, (stage / name).read_bytes())
+    bundle, seal = file_digest(stage / MANIFEST), vault_seal(vault)
     event = next_event(
         [],
-        bundle=file_digest(stage / MANIFEST),
+        bundle=bundle,
         at=at,
         person=order.person,
         role=role,
         step="sealed",
         facts={"files": len(placed.digests)},
-        authenticate=log_authenticator(vault),
+        seal=seal,
     )
-    append_event(stage / layout.AUDIT, 1, event.to_bytes(), is_readable)
-    write_head(stage, [event], vault)
+    log = log_of(stage, bundle, seal)
+    log.append_event(event)
+    log.write_head([event], order.person)
     for folder in (stage, *(path for path in stage.rglob("*") if path.is_dir())):
         settle(folder)
 

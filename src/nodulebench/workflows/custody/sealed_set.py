@@ -14,8 +14,8 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.bundle import reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import bytes_digest, file_digest
-from nodulebench.storage.durable import LEFTOVER, replace_whole
-from nodulebench.storage.event_log import append_event, events_in_turn
+from nodulebench.storage.durable import LEFTOVER
+from nodulebench.storage.event_log.log import CodeSeal, EventLog, Seal
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
 from nodulebench.storage.signature import check_signature
@@ -23,7 +23,6 @@ from nodulebench.storage.vault import Secret, Vault, open_vault
 
 SCHEMA = "nodulebench/sealed@1"
 LOG_PURPOSE = "audit log"
-_MOST_ATTEMPTS = 100
 
 
 def is_sealed(folder: Path) -> bool:
@@ -31,9 +30,9 @@ def is_sealed(folder: Path) -> bool:
     return (folder / layout.SEALED_NOTE).is_file()
 
 
-def log_authenticator(vault: Vault) -> audit.Authenticate:
-    """What makes the codes of a set's log."""
-    return lambda content: vault.authenticator(content, LOG_PURPOSE)
+def vault_seal(vault: Vault) -> Seal:
+    """What makes and checks the codes of a set's log."""
+    return CodeSeal(lambda content: vault.authenticator(content, LOG_PURPOSE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +50,18 @@ class SealedSet:
     role: Role | None
 
     @property
+    def log(self) -> EventLog[Event]:
+        """The log, written with the codes of who opened the set."""
+        return audit.log_of(self.folder, self.bundle, vault_seal(self.vault))
+
+    @property
     def events(self) -> list[Event]:
-        """The log.
+        """What was done so far.
 
         Raises:
-            InputError: if anything in it was changed or cut off.
+            InputError: if anything in the log was changed or cut off.
         """
-        head = self.folder / layout.HEAD
-        # the head before the log: a log that grew since is longer than its head, never shorter
-        content = head.read_bytes() if head.is_file() else None
-        stored = list(events_in_turn(self.folder / layout.AUDIT))
-        check = log_authenticator(self.vault)
-        events, problems = audit.read_events(stored, self.bundle, check)
-        problems += audit.head_problems(content, stored, str(head), check)
-        refuse_any(problems)
-        return events
+        return self.log.read()
 
     def record(
         self,
@@ -84,9 +80,9 @@ class SealedSet:
         Raises:
             InputError: if the log was tampered with, or as ``facts`` raises.
         """
-        for _ in range(_MOST_ATTEMPTS):
-            events = self.events
-            event = audit.next_event(
+        seal = vault_seal(self.vault)
+        return self.log.append(
+            lambda events: audit.next_event(
                 events,
                 bundle=self.bundle,
                 at=at or datetime.now(UTC),
@@ -94,18 +90,9 @@ class SealedSet:
                 role=self.role,
                 step=step,
                 facts=facts if isinstance(facts, dict) else facts(events),
-                authenticate=log_authenticator(self.vault),
+                seal=seal,
             )
-            log, content = self.folder / layout.AUDIT, event.to_bytes()
-            if append_event(log, event.number, content, audit.is_readable):
-                events = [*events, event]
-                write_head(self.folder, events, self.vault)
-                while (self.folder / layout.event_file(len(events) + 1)).exists():
-                    # somebody wrote meanwhile, and the head may be behind the log
-                    events = self.events
-                    write_head(self.folder, events, self.vault)
-                return event
-        raise InputError.at(str(self.folder / layout.AUDIT), "is too busy to be written to.")
+        )
 
     def plain(self, name: str) -> bytes:
         """A secret file of the set, in memory.
@@ -178,12 +165,6 @@ def refuse_inside(path: Path, folder: Path) -> None:
     """
     if path.resolve().is_relative_to(folder.resolve()):
         raise InputError.at(str(path), "lies in the sealed set itself.", "Keep it somewhere else.")
-
-
-def write_head(folder: Path, events: list[Event], vault: Vault) -> None:
-    """Say beside the log how far it goes."""
-    head = audit.head_of(events, log_authenticator(vault))
-    replace_whole(folder / layout.HEAD, head.to_bytes())
 
 
 def is_leftover(path: Path) -> bool:

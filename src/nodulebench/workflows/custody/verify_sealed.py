@@ -10,13 +10,13 @@ from nodulebench.custody.budget import look_of
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
 from nodulebench.storage.digest import file_digest
-from nodulebench.storage.event_log import stored_events
+from nodulebench.storage.event_log.log import EventLog, LogCheck
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature, is_signature_of
 from nodulebench.storage.vault import Secret, Vault, open_vault
 from nodulebench.workflows.custody.bundle import image_problems
-from nodulebench.workflows.custody.sealed_set import is_leftover, log_authenticator
+from nodulebench.workflows.custody.sealed_set import is_leftover, vault_seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,13 @@ def verify_sealed(
             problems.append(Problem(str(folder / MANIFEST), "is not signed."))
     except InputError as error:
         problems.extend(one for one in error.problems if one not in problems)
-    events, found = check_log(folder, secret)
-    problems += found
-    problems += _anchor_problems(folder, anchors, public_key)
+    log, unopened = log_with(folder, secret)
+    checked = log.check()
+    events = checked.events
+    problems += [*unopened, *checked.problems, *checked.dates]
+    problems += _anchor_problems(log, checked, anchors, public_key)
     problems += _result_problems(folder, events)
-    problems += _stray_problems(folder, events)
+    problems += _stray_problems(folder, checked)
     if images is not None:
         problems += image_problems(folder, images)
     vault, _ = _opened(folder, secret)
@@ -87,16 +89,11 @@ def verify_sealed(
     )
 
 
-def check_log(folder: Path, secret: Secret | None) -> tuple[list[Event], list[Problem]]:
-    """The events of a log that can be read, and what was changed or cut off in it."""
+def log_with(folder: Path, secret: Secret | None) -> tuple[EventLog[Event], list[Problem]]:
+    """The log of a set, whose codes are checked with the secret; and why it opens nothing."""
     vault, problems = _opened(folder, secret)
-    head = folder / layout.HEAD
-    content = head.read_bytes() if head.is_file() else None  # before the log, which may grow
-    stored = stored_events(folder / layout.AUDIT)
-    check = None if vault is None else log_authenticator(vault)
-    events, found = audit.read_events(stored, _bundle_digest(folder), check)
-    found += audit.head_problems(content, stored, str(head), check)
-    return events, [*problems, *found]
+    seal = None if vault is None else vault_seal(vault)
+    return audit.log_of(folder, _bundle_digest(folder), seal), problems
 
 
 def _opened(folder: Path, secret: Secret | None) -> tuple[Vault | None, list[Problem]]:
@@ -113,11 +110,13 @@ def _bundle_digest(folder: Path) -> str:
 
 
 def _anchor_problems(
-    folder: Path, anchors: Sequence[Path], public_key: Path | None
+    log: EventLog[Event],
+    checked: LogCheck[Event],
+    anchors: Sequence[Path],
+    public_key: Path | None,
 ) -> Iterator[Problem]:
-    bundle, stored = _bundle_digest(folder), stored_events(folder / layout.AUDIT)
     for anchor in anchors:
-        yield from audit.anchor_problems(anchor.read_bytes(), bundle, stored, str(anchor))
+        yield from log.anchor_problems(anchor.read_bytes(), checked.links, str(anchor))
         yield from _anchor_signature_problems(anchor, public_key)
 
 
@@ -149,13 +148,10 @@ def _result_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]
             yield Problem(str(path), f"was changed: event {event.number} names another content.")
 
 
-def _stray_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]:
+def _stray_problems(folder: Path, checked: LogCheck[Event]) -> Iterator[Problem]:
     """Files beside the log and the results that nobody wrote."""
-    looks = [event.number for event in events if event.step == "look"]
-    kept = {
-        layout.HEAD,
-        *(layout.event_file(one.number) for one in stored_events(folder / layout.AUDIT)),
-    }
+    looks = [event.number for event in checked.events if event.step == "look"]
+    kept = {layout.HEAD, *(layout.event_file(one.place) for one in checked.links)}
     kept |= {layout.result_file(number) for number in looks}
     for part in (layout.AUDIT, layout.RESULTS):
         for path in sorted((folder / part).rglob("*")):

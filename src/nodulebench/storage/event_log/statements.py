@@ -1,0 +1,81 @@
+"""What is said of a log as a whole: the head beside it, and anchors that others keep <-> bytes.
+
+The head says how many events there are and how the last reads, so that a log cut off at its end is
+found. Head and log could both be put back to an older state, and that is found by an anchor: the
+same statement, kept by somebody else.
+"""
+
+import json
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pydantic import AliasChoices, AwareDatetime, Field, ValidationError
+
+from nodulebench.model.written import Written
+from nodulebench.storage.digest import bytes_digest
+
+OLD_HEAD: Final = "nodulebench/audit-head@1"
+HEAD: Final = "nodulebench/event-head@2"
+
+
+class Head(Written):
+    """How many events a log has, and the digest of the last."""
+
+    schema_name: Literal["nodulebench/audit-head@1", "nodulebench/event-head@2"] = HEAD
+    root: str = ""
+    """What the first event follows from; not in heads of version 0.1."""
+    events: Annotated[int, Field(ge=0)]
+    digest: str
+    """Of the last event; of the root where there is none."""
+    person: str = ""
+    """Who wrote the head; not in heads of version 0.1."""
+    code: str = ""
+    check: str = ""
+    """Digest of the rest: tells a damaged head to those, too, who cannot check the code."""
+
+    def to_bytes(self) -> bytes:
+        """The head as it is kept."""
+        content = self._told(code=True)
+        return canonical({**content, "check": bytes_digest(canonical(content))})
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        """What the code is made of."""
+        return canonical(self._told(code=False))
+
+    def _told(self, *, code: bool) -> dict[str, Any]:
+        later = {"root", "person"} if self.schema_name == OLD_HEAD else set()
+        return self.model_dump(mode="json", exclude={"check", *later, *(() if code else ("code",))})
+
+
+class Anchor(Written):
+    """What a log looked like at a time, for somebody else to keep."""
+
+    schema_name: Literal["nodulebench/anchor@1"] = "nodulebench/anchor@1"
+    root: Annotated[str, Field(validation_alias=AliasChoices("bundle", "root"))]
+    """What the first event follows from: the digest of a sealed set's manifest."""
+    events: Annotated[int, Field(ge=1)]
+    digest: str
+    at: AwareDatetime
+
+    def to_bytes(self) -> bytes:
+        """The anchor as it stands on the disk."""
+        content = self.model_dump(mode="json")
+        content["bundle"] = content.pop("root")
+        return canonical(content)
+
+
+Kind = TypeVar("Kind", Head, Anchor)
+
+
+def parsed(kind: type[Kind], content: bytes) -> Kind | None:
+    """What some bytes say, if they are byte for byte as it would be written."""
+    try:
+        found = kind.model_validate_json(content)
+    except (ValidationError, UnicodeDecodeError):
+        return None
+    return found if found.to_bytes() == content else None
+
+
+def canonical(value: Any) -> bytes:
+    """JSON in one line, keys in order: the same value always gives the same bytes."""
+    return (json.dumps(value, sort_keys=True, allow_nan=False) + "\n").encode()
