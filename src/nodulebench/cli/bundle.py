@@ -4,14 +4,16 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE
+from nodulebench.cli.options import FILE, print_next
 from nodulebench.cli.progress import ProgressLine
 
 
 @click.command("bundle")
 @click.argument("reference", type=FILE)
 @click.option("--out", required=True, type=FILE, help="New folder.")
-@click.option("--images", type=FILE, help="Folder of images, named by case.")
+@click.option("--curated", type=FILE, help="What 'curate' wrote: its cases and their images.")
+@click.option("--images", type=FILE, help="Folder of images, named by case or DICOM.")
+@click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
 @click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
 @click.option("--datasheet", "answers", type=FILE, help="What people say of the set, TOML.")
@@ -19,6 +21,7 @@ def command(reference: Path, out: Path, list_images: bool, **files: Path | None)
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
 
     \b
+    nodulebench bundle reference/ --curated curated/ --out lung-2026a
     nodulebench bundle luna16/ --images scans/ --datasheet datasheet.toml --out lung-2026a
     nodulebench verify lung-2026a
     """
@@ -27,10 +30,13 @@ def command(reference: Path, out: Path, list_images: bool, **files: Path | None)
     with ProgressLine() as line:
         made = write_bundle(reference, out, is_copied=not list_images, progress=line.tell, **files)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
+    if made.passed_over:
+        click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are no case")
     print_gaps(made.gaps)
     if made.without_images:
         shown = ", ".join(made.without_images[:5])
         click.echo(f"warning: {len(made.without_images)} case(s) without images: {shown}", err=True)
+    print_next(f"nodulebench seal {out} --key … --policy … --as … --out SEALED")
 
 
 def print_gaps(gaps: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_written
+from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -19,6 +19,7 @@ from nodulebench.cli.progress import ProgressLine
     type=FILE,
     help="List of another set's series (UIDs, hashes); may be given several times.",
 )
+@click.option("--export", type=FILE, help="New folder for the admitted series, a folder each.")
 @option("--language", ["en", "zh"], "en", "Language of the page.")
 @option("--processes", COUNT, 2)
 def command(
@@ -29,7 +30,7 @@ def command(
     Subfolders, names and other files do not matter. A run that was stopped goes on where it was.
 
     \b
-    nodulebench curate archive/ --out curated/
+    nodulebench curate archive/ --out curated/ --export cases/
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
     from nodulebench.workflows.curate.files import curate_files, summary
@@ -47,3 +48,10 @@ def command(
             f"{told['unreadable_files']} unreadable files, {told['other_files']} of other kinds"
         )
     print_written(*written)
+    if told["admitted"]:
+        print_next(
+            f"nodulebench draw {out} --design … --count … --seed … --out drawn.csv",
+            f"nodulebench annotate review start panel --cases {out} --roster …",
+        )
+    elif told["series"]:
+        click.echo(f"nothing was admitted: {out / 'exclusions.csv'} says why")

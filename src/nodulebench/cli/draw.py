@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, WHOLE
+from nodulebench.cli.options import COUNT, FILE, WHOLE, print_next
 
 
 @click.command("draw")
@@ -14,11 +14,12 @@ from nodulebench.cli.options import COUNT, FILE, WHOLE
 @click.option("--seed", required=True, type=WHOLE, help="Write it down.")
 @click.option("--out", required=True, type=FILE, help="CSV of the drawn cases.")
 def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
-    r"""Draw cases from POOL, a table of cases, so that strata have their planned shares.
+    r"""Draw cases from POOL, a table of cases or a curation, to their planned shares.
 
     The same seed draws the same cases, in whatever order the pool lists them.
 
     \b
+    nodulebench draw curated/ --design design.toml --count 80 --seed 7 --out drawn.csv
     nodulebench draw pool.csv --design design.toml --count 600 --seed 20260301 --out drawn.csv
     """
     from nodulebench.workflows.curate.draw import draw_files
@@ -30,3 +31,4 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
         lack = click.style(f"  {one.lacking} lacking", fg="red") if one.lacking else ""
         click.echo(f"{one.planned:>8} {one.available:>8} {one.drawn:>8}  {values}{lack}")
     click.echo(f"wrote {out}: {len(sample.case_ids)} cases")
+    print_next(f"nodulebench annotate review start panel --cases {out} --roster …")

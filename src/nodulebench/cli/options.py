@@ -47,6 +47,12 @@ def print_written(*paths: Path | None) -> None:
             click.echo(f"wrote {path}")
 
 
+def print_next(*commands: str) -> None:
+    """Say which command comes next on the way from DICOM to a verdict."""
+    for number, command in enumerate(commands):
+        click.echo(f"{'or  ' if number else 'next'}  {command}")
+
+
 def print_notices(word: str, notices: "Iterable[Notice]") -> None:
     """Say what a reader has to know, one line each, beginning with a word such as 'warning'."""
     for notice in notices:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.errors import InputError, Problem
+from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.luna16_csv import read_own_columns
 from nodulebench.formats.marks.own_columns import guessed_columns
@@ -52,17 +53,19 @@ _WORDS = {"marks": "marks", "reference": "a reference"}
 def read_cases(path: Path) -> pl.DataFrame:
     """CASES from a table, with any further columns as strata, or from a folder of CT series.
 
-    Those of a folder are named by their Series Instance UIDs; the column ``images`` says where the
-    images of each are.
+    A folder that holds a table of cases, as ``curate`` and ``bundle`` write it, is that table. The
+    cases of another folder are named by their Series Instance UIDs; the column ``images`` says
+    where the images of each are.
 
     Raises:
         InputError: with every problem of the table, or of the images.
     """
-    if path.is_dir():
+    table = case_table_of(path)
+    if table is None and path.is_dir():
         from nodulebench.formats.dicom.images import cases_of_images
 
         return cases_of_images(path)
-    return read_cases_table(path)
+    return read_cases_table(table or path)
 
 
 def read_submission(

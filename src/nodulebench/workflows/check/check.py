@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import fitting, read_reference, read_submission
-from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
@@ -61,7 +61,7 @@ def check_files(
     chosen = load_protocol(protocol or "luna16")
     truth = read_reference(reference, cases=cases)
     if series is not None:
-        truth = truth.restricted(read_series(series), series.name)
+        truth = truth.restricted(read_case_list(series), series.name)
     return [_look_through(path, given, truth, chosen) for path in marks], truth.cases.height
 
 

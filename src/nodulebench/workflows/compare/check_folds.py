@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats import read_reference
-from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import Reference
 from nodulebench.storage.csv_text import read_columns, read_header
@@ -66,7 +66,7 @@ def read_folds(paths: Sequence[Path]) -> pl.DataFrame:
     """
     if len(paths) > 1:
         parts = [
-            pl.DataFrame({"case_id": read_series(path)}).with_columns(fold=pl.lit(path.stem))
+            pl.DataFrame({"case_id": read_case_list(path)}).with_columns(fold=pl.lit(path.stem))
             for path in paths
         ]
         return FOLDS.arrange(pl.concat(parts))

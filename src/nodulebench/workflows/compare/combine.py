@@ -18,10 +18,10 @@ from nodulebench.algorithms.combine import (
 )
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.images.metaimage import read_mask
 from nodulebench.formats.marks.luna16_candidates import read_candidates
-from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.sniff import glimpse
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
@@ -100,7 +100,7 @@ def combine_files(
     """
     truth = read_reference(reference)
     if series is not None:
-        truth = truth.restricted(read_series(series), series.name)
+        truth = truth.restricted(read_case_list(series), series.name)
     chosen = load_protocol(protocol)
     given = [keep_listed(truth, _read(path, truth.cases), chosen) for path in paths]
     submissions = [submission for submission, _ in given]

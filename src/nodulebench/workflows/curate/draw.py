@@ -4,11 +4,14 @@ from pathlib import Path
 
 from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.composition.sampling import Sample, draw_cases
-from nodulebench.storage.table_file import read_cases, write_table
+from nodulebench.formats import read_cases
+from nodulebench.storage.table_file import write_table
 
 
 def draw_files(pool: Path, design: str, count: int, seed: int, out: Path) -> Sample:
-    """Draw cases from a table of cases and write their rows; tell how each stratum came out.
+    """Draw cases from a pool and write their rows; tell how each stratum came out.
+
+    The pool is a table of cases, or a folder that holds one.
 
     Raises:
         InputError: if the table or the design cannot be used.

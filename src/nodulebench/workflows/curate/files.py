@@ -12,6 +12,7 @@ from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
+from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, english
 from nodulebench.model.progress import Progress
 from nodulebench.model.tables import CASES
@@ -19,11 +20,16 @@ from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
+from nodulebench.workflows.curate.case_files import (
+    CASE_FILES,
+    SUMMARY,
+    export_cases,
+    read_case_files,
+)
 from nodulebench.workflows.curate.curate import Curation, curate
 from nodulebench.workflows.curate.page import curation_page, flow_svg
 
 SCHEMA = "nodulebench/curation@1"
-SUMMARY = "curation.json"
 NUMBERS = {
     "tube_voltage_kv": "kvp",
     "tube_current_ma": "tube_current_ma",
@@ -59,16 +65,26 @@ def curate_files(
     processes: int,
     progress: Progress,
     language: LanguageName = "en",
+    export: Path | None = None,
 ) -> tuple[Curation, list[Path]]:
     """Curate a folder under the limits of a design (published or TOML), and write what was found.
 
+    With ``export``, the files of the admitted series are laid out there too, a folder each.
+
     Raises:
-        InputError: if the folder, the design or a list of another set cannot be read.
+        InputError: if the folder, the design or a list of another set cannot be read, or there is
+            something in ``export``.
     """
+    if export is not None and export.resolve().is_relative_to(folder.resolve()):
+        raise InputError.at(export, "lies in the folder that is read.", "Export to another folder.")
     limits = None if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]
     made = curate(folder, out, limits=limits, known=known, processes=processes, progress=progress)
-    return made, write_curation(made, out, language)
+    written = write_curation(made, out, language)
+    if export is not None:
+        export_cases(read_case_files(out, folder), export, progress)
+        written.append(export)
+    return made, written
 
 
 def write_curation(curation: Curation, out: Path, language: LanguageName = "en") -> list[Path]:
@@ -77,7 +93,7 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
     with staged_folder(out, last=SUMMARY) as stage:
         cases.write_parquet(stage / "cases.parquet")
         write_csv(exclusions_table(curation), stage / "exclusions.csv")
-        write_csv(_case_files(curation), stage / "case_files.csv")
+        write_csv(_case_files(curation), stage / CASE_FILES)
         write_known_set(
             ((one.uid, one.pixel_sha256, one.perceptual_hash) for one in curation.admitted),
             stage / "fingerprints.csv",
@@ -85,7 +101,8 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
         (stage / "flow.svg").write_text(flow_svg(curation, language), encoding="utf-8")
         page = shown(curation_page(curation, language))
         (stage / "curation.html").write_text(page, encoding="utf-8")
-        write_json(summary(curation), stage / SUMMARY)
+        found = {**summary(curation), "folder": str(curation.folder.resolve())}
+        write_json(found, stage / SUMMARY)
         names = sorted(path.name for path in stage.iterdir())
     return [out / name for name in names]
 

@@ -1,6 +1,7 @@
 """Reference + images -> a bundle that is a BagIt bag, with a datasheet."""
 
 import json
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,17 +11,17 @@ import polars as pl
 from nodulebench import __version__
 from nodulebench.custody.datasheet import make_datasheet, parse_answers
 from nodulebench.custody.layout import IMAGE_LIST, IMAGES
-from nodulebench.errors import Problem, refuse_any
+from nodulebench.errors import Problem
 from nodulebench.formats import read_reference
 from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.bag import PAYLOAD, tag_files
 from nodulebench.storage.csv_text import without_marks, write_csv
 from nodulebench.storage.digest import file_digest
-from nodulebench.storage.file_names import shown
 from nodulebench.storage.manifest import write_manifest
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.walk import files_below
+from nodulebench.workflows.custody.bundle_images import FoundImages, curated_images, images_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class BundleReport:
     """Cases for which no image file was found."""
     gaps: tuple[str, ...]
     """Questions of the datasheet without an answer."""
+    passed_over: int = 0
+    """Image files of series that are no case of the set."""
 
 
 def write_bundle(
@@ -41,6 +44,8 @@ def write_bundle(
     out: Path,
     *,
     images: Path | None = None,
+    curated: Path | None = None,
+    series: Path | None = None,
     is_copied: bool = True,
     cases: Path | None = None,
     answers: Path | None = None,
@@ -51,7 +56,10 @@ def write_bundle(
     Args:
         reference: in any format that holds one.
         out: the new folder.
-        images: a folder whose files and subfolders are named by case.
+        images: a folder of images, in whatever layout; with ``curated``, where the curated files
+            lie now.
+        curated: what ``curate`` wrote: admitted cases, what is known of them and their files.
+        series: list or table of cases, as ``draw`` writes it: restricts and orders them.
         is_copied: whether the images are copied, or listed with their digests only.
         cases: the table of cases, where the reference has none of its own.
         answers: what people say of the set, TOML.
@@ -60,25 +68,27 @@ def write_bundle(
     Raises:
         InputError: if something cannot be read, or images belong to no case.
     """
-    truth = read_reference(reference, cases=cases)
+    truth = read_reference(reference, cases=cases or curated)
+    if series is not None:
+        truth = truth.restricted(read_case_list(series), series.name)
     stated = {}
     if answers is not None:
         stated = parse_answers(answers.read_text(encoding="utf-8"), str(answers))
-    owners = {} if images is None else _owners(images, truth.cases["case_id"])
+    found = _found_images(images, curated, truth.cases["case_id"])
     with staged_folder(out, is_new=True) as stage:
         payload = stage / PAYLOAD
         write_reference(truth, payload)
-        if images is not None and is_copied:
-            _copy_images(images, owners, payload / IMAGES, progress)
-        elif images is not None:
-            write_csv(_image_list(images, owners, progress), payload / IMAGE_LIST)
+        if found is not None and is_copied:
+            _copy_images(found, payload / IMAGES, progress)
+        elif found is not None:
+            write_csv(_image_list(found, progress), payload / IMAGE_LIST)
         where = f"{PAYLOAD}/{IMAGES}/" if is_copied else f"listed in {PAYLOAD}/{IMAGE_LIST}"
-        told = f"{len(owners)} image files, {where}." if owners else ""
+        told = f"{len(found.files)} image files, {where}." if found and found.files else ""
         sheet = make_datasheet(truth, stated, images=told)
-        files = sorted(path for path in payload.rglob("*") if path.is_file())
+        placed = sorted(path for path in payload.rglob("*") if path.is_file())
         written = tag_files(
-            {path.relative_to(stage).as_posix(): file_digest(path) for path in files},
-            payload_bytes=sum(path.stat().st_size for path in files),
+            {path.relative_to(stage).as_posix(): file_digest(path) for path in placed},
+            payload_bytes=sum(path.stat().st_size for path in placed),
             description=f"Test set {truth.name}",
             organization=stated.get("keeper", ""),
             day=datetime.now(UTC).date(),
@@ -91,10 +101,16 @@ def write_bundle(
         for name, content in written.items():
             (stage / name).write_bytes(content)
         write_manifest(stage)
-    known = set(owners.values())
-    lacking = [name for name in truth.cases["case_id"] if images is not None and name not in known]
+    files = () if found is None else found.files
+    known = {one.case_id for one in files}
+    lacking = () if found is None else (one for one in truth.cases["case_id"] if one not in known)
     return BundleReport(
-        truth.name, truth.cases.height, len(owners), tuple(lacking), tuple(sheet.gaps)
+        truth.name,
+        truth.cases.height,
+        len(files),
+        tuple(lacking),
+        tuple(sheet.gaps),
+        passed_over=0 if found is None else found.passed_over,
     )
 
 
@@ -114,49 +130,26 @@ def image_problems(bundle: Path, images: Path) -> list[Problem]:
     return problems
 
 
-def _owners(images: Path, case_ids: pl.Series) -> dict[str, str]:
-    """For each image file the case it belongs to: that of its top folder, or of its own name."""
-    known = set(case_ids)
-    found: dict[str, str] = {}
-    problems = []
-
-    def refuse(error: OSError) -> None:
-        told = f"cannot be looked into: {error.strerror}."
-        problems.append(Problem(shown(str(error.filename)), told))
-
-    for path in sorted(Path(file) for file in files_below(images, refuse)):
-        name = path.relative_to(images).as_posix()
-        if not path.is_file() or shown(name) != name:
-            what = "is no file." if shown(name) == name else "has a name that is not UTF-8."
-            problems.append(Problem(shown(str(path)), what, "A bag cannot hold it."))
-            continue
-        top = name.partition("/")[0]
-        # 'a.b.mhd' may be the case 'a.b' or, for 'a.nii.gz', the case 'a'
-        candidates = [top, *(top.rsplit(".", parts)[0] for parts in (1, 2))]
-        owner = next((one for one in candidates if one in known), None)
-        if owner is None:
-            problems.append(
-                Problem(str(path), "belongs to no case.", "Name files or folders by case_id.")
-            )
-        else:
-            found[name] = owner
-    refuse_any(problems)
-    return found
+def _found_images(
+    images: Path | None, curated: Path | None, case_ids: pl.Series
+) -> FoundImages | None:
+    """The images that were asked for; None: none were."""
+    if curated is not None:
+        return curated_images(curated, images, case_ids.to_list())
+    return None if images is None else images_in(images, case_ids.to_list())
 
 
-def _copy_images(images: Path, owners: dict[str, str], target: Path, progress: Progress) -> None:
-    import shutil
-
-    for number, name in enumerate(owners, start=1):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(images / name, target / name)
-        progress("images", number, len(owners))
+def _copy_images(found: FoundImages, target: Path, progress: Progress) -> None:
+    for number, one in enumerate(found.files, start=1):
+        (target / one.name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(one.path, target / one.name)
+        progress("images", number, len(found.files))
 
 
-def _image_list(images: Path, owners: dict[str, str], progress: Progress) -> pl.DataFrame:
+def _image_list(found: FoundImages, progress: Progress) -> pl.DataFrame:
     rows = []
-    for number, (name, owner) in enumerate(owners.items(), start=1):
-        path = images / name
-        rows.append((owner, name, path.stat().st_size, file_digest(path)))
-        progress("images", number, len(owners))
+    for number, one in enumerate(found.files, start=1):
+        name = one.path.relative_to(found.folder).as_posix()
+        rows.append((one.case_id, name, one.path.stat().st_size, file_digest(one.path)))
+        progress("images", number, len(found.files))
     return pl.DataFrame(rows, schema=["case_id", "path", "bytes", "digest"], orient="row")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.case_names import algorithm_name
-from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
@@ -56,7 +56,7 @@ def evaluate_files(
     chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed, at_fp=at_fp)
     truth = read_reference(reference, cases=cases)
     if series is not None:
-        truth = truth.restricted(read_series(series), series.name)
+        truth = truth.restricted(read_case_list(series), series.name)
     given = None if columns is None else parse_columns(columns)
     read = [read_submission(path, truth.cases, columns=given) for path in marks]
     submissions = named(read, marks, names)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nodulebench.errors import InputError, Problem, did_you_mean, refuse_any
 from nodulebench.formats import read_reference
-from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.language import english
 from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
@@ -56,7 +56,7 @@ def freeze_files(
         )
     truth = read_reference(reference, cases=cases)
     if series is not None:
-        truth = truth.restricted(read_series(series), series.name)
+        truth = truth.restricted(read_case_list(series), series.name)
     chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)
     plan = freeze_plan(read_criteria(criteria), truth, chosen, source=str(criteria))
     write_plan(plan, out)

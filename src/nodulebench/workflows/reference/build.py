@@ -9,8 +9,8 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.formats.bundle import PROVENANCE, write_reference
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.findings_tables import write_findings
-from nodulebench.formats.marks.luna16_csv import read_series
 from nodulebench.formats.readings import read_readings
 from nodulebench.model.findings import FINDING_KINDS
 from nodulebench.model.tables import Reference, without_images
@@ -61,7 +61,7 @@ def build_reference_files(
         applies_corrections: whether LIDC-IDRI's later corrections replace what they correct.
     """
     chosen = rule_parameters(RULES[rule], rule, parameters or {})
-    listed = None if series is None else read_series(series)
+    listed = None if series is None else read_case_list(series)
     readings = read_readings(
         source,
         cases=cases,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.readings import read_readings
 from nodulebench.reference.agreement import readers_against_others, silent_readers
 from nodulebench.reference.panel import measure_findings
@@ -41,7 +41,7 @@ def readers_of_files(
         cases: table of cases or LIDC scans with their geometry.
         out: CSV for the table of readers.
     """
-    listed = None if series is None else read_series(series)
+    listed = None if series is None else read_case_list(series)
     panel = measure_findings(read_readings(source, cases=cases, series=listed))
     found = ReadersOfPanel(
         readers_against_others(

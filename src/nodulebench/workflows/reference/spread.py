@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.formats import read_submission
-from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.readings import read_readings
 from nodulebench.language import english
 from nodulebench.model.findings import Readings
@@ -93,7 +93,7 @@ def spread_files(
     readings = read_readings(
         source,
         cases=cases,
-        series=None if series is None else read_series(series),
+        series=None if series is None else read_case_list(series),
         skips_bad_files=skips_bad_files,
     )
     submission = read_submission(marks, readings.cases)

@@ -8,7 +8,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, NoduleBenchError, Problem, refuse_any
 from nodulebench.formats import read_reference, read_submission
-from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.marks.own_columns import parse_columns
 from nodulebench.model.documents.as_json import as_json
 from nodulebench.model.documents.comparison import ComparisonDocument
@@ -259,7 +259,7 @@ def _read_originals(
     """The test set and the submissions from their files, under the names that are written."""
     reference = read_reference(originals.reference, cases=originals.cases)
     if originals.series is not None:
-        reference = reference.restricted(read_series(originals.series), originals.series.name)
+        reference = reference.restricted(read_case_list(originals.series), originals.series.name)
     columns = None if originals.columns is None else parse_columns(originals.columns)
     given = [read_submission(path, reference.cases, columns=columns) for path in originals.marks]
     if originals.candidates is not None:

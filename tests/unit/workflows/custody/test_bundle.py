@@ -106,6 +106,36 @@ def test_image_files_belong_to_the_case_of_their_name(desk: Desk) -> None:
     assert (made.images, made.without_images) == (4, ("scan3",))
 
 
+def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(desk: Desk) -> None:
+    archive, curated = desk.folder / "archive", desk.folder / "curated"
+    archive.mkdir()
+    curated.mkdir()
+    for number in range(3):
+        (archive / f"IM{number}").write_bytes(bytes([number]))
+    rows = ["scan0,0,IM2,0", "scan0,1,IM0,0", "scan9,0,IM1,0"]
+    (curated / "case_files.csv").write_text("\n".join(["case_id,slice_index,file,frame", *rows]))
+    (curated / "curation.json").write_text('{"folder": "../archive"}')
+    known = pl.DataFrame({"case_id": ["scan0", "scan9"], "vendor": ["GE", "Canon"]})
+    known.write_parquet(curated / "cases.parquet")
+    made = write_bundle(desk.bundle, desk.folder / "bag", curated=curated)
+    assert (made.images, made.without_images) == (2, ("scan1", "scan2", "scan3"))
+    images = desk.folder / "bag" / "data" / "images" / "scan0"
+    assert [path.read_bytes() for path in sorted(images.iterdir())] == [b"\x02", b"\x00"]
+    cases = read_reference(desk.folder / "bag").cases
+    assert cases.select("case_id", "vendor").row(0) == ("scan0", "GE")
+    listed = desk.folder / "list"
+    write_bundle(desk.bundle, listed, curated=curated, is_copied=False)
+    assert image_problems(listed, archive) == []
+
+
+def test_only_drawn_cases_are_bundled(desk: Desk) -> None:
+    (desk.folder / "drawn.csv").write_text("case_id,vendor\nscan3,GE\nscan0,GE\n")
+    out = desk.folder / "bag"
+    made = write_bundle(desk.bundle, out, series=desk.folder / "drawn.csv")
+    assert made.cases == 2
+    assert read_reference(out).cases["case_id"].to_list() == ["scan3", "scan0"]
+
+
 def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> None:
     made = write_bundle(desk.bundle, desk.folder / "bag")
     sheet = json.loads((desk.folder / "bag" / "datasheet.json").read_text())
