@@ -1,0 +1,44 @@
+"""CADIMI: one network for three views, each with planes 2 mm before and behind as its colours."""
+
+import torch
+from torch import Tensor, nn
+
+from nodulebench.algorithms.networks.looks import ORTHOGONAL, planes
+from nodulebench.algorithms.networks.network import Augment, Network, Recipe, begin_evenly
+
+SIZE, STEP_MM, ASIDE_MM = 52, 1.0, (-2.0, 0.0, 2.0)
+
+
+class Cadimi(nn.Module):
+    """One view -> no nodule, nodule; views are averaged as probabilities."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        parts: list[nn.Module] = []
+        for before, after, kernel in ((3, 24, 5), (24, 32, 3), (32, 48, 3)):
+            parts += [nn.Conv2d(before, after, kernel), nn.ReLU()]
+            parts += [nn.MaxPool2d(2), nn.BatchNorm2d(after)]
+        self.body = nn.Sequential(*parts, nn.Flatten(), nn.Linear(48 * 4 * 4, 512), nn.ReLU())
+        self.judge = nn.Linear(512, 2)
+        begin_evenly(self, nn.init.kaiming_uniform_)
+
+    def forward(self, patches: Tensor) -> Tensor:
+        """Patches n x views x colours x rows x columns -> logarithms of mean probabilities."""
+        count, views = patches.shape[:2]
+        each = self.judge(self.body(patches.reshape(-1, *patches.shape[2:])))
+        return torch.logsumexp(each.float().log_softmax(dim=1).reshape(count, views, 2), dim=1)
+
+
+CADIMI = Network(
+    "cadimi",
+    planes(ORTHOGONAL, SIZE, STEP_MM, ASIDE_MM),
+    Cadimi,
+    Recipe(
+        "sgd",
+        rate=0.01,
+        decay=1e-3,
+        augment=Augment(shift_mm=4.0, is_flipped=True),
+        tries=5,
+    ),
+    "80 epochs of all nodules and 20,000 other candidates; He; Nesterov; rate .01, decay .001",
+)

@@ -1,0 +1,81 @@
+"""Look: which points around a candidate a network sees, in millimetres of the patient.
+
+Points are written z, y, x: towards the head, the back and the left, as the axes of an image.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Offsets = npt.NDArray[np.float32]
+Plane = tuple[tuple[float, float, float], tuple[float, float, float]]
+"""The directions of a plane's rows and columns."""
+
+ORTHOGONAL: tuple[Plane, ...] = (
+    ((0, 1, 0), (0, 0, 1)),
+    ((1, 0, 0), (0, 0, 1)),
+    ((1, 0, 0), (0, 1, 0)),
+)
+"""Axial, coronal, sagittal."""
+_HALF = 0.5**0.5
+SYMMETRY: tuple[Plane, ...] = (
+    *ORTHOGONAL,
+    ((1, 0, 0), (0, _HALF, _HALF)),
+    ((1, 0, 0), (0, -_HALF, _HALF)),
+    ((0, 1, 0), (_HALF, 0, _HALF)),
+    ((0, 1, 0), (-_HALF, 0, _HALF)),
+    ((0, 0, 1), (_HALF, _HALF, 0)),
+    ((0, 0, 1), (-_HALF, _HALF, 0)),
+)
+"""The nine planes of symmetry of a cube: three along its faces, six along its diagonals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """The points that a network sees around a place."""
+
+    offset_mm: Offsets
+    """shape x 3: how far from the place each point lies."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What a patch looks like; planes come before rows and columns."""
+        return tuple(self.offset_mm.shape[:-1])
+
+
+def cube(size: tuple[int, int, int], step_mm: tuple[float, float, float]) -> Look:
+    """A box of voxels: how many and how far apart along z, y and x."""
+    axes = [_centred(count, step) for count, step in zip(size, step_mm, strict=True)]
+    return Look(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).astype(np.float32))
+
+
+def planes(
+    chosen: tuple[Plane, ...], size: int, step_mm: float, aside_mm: tuple[float, ...] = (0.0,)
+) -> Look:
+    """Square planes through the place, or beside it along their normal.
+
+    Returns:
+        A look of the shape planes x (places along the normal) x rows x columns, without the second
+        where there is one place only.
+    """
+    along = _centred(size, step_mm)
+    rows = np.array([plane[0] for plane in chosen], dtype=np.float64)
+    columns = np.array([plane[1] for plane in chosen], dtype=np.float64)
+    normal = np.cross(rows, columns)
+    flat = (
+        along[None, :, None, None] * rows[:, None, None, :]
+        + along[None, None, :, None] * columns[:, None, None, :]
+    )
+    beside = np.array(aside_mm)[None, :, None] * normal[:, None, :]
+    points = flat[:, None] + beside[:, :, None, None, :]
+    return Look((points if len(aside_mm) > 1 else points[:, 0]).astype(np.float32))
+
+
+def together(*looks: Look) -> Look:
+    """Several looks of one shape as one, side by side in front."""
+    return Look(np.stack([look.offset_mm for look in looks]))
+
+
+def _centred(count: int, step_mm: float) -> npt.NDArray[np.float64]:
+    return (np.arange(count, dtype=np.float64) - (count - 1) / 2) * step_mm

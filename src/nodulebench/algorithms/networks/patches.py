@@ -1,0 +1,141 @@
+"""Scans, places and a look -> patches in Hounsfield units, by trilinear interpolation.
+
+Many scans lie behind each other in one buffer, on the CPU or on a GPU, so that a batch is cut from
+any of them at once. Beyond a scan's faces the image is mirrored.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from nodulebench.algorithms.networks.looks import Look
+
+MOST_POINTS = 1 << 24
+"""Points that are interpolated at once: what bounds the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scans:
+    """Images as one buffer; axes are z, y, x towards head, back and left."""
+
+    voxels: Tensor
+    """All voxels of all scans, one scan after the other."""
+    start: Tensor
+    """Where each scan begins."""
+    shape: Tensor
+    """scans x 3: slices, rows, columns."""
+    spacing_mm: Tensor
+    """scans x 3."""
+    step_hu: float = 1.0
+    lowest_hu: float = 0.0
+    """HU = step x value + lowest."""
+
+    def to(self, device: torch.device | str) -> "Scans":
+        """The same scans elsewhere."""
+        parts = ("voxels", "start", "shape", "spacing_mm")
+        return replace(self, **{name: getattr(self, name).to(device) for name in parts})
+
+
+def scans_of(
+    images: list[npt.NDArray[np.int16] | npt.NDArray[np.uint8]],
+    spacing_mm: npt.ArrayLike,
+    *,
+    step_hu: float = 1.0,
+    lowest_hu: float = 0.0,
+) -> Scans:
+    """Images [slice, row, column] with patient's axes as one buffer."""
+    sizes = [prod(image.shape) for image in images]
+    return Scans(
+        torch.from_numpy(np.concatenate([np.ascontiguousarray(one).ravel() for one in images])),
+        torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int64),
+        torch.tensor([image.shape for image in images], dtype=torch.int64),
+        torch.tensor(np.reshape(spacing_mm, (-1, 3)), dtype=torch.float32),
+        step_hu,
+        lowest_hu,
+    )
+
+
+def cut(
+    scans: Scans,
+    which: Tensor,
+    place: Tensor,
+    look: Tensor | Look,
+    *,
+    turn: Tensor | None = None,
+    low: Tensor | None = None,
+    high: Tensor | None = None,
+) -> Tensor:
+    """Patches in Hounsfield units.
+
+    Args:
+        scans: the images.
+        which: n, the scan of each place.
+        place: n x 3, voxel indices (z, y, x; 0 is the middle of the first voxel).
+        look: what is seen around a place, or its offsets on the device of the scans.
+        turn: n x 3 x 3, a linear map of the offsets of each place; None: none.
+        low: n x 3, the first voxel that may be seen; None: the first of the scan.
+        high: n x 3, the last one.
+
+    Returns:
+        n x the shape of the look, as 32-bit floats.
+    """
+    offset = torch.from_numpy(look.offset_mm) if isinstance(look, Look) else look
+    offset = offset.to(scans.voxels.device)
+    flat = offset.reshape(-1, 3)
+    step = max(1, MOST_POINTS // len(flat))
+    parts = []
+    for at in range(0, len(which), step):
+        some = slice(at, at + step)
+        bounds = (_of(low, some), _of(high, some))
+        parts.append(_cut(scans, which[some], place[some], flat, _of(turn, some), *bounds))
+    return torch.cat(parts or [flat.new_empty(0, len(flat))]).reshape(-1, *offset.shape[:-1])
+
+
+def _of(values: Tensor | None, some: slice) -> Tensor | None:
+    return None if values is None else values[some]
+
+
+def _cut(
+    scans: Scans,
+    which: Tensor,
+    place: Tensor,
+    flat: Tensor,
+    turn: Tensor | None,
+    low: Tensor | None,
+    high: Tensor | None,
+) -> Tensor:
+    shape = scans.shape[which]
+    first = torch.zeros_like(shape) if low is None else low
+    last = shape - 1 if high is None else high
+    corners, shares = [], []
+    for axis in range(3):
+        along = flat[:, axis][None] if turn is None else turn[:, axis] @ flat.T
+        at = place[:, axis, None] + along / scans.spacing_mm[which][:, axis, None]
+        at = _mirrored(at, first[:, axis, None], last[:, axis, None])
+        whole = at.floor()
+        share = at - whole
+        index = whole.to(torch.int64)
+        following = torch.minimum(index + 1, last[:, axis, None])
+        corners.append((index, following))
+        shares.append((1 - share, share))
+    rows, columns = shape[:, 1, None], shape[:, 2, None]
+    start = scans.start[which][:, None]
+    values = torch.zeros((), device=scans.voxels.device)
+    for z, y, x in product(range(2), repeat=3):
+        index = start + (corners[0][z] * rows + corners[1][y]) * columns + corners[2][x]
+        share = shares[0][z] * shares[1][y] * shares[2][x]
+        values = values + scans.voxels[index].to(torch.float32) * share
+    return values * scans.step_hu + scans.lowest_hu
+
+
+def _mirrored(at: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """Places beyond the first or last voxel, mirrored there."""
+    length = (last - first).to(at.dtype)
+    period = (2 * length).clamp(min=1)
+    beyond = torch.remainder(at - first, period)
+    return first + torch.minimum(beyond, period - beyond).minimum(length)

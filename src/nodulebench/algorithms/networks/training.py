@@ -1,0 +1,304 @@
+"""Examples + Network -> weights: one loop for every network, on a CPU or a GPU.
+
+What a step draws follows from the seed and the number of the step alone, so that a run that was
+interrupted goes on exactly as it would have gone.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from math import cos, pi
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from nodulebench.algorithms.networks.augment import faces, shifts_mm, turns
+from nodulebench.algorithms.networks.checkpoint import read_checkpoint, write_checkpoint
+from nodulebench.algorithms.networks.examples import Examples
+from nodulebench.algorithms.networks.network import Augment, Network, Recipe, scaled
+from nodulebench.algorithms.networks.patches import cut
+
+JUDGED_AT_ONCE = 512
+
+
+@dataclass(frozen=True)
+class Check:
+    """How far a network was at a step."""
+
+    step: int
+    loss: float
+    """Mean since the check before."""
+    area: float | None
+    """Under the ROC curve of candidates held back; None: none were."""
+
+
+Told = Callable[[Check], None]
+
+
+def untold(check: Check) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(eq=False)
+class Learner:
+    """A network while it learns."""
+
+    module: nn.Module
+    average: nn.Module
+    """What is kept: a moving average of the weights, or the weights."""
+    optimizer: torch.optim.Optimizer
+    step: int = 0
+    best: float = -1.0
+    since_best: int = 0
+    kept: dict[str, Tensor] = field(default_factory=dict)
+    """The weights of the best check, where some candidates were held back."""
+
+
+def train(
+    network: Network,
+    examples: Examples,
+    folds: list[int],
+    *,
+    held_back: list[int] | None = None,
+    recipe: Recipe | None = None,
+    seed: int = 0,
+    keep: Path | None = None,
+    told: Told = untold,
+) -> nn.Module:
+    """Train a network.
+
+    Args:
+        network: which one.
+        examples: scans and candidates, on the device that shall be used.
+        folds: whose candidates are learnt from.
+        held_back: folds whose candidates decide when it stops; None: the last step is kept.
+        recipe: how; None: the network's own.
+        seed: of everything random.
+        keep: where the state is kept, and taken up again if it is there.
+        told: what a check found.
+
+    Returns:
+        The trained network, ready to judge.
+    """
+    how = recipe or network.recipe
+    device = examples.place.device
+    torch.manual_seed(seed)
+    learner = _begin(network, how, device)
+    if keep is not None and keep.is_file():
+        read_checkpoint(keep, learner)
+    look = torch.from_numpy(network.look.offset_mm).to(device)
+    chosen = examples.of_folds(folds)
+    is_nodule = examples.is_nodule[chosen]
+    pools = (chosen[~is_nodule], chosen[is_nodule])
+    lost: list[Tensor] = []
+    while learner.step < how.steps:
+        lost.append(_step(learner, examples, look, pools, how, seed))
+        learner.step += 1
+        if learner.step % how.check_every and learner.step < how.steps:
+            continue
+        area = _area_of(learner, network, examples, held_back) if held_back else None
+        told(Check(learner.step, float(torch.stack(lost).mean()), area))
+        lost = []
+        _remember_best(learner, area)
+        if keep is not None:
+            write_checkpoint(keep, learner)
+        if how.patience and learner.since_best >= how.patience:
+            break
+    if learner.kept:
+        learner.average.load_state_dict(learner.kept)
+    learner.average.eval()
+    return learner.average
+
+
+def judge(
+    module: nn.Module, network: Network, examples: Examples, chosen: Tensor, *, tries: int = 1
+) -> Tensor:
+    """The probability that each of some candidates is a nodule.
+
+    Args:
+        module: a trained network.
+        network: which one it is.
+        examples: scans and candidates.
+        chosen: which candidates.
+        tries: patches of a candidate that are averaged; the first is as it is, the others are
+            turned and moved as in training, by draws that follow from the number of the try.
+    """
+    look = torch.from_numpy(network.look.offset_mm).to(examples.place.device)
+    module.eval()
+    found = []
+    with torch.inference_mode():
+        for part in torch.split(chosen, JUDGED_AT_ONCE):
+            total = torch.zeros(len(part), device=part.device)
+            for attempt in range(tries):
+                random = torch.Generator(device=part.device).manual_seed(attempt)
+                how = _gentle(network.recipe.augment) if attempt else Augment()
+                patches = _patches(examples, part, look, how, random, with_faces=False)
+                with _mixed(part.device):
+                    total += module(scaled(patches)).float().softmax(dim=1)[:, 1]
+            found.append(total / tries)
+    return torch.cat(found) if found else torch.zeros(0)
+
+
+def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
+    """The share of pairs of a nodule and another candidate that are in the right order."""
+    ordered, _ = score[~is_nodule].sort()
+    below = torch.searchsorted(ordered, score[is_nodule], right=False)
+    upto = torch.searchsorted(ordered, score[is_nodule], right=True)
+    pairs = (below + upto).double() / 2
+    return float(pairs.mean() / max(1, len(ordered)))
+
+
+def rate_at(recipe: Recipe, step: int) -> float:
+    """The learning rate of a step."""
+    share = step / recipe.steps
+    passed = [one for one in recipe.schedule if one[0] <= share]
+    coming = [one for one in recipe.schedule if one[0] > share]
+    factor = passed[-1][1]
+    if recipe.is_smooth and coming:
+        (start, before), (end, after) = passed[-1], coming[0]
+        factor = after + (before - after) * (1 + cos(pi * (share - start) / (end - start))) / 2
+    return recipe.rate * factor
+
+
+def _begin(network: Network, how: Recipe, device: torch.device) -> Learner:
+    module = network.build().to(device)
+    average = module
+    if how.average:
+        average = network.build().to(device)
+        average.load_state_dict(module.state_dict())
+    return Learner(module, average, _optimizer(module, how))
+
+
+def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
+    weights, rate, decay = list(module.parameters()), how.rate, how.decay
+    if how.optimizer == "sgd":
+        return torch.optim.SGD(
+            weights, rate, momentum=how.momentum, weight_decay=decay, nesterov=how.momentum > 0
+        )
+    if how.optimizer == "rmsprop":
+        return torch.optim.RMSprop(weights, rate, momentum=how.momentum, weight_decay=decay)
+    if how.optimizer == "adam":
+        return torch.optim.Adam(weights, rate, weight_decay=decay)
+    return torch.optim.AdamW(weights, rate, weight_decay=decay)
+
+
+def _step(
+    learner: Learner,
+    examples: Examples,
+    look: Tensor,
+    pools: tuple[Tensor, Tensor],
+    how: Recipe,
+    seed: int,
+) -> Tensor:
+    """One step; its loss."""
+    device = look.device
+    random = torch.Generator(device=device).manual_seed(seed * 1_000_003 + learner.step)
+    torch.manual_seed(seed * 1_000_003 + learner.step)  # of dropout
+    nodules = round(how.share * how.batch)
+    counts = (how.batch - nodules, nodules)
+    drawn = torch.cat(
+        [
+            pool[torch.randint(len(pool), (count,), generator=random, device=device)]
+            for pool, count in zip(pools, counts, strict=True)
+        ]
+    )
+    patches = scaled(_patches(examples, drawn, look, how.augment, random, with_faces=True))
+    target = examples.is_nodule[drawn].long()
+    for group in learner.optimizer.param_groups:
+        group["lr"] = rate_at(how, learner.step)
+    learner.module.train()
+    learner.optimizer.zero_grad(set_to_none=True)
+    with _mixed(device):
+        loss = _loss(learner.module, patches, target, how)
+    loss.backward()  # type: ignore[no-untyped-call]
+    learner.optimizer.step()
+    _follow(learner, how)
+    return loss.detach()
+
+
+def _loss(module: nn.Module, patches: Tensor, target: Tensor, how: Recipe) -> Tensor:
+    describe = getattr(module, "describe", None)
+    if not how.centre_loss or describe is None:
+        answer = module(patches).float()
+        return nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
+    described = describe(patches)
+    answer = module.judge(described).float()  # type: ignore[operator]
+    told = nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
+    return told + how.centre_loss * _to_centre(described.float(), target)
+
+
+def _to_centre(described: Tensor, target: Tensor) -> Tensor:
+    """Mean squared distance of features to the mean of their class in the batch."""
+    found = described.new_zeros(())
+    for one in (0, 1):
+        same = described[target == one]
+        if len(same):
+            found = found + (same - same.mean(dim=0).detach()).square().sum(dim=1).mean() / 2
+    return found
+
+
+def _remember_best(learner: Learner, area: float | None) -> None:
+    if area is None:
+        return
+    learner.since_best += 1
+    if area > learner.best:
+        state = learner.average.state_dict()
+        learner.kept = {name: one.detach().clone() for name, one in state.items()}
+        learner.best, learner.since_best = area, 0
+
+
+def _follow(learner: Learner, how: Recipe) -> None:
+    """Let the moving average follow; it begins faster, so that the first weights are forgotten."""
+    if learner.average is learner.module:
+        return
+    share = min(how.average, (learner.step + 1) / (learner.step + 10))
+    with torch.no_grad():
+        for kept, now in _pairs(learner):
+            if kept.dtype.is_floating_point:
+                kept.lerp_(now, 1 - share)
+            else:
+                kept.copy_(now)
+
+
+def _pairs(learner: Learner) -> Iterator[tuple[Tensor, Tensor]]:
+    now = learner.module.state_dict()
+    for name, kept in learner.average.state_dict().items():
+        yield kept, now[name]
+
+
+def _patches(
+    examples: Examples,
+    chosen: Tensor,
+    look: Tensor,
+    how: Augment,
+    random: torch.Generator,
+    *,
+    with_faces: bool,
+) -> Tensor:
+    which, place = examples.which[chosen], examples.place[chosen]
+    spacing_mm = examples.scans.spacing_mm[which]
+    turn = None
+    if how != Augment():
+        turn = turns(how, len(chosen), random)
+        place = place + shifts_mm(how, len(chosen), random) / spacing_mm
+    low = high = None
+    if with_faces:
+        low, high = faces(place, examples.scans.shape[which], spacing_mm, random)
+    return cut(examples.scans, which, place, look, turn=turn, low=low, high=high)
+
+
+def _gentle(augment: Augment) -> Augment:
+    """What may be done to a candidate that is judged: it is turned and flipped, hardly moved."""
+    return replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
+
+
+def _area_of(learner: Learner, network: Network, examples: Examples, held_back: list[int]) -> float:
+    chosen = examples.of_folds(held_back)
+    return area_under_roc(
+        judge(learner.average, network, examples, chosen), examples.is_nodule[chosen]
+    )
+
+
+def _mixed(device: torch.device) -> torch.autocast:
+    """Half precision where it pays."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")

@@ -1,0 +1,121 @@
+"""Trained networks <-> files: half-precision weights in safetensors, with a card of their origin.
+
+No pickle is ever read: a weight file can hold numbers and text, and nothing that runs.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import nn
+
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.errors import InputError, UnknownNameError
+
+SCHEMA = "nodulebench/network-weights@1"
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where weights come from."""
+
+    network: str
+    seed: int
+    steps: int
+    data: str
+    """What they were trained on, in words."""
+    digest: str
+    """Of the examples."""
+    folds: tuple[int, ...]
+    """Folds whose candidates were learnt from; a scan of another fold was never seen."""
+    figures: dict[str, float] = field(default_factory=dict)
+    """What was measured on candidates that were never seen."""
+
+
+def write_weights(path: Path, module: nn.Module, card: Card) -> None:
+    """Write a trained network; numbers of floating point are kept in half precision."""
+    tensors = {
+        name: (one.half() if one.dtype.is_floating_point else one).detach().cpu().contiguous()
+        for name, one in module.state_dict().items()
+    }
+    about = {"schema": SCHEMA, **asdict(card), "parameters": _digest(tensors)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.part")
+    beside.write_bytes(save(tensors, metadata={"card": json.dumps(about, sort_keys=True)}))
+    beside.replace(path)
+
+
+def read_card(path: Path) -> Card:
+    """The card of a weight file.
+
+    Raises:
+        InputError: if it is no weight file of a network.
+    """
+    return _card(_about(path), path)
+
+
+def read_weights(path: Path) -> tuple[nn.Module, Card]:
+    """A trained network, ready to judge, and its card.
+
+    Raises:
+        InputError: if the file is damaged, was changed, or is of a network that is not known.
+    """
+    about = _about(path)
+    card = _card(about, path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if _digest(tensors) != about["parameters"]:
+            raise InputError.at(path, "its numbers are not those of its card.", "Fetch it anew.")
+        module = NETWORKS[card.network].build()
+        module.load_state_dict(tensors)
+    except UnknownNameError as error:
+        raise InputError.at(path, str(error)) from error
+    except (OSError, SafetensorError, RuntimeError, ValueError) as error:
+        what = str(error).partition("\n")[0]
+        raise InputError.at(
+            path, f"does not fit the network '{card.network}' ({what}).", "Fetch it anew."
+        ) from error
+    return module.float().eval(), card
+
+
+def _about(path: Path) -> dict[str, Any]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            about: dict[str, Any] = json.loads((file.metadata() or {})["card"])
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        what = str(error).partition("\n")[0]
+        raise InputError.at(
+            path,
+            f"is no weight file of a network ({what}).",
+            "Weights are safetensors files with a card, as nodulebench writes them.",
+        ) from error
+    if about.get("schema") != SCHEMA:
+        raise InputError.at(path, f"has the schema '{about.get('schema')}', not '{SCHEMA}'.")
+    return about
+
+
+def _card(about: dict[str, Any], path: Path) -> Card:
+    try:
+        given = {name: about[name] for name in Card.__dataclass_fields__}
+        return Card(**{**given, "folds": tuple(given["folds"])})
+    except (KeyError, TypeError) as error:
+        raise InputError.at(path, f"its card is damaged ({error}).", "Fetch it anew.") from error
+
+
+def _digest(tensors: dict[str, torch.Tensor]) -> str:
+    whole = hashlib.sha256()
+    for name in sorted(tensors):
+        one = tensors[name]
+        whole.update(f"{name} {one.dtype} {tuple(one.shape)}\n".encode())
+        whole.update(
+            one.contiguous().view(torch.uint8).numpy().tobytes()
+            if one.dim()
+            else str(one.item()).encode()
+        )
+    return "sha256:" + whole.hexdigest()

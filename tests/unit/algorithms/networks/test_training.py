@@ -1,0 +1,198 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from nodulebench.algorithms.networks import training  # noqa: E402
+from nodulebench.algorithms.networks.examples import Examples, read_examples, write_examples  # noqa: E402
+from nodulebench.algorithms.networks.looks import cube  # noqa: E402
+from nodulebench.algorithms.networks.network import Augment, Network, Recipe  # noqa: E402
+from nodulebench.algorithms.networks.training import area_under_roc, judge, rate_at, train  # noqa: E402
+from nodulebench.errors import InputError  # noqa: E402
+
+
+class Small(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = torch.nn.Sequential(
+            torch.nn.Conv3d(1, 4, 3),
+            torch.nn.BatchNorm3d(4),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(0.2),
+            torch.nn.Flatten(),
+        )
+        self.judge = torch.nn.Linear(4 * 27, 2)
+
+    def describe(self, patches: "torch.Tensor") -> "torch.Tensor":
+        return self.body(patches[:, None])
+
+    def forward(self, patches: "torch.Tensor") -> "torch.Tensor":
+        return self.judge(self.describe(patches))
+
+
+RECIPE = Recipe(
+    "adamw",
+    rate=0.01,
+    decay=0.01,
+    batch=16,
+    steps=40,
+    check_every=7,
+    average=0.9,
+    smoothing=0.05,
+    centre_loss=0.001,
+    augment=Augment((0.9, 1.1), 0.5, is_turned_freely=True, is_flipped=True),
+)
+SMALL = Network("small", cube((5, 5, 5), (1.5, 1.5, 1.5)), Small, RECIPE, "")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Balls (nodules) and tubes in noise, in four scans, each a fold."""
+    random = np.random.default_rng(5)
+    images, places, is_nodule = [], [], []
+    for scan in range(4):
+        image = random.normal(30, 3, (24, 40, 40))
+        grid = np.stack(np.meshgrid(*map(np.arange, image.shape), indexing="ij"), axis=-1)
+        for _ in range(12):
+            center = random.uniform(5, [19, 35, 35])
+            is_ball = bool(random.random() < 0.5)
+            apart = (grid - center)[..., slice(None) if is_ball else slice(1, None)]
+            image[np.linalg.norm(apart, axis=-1) < 2.5] = 60
+            places.append([scan, *center])
+            is_nodule.append(is_ball)
+        images.append(np.clip(image, 0, 255).astype(np.uint8))
+    where = tmp_path_factory.mktemp("examples")
+    spacing = [[1.0, 1.0, 1.0]] * 4
+    about = {"step_hu": 16, "lowest_hu": -1024, "data": "balls and tubes"}
+    write_examples(where, images, spacing, range(4), places, is_nodule, about)
+    return where
+
+
+@pytest.fixture(scope="module")
+def examples(folder: Path) -> Examples:
+    return read_examples(folder)
+
+
+def weights(module: "torch.nn.Module") -> list["torch.Tensor"]:
+    return list(module.state_dict().values())
+
+
+def test_a_network_learns_to_tell_balls_from_tubes(examples: Examples) -> None:
+    how = replace(RECIPE, steps=150, check_every=50)
+    module = train(SMALL, examples, [0, 1, 2], recipe=how)
+    unseen = examples.of_folds([3])
+
+    found = judge(module, SMALL, examples, unseen, tries=2)
+
+    assert area_under_roc(found, examples.is_nodule[unseen]) > 0.8
+
+
+def test_a_run_that_was_interrupted_goes_on_as_it_would_have_gone(
+    examples: Examples, tmp_path: Path
+) -> None:
+    keep = tmp_path / "state.safetensors"
+
+    def stop(check: training.Check) -> None:
+        if check.step >= 21:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(SMALL, examples, [0, 1], held_back=[2], keep=keep, told=stop)
+    seen: list[training.Check] = []
+    resumed = train(SMALL, examples, [0, 1], held_back=[2], keep=keep, told=seen.append)
+    whole = train(SMALL, examples, [0, 1], held_back=[2])
+
+    assert seen[0].step == 21  # step 14 was kept, and what came after was done again
+    assert all(map(torch.equal, weights(resumed), weights(whole)))
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_gives_others(examples: Examples) -> None:
+    how = replace(RECIPE, steps=5)
+    first, second, third = (
+        weights(train(SMALL, examples, [0], recipe=how, seed=seed)) for seed in (1, 1, 2)
+    )
+
+    assert all(map(torch.equal, first, second))
+    assert not all(map(torch.equal, first, third))
+
+
+def test_the_best_check_is_kept_and_training_stops_when_nothing_gets_better(
+    examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    areas = iter([0.6, 0.9, 0.8, 0.7, 0.95])
+    monkeypatch.setattr(training, "_area_of", lambda *_: next(areas))
+    seen: list[training.Check] = []
+    how = replace(RECIPE, check_every=4, patience=2)
+
+    stopped = train(SMALL, examples, [0], held_back=[1], recipe=how, told=seen.append)
+    monkeypatch.undo()
+    best = train(SMALL, examples, [0], recipe=replace(how, steps=8, patience=0))
+
+    assert [one.area for one in seen] == [0.6, 0.9, 0.8, 0.7]
+    assert all(map(torch.equal, weights(stopped), weights(best)))
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "rmsprop", "adam", "adamw"])
+def test_every_optimiser_can_be_taken_up_again(
+    optimizer: str, examples: Examples, tmp_path: Path
+) -> None:
+    how = replace(RECIPE, optimizer=optimizer, steps=4, check_every=2, average=0.0)  # type: ignore[arg-type]
+    keep = tmp_path / "state"
+    train(SMALL, examples, [0], recipe=replace(how, steps=2), keep=keep)
+
+    resumed = train(SMALL, examples, [0], recipe=how, keep=keep)
+
+    whole = train(SMALL, examples, [0], recipe=how)
+    assert all(map(torch.equal, weights(resumed), weights(whole)))
+
+
+@pytest.mark.parametrize("content", [b"", b"no tensors", b"\x10" + b"\0" * 7 + b"{" * 16])
+def test_a_damaged_state_is_told(content: bytes, examples: Examples, tmp_path: Path) -> None:
+    keep = tmp_path / "state"
+    keep.write_bytes(content)
+
+    with pytest.raises(InputError, match="is no checkpoint of this network"):
+        train(SMALL, examples, [0], keep=keep)
+
+
+def test_rates_follow_their_schedule() -> None:
+    steps = replace(RECIPE, rate=1.0, steps=100, schedule=((0.0, 0.5), (0.2, 1.0), (0.6, 0.1)))
+    smooth = replace(steps, schedule=((0.0, 0.0), (0.2, 1.0), (1.0, 0.0)), is_smooth=True)
+
+    assert [rate_at(steps, at) for at in (0, 19, 20, 60, 99)] == [0.5, 0.5, 1.0, 0.1, 0.1]
+    assert [round(rate_at(smooth, at), 6) for at in (0, 10, 20, 60)] == [0.0, 0.5, 1.0, 0.5]
+
+
+def test_the_area_counts_pairs_and_half_of_ties() -> None:
+    score = torch.tensor([0.1, 0.4, 0.4, 0.8])
+
+    # pairs (nodule, other): .4 over .1, .4 = .4, .8 over .1, .8 over .4
+    assert area_under_roc(score, torch.tensor([False, False, True, True])) == 3.5 / 4
+
+
+@pytest.mark.parametrize("name", ["voxels", "scans", "fold", "places", "is_nodule"])
+def test_examples_that_do_not_fit_together_are_refused(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    np.save(tmp_path / f"{name}.npy", np.load(tmp_path / f"{name}.npy")[:-1])
+
+    if name == "places":
+        with pytest.raises(InputError, match="do not fit together"):
+            read_examples(tmp_path)
+    else:
+        with pytest.raises(InputError):
+            read_examples(tmp_path)
+
+
+def test_pickles_are_never_read(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    np.save(tmp_path / "places.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+    with pytest.raises(InputError, match="cannot be read as examples"):
+        read_examples(tmp_path)

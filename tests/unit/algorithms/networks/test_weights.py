@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import save_file  # noqa: E402
+
+from nodulebench.algorithms.networks import NETWORKS  # noqa: E402
+from nodulebench.algorithms.networks.weights import (  # noqa: E402
+    Card,
+    read_card,
+    read_weights,
+    write_weights,
+)
+from nodulebench.errors import InputError  # noqa: E402
+
+CARD = Card("m5lcad", 3, 2000, "phantoms", "sha256:00", (0, 2, 3), {"area": 0.91})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    write_weights(tmp_path / "w.safetensors", NETWORKS["m5lcad"].build(), CARD)
+    return tmp_path / "w.safetensors"
+
+
+def test_weights_come_back_in_half_precision_with_their_card(path: Path) -> None:
+    torch.manual_seed(0)
+    module = NETWORKS["m5lcad"].build()
+
+    found, card = read_weights(path)
+
+    assert card == CARD == read_card(path)
+    for kept, given in zip(found.state_dict().values(), module.state_dict().values(), strict=True):
+        assert torch.equal(kept, given.half().float())
+
+
+def test_a_changed_number_is_found(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+    with pytest.raises(InputError, match="not those of its card"):
+        read_weights(path)
+
+
+def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
+    write_weights(tmp_path / "w", NETWORKS["cadimi"].build(), CARD)
+
+    with pytest.raises(InputError, match="does not fit the network 'm5lcad'"):
+        read_weights(tmp_path / "w")
+
+
+def test_an_unknown_network_is_told(tmp_path: Path) -> None:
+    card = Card("resnet", 0, 1, "", "", ())
+    write_weights(tmp_path / "w", NETWORKS["m5lcad"].build(), card)
+
+    with pytest.raises(InputError, match="there is no network 'resnet'"):
+        read_weights(tmp_path / "w")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04\x95pickle", b"\xff" * 200])
+def test_foreign_files_are_told(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(content)
+
+    with pytest.raises(InputError, match="is no weight file of a network"):
+        read_weights(tmp_path / "w")
+
+
+def test_a_pickle_of_torch_is_no_weight_file(tmp_path: Path) -> None:
+    torch.save(NETWORKS["m5lcad"].build().state_dict(), tmp_path / "w")
+
+    with pytest.raises(InputError, match="is no weight file of a network"):
+        read_weights(tmp_path / "w")
+
+
+def test_tensors_without_a_card_are_told(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(2)}, tmp_path / "w")
+
+    with pytest.raises(InputError, match="is no weight file of a network"):
+        read_card(tmp_path / "w")
