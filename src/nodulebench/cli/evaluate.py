@@ -12,7 +12,7 @@ from nodulebench.cli.vault_options import vault_options
 
 
 @click.command("evaluate")
-@click.argument("marks", nargs=-1, required=True, type=FILE)
+@click.argument("marks", nargs=-1, type=FILE)
 @click.option("--reference", required=True, type=FILE, help="Bundle, LUNA16 folder or NIFDC CSV.")
 @click.option("--protocol", help="Name or TOML file.  [default: luna16, or the plan's]")
 @click.option("--plan", type=FILE, help="Frozen test plan: its protocol, and a verdict.")
@@ -33,6 +33,7 @@ from nodulebench.cli.vault_options import vault_options
 @vault_options
 @click.option("--as", "person", help="On a sealed set: who you are in its policy.")
 @click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
+@click.option("--roster", type=FILE, help="On a sealed set: CSV of file, developer, alias.")
 @click.option("--engine", type=click.Choice(["local"]), hidden=True, expose_value=False)
 def command(
     marks: tuple[Path, ...],
@@ -53,6 +54,7 @@ def command(
     passphrase_file: Path | None,
     person: str | None,
     developer: str | None,
+    roster: Path | None,
 ) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
@@ -60,19 +62,25 @@ def command(
     nodulebench evaluate my_marks.csv --reference luna16/ --protocol luna16 --out result/
     nodulebench evaluate my_marks.csv --reference sealed/ --plan plan.json \
         --as "Bo" --developer "Example Ltd" --vault-key vault.key --out feedback/
+    nodulebench evaluate --roster roster.csv --reference sealed/ --protocol nifdc-2022 \
+        --as "Bo" --vault-key vault.key --out feedback/
     """
-    if person is not None or developer is not None:
+    if not marks and roster is None:
+        raise click.UsageError("Missing argument 'MARKS...'.")
+    if person is not None or developer is not None or roster is not None:
         from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
 
         others = (series, cases, columns, candidates, names)
-        if any(others) or len(marks) != 1 or not person or not developer:
+        is_one = len(marks) == 1 and bool(developer)
+        if any(others) or not person or (is_one if roster else not is_one):
             raise click.UsageError(
-                "a sealed set takes one submission, --as and --developer, "
-                "and neither lists of cases nor --name and --columns"
+                "a sealed set takes --as, and one submission with --developer or several "
+                "with --roster, and neither lists of cases nor --name and --columns"
             )
         return evaluate_on_sealed(
-            marks[0],
+            marks,
             reference,
+            roster=roster,
             vault_key=vault_key,
             passphrase_file=passphrase_file,
             person=person,

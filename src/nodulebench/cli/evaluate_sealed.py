@@ -1,32 +1,69 @@
-"""What ``nodulebench evaluate`` does on a sealed test set: order a look, and print the feedback."""
+"""What ``nodulebench evaluate`` does on a sealed test set: order looks, and print the feedback."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.help import DONE, NOT_MET
+from nodulebench.cli.help import DONE, NOT_MET, PROBLEM
 from nodulebench.cli.options import print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret
 from nodulebench.language import english
 
+if TYPE_CHECKING:
+    from nodulebench.workflows.custody.evaluate_sealed import LookOrder
+
 
 def evaluate_on_sealed(
-    marks: Path, sealed: Path, *, vault_key: Path | None, passphrase_file: Path | None, **order: Any
+    marks: tuple[Path, ...],
+    sealed: Path,
+    *,
+    roster: Path | None,
+    developer: str | None,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    **order: Any,
 ) -> int:
-    """Score one submission on a sealed set, and say what its developer may be told.
+    """Score submissions on a sealed set, and say what their developers may be told.
 
     The exit status follows from what is told alone: nobody learns more from it.
     """
     from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 
     secret = required_secret(vault_key, passphrase_file)
+    if roster is not None:
+        blank = LookOrder(Path(), sealed, secret, developer="", **order)
+        return _evaluate_roster(roster, blank, marks)
+    one = LookOrder(marks[0], sealed, secret, developer=developer or "", **order)
     with ProgressLine("evaluating"):
-        told, written = evaluate_sealed(LookOrder(marks, sealed, secret, **order))
+        told, written = evaluate_sealed(one)
     _print(told)
     print_written(*written)
     return NOT_MET if told.get("passed") is False else DONE
+
+
+def _evaluate_roster(roster: Path, order: "LookOrder", files: tuple[Path, ...]) -> int:
+    """Score the submissions of a roster; where one cannot be scored, the others go on."""
+    from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
+
+    has_failed, is_met = False, True
+    with ProgressLine("evaluating") as line:
+        found = list(evaluate_roster(roster, order, files, line.tell))
+    for one in found:
+        if one.told is None:
+            has_failed = True
+            click.echo(f"error: {one.entry.alias}: {one.problem}", err=True)
+            continue
+        click.echo(f"{one.entry.alias}: ", nl=False)
+        _print(one.told)
+        if one.was_done:
+            click.echo("done before, and charged once")
+        print_written(*one.written)
+        is_met = is_met and one.told.get("passed") is not False
+    if has_failed:
+        return PROBLEM
+    return DONE if is_met else NOT_MET
 
 
 def _print(told: dict[str, Any]) -> None:

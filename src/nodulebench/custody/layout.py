@@ -16,6 +16,7 @@ RUN_CASES = "data/cases.csv"
 """The cases without anything that could tell of nodules: what an algorithm may be given."""
 RUN_COLUMNS = ("case_id", *SIZE, *GEOMETRY_COLUMNS, "direction")
 SUFFIX = ".sealed"
+OLDER_FORM = f".json{SUFFIX}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,12 @@ def event_file(number: int) -> str:
 
 def result_file(number: int) -> str:
     """The sealed result of the evaluation whose look is this event."""
-    return f"{RESULTS}/{number:08d}.json{SUFFIX}"
+    return f"{RESULTS}/{number:08d}.zip{SUFFIX}"
+
+
+def older_result_file(number: int) -> str:
+    """The same as version 0.1 kept it: figures alone."""
+    return f"{RESULTS}/{number:08d}{OLDER_FORM}"
 
 
 def grows(name: str) -> bool:

@@ -65,6 +65,15 @@ class Reuse(Written):
         return self
 
 
+class RosterPolicy(Written):
+    """Under which names algorithms stand in what goes out, and who sees whose."""
+
+    aliases: tuple[Name, ...] = ()
+    """The aliases that a roster may give; empty: any."""
+    shows_others: bool = False
+    """Whether a developer's report shows the other algorithms too, under their aliases."""
+
+
 class CustodyPolicy(Written):
     """The rules under which a test set is kept; they are signed with it."""
 
@@ -72,11 +81,17 @@ class CustodyPolicy(Written):
     """Who answers for the test set."""
     people: tuple[Person, ...] = Field(min_length=1)
     reuse: Reuse = Reuse()
+    roster: RosterPolicy = RosterPolicy()
     notes: str = ""
 
     @model_validator(mode="after")
     def _roles_are_apart(self) -> Self:
-        problems = [*_repeated(self.people), *_mixed(self.people), *_wrong_keys(self.people)]
+        problems = [
+            *_repeated(self.people),
+            *_mixed(self.people),
+            *_wrong_keys(self.people),
+            *_telling(self),
+        ]
         if problems:
             raise ValueError("; ".join(problems))
         return self
@@ -133,6 +148,11 @@ def _wrong_keys(people: tuple[Person, ...]) -> Iterator[str]:
             "people have keys, but no keeper has one: a lost key could never be replaced; add "
             "somebody with the role keeper, whose key lies in a safe"
         )
+
+
+def _telling(policy: CustodyPolicy) -> Iterator[str]:
+    if policy.roster.shows_others and policy.reuse.feedback not in ("figures", "cases"):
+        yield "roster.shows_others needs feedback 'figures' or 'cases': less shows no figures"
 
 
 def _mixed(people: tuple[Person, ...]) -> Iterator[str]:

@@ -4,14 +4,15 @@ The reference is decrypted in memory only.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from polars.exceptions import PanicException
 
-from nodulebench.custody import audit, layout
+from nodulebench.custody import audit
 from nodulebench.custody.asking import UnaskedError, refuse_unasked
 from nodulebench.custody.budget import (
     Look,
@@ -24,6 +25,7 @@ from nodulebench.custody.budget import (
     same_developer,
 )
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
+from nodulebench.custody.roster import Entry
 from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_submission
 from nodulebench.metrics import FIGURES, facts_of
@@ -33,9 +35,9 @@ from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import bytes_digest, file_digest
-from nodulebench.storage.durable import create_once
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.kept_results import keep_result
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import choose_protocol
@@ -66,6 +68,12 @@ class LookOrder:
     force: bool = False
     """Whether feedback that lies in ``out`` may be replaced."""
     at_fp: float | None = None
+    entry: Entry | None = None
+    """What the roster says of the algorithm, where there is one."""
+
+
+Chosen = tuple[TestProtocol, TestPlan | None]
+"""Under which protocol a look is taken, and under which plan."""
 
 
 def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
@@ -83,7 +91,11 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         if not order.force:
             refuse_other_result(order.out)
     opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
-    reuse = opened.policy.reuse
+    return take_look(opened, order, chosen_test(opened, order))
+
+
+def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
+    """The protocol and the plan of a look, if the policy lets it be taken under them."""
     protocol, plan = choose_protocol(
         order.protocol,
         order.plan,
@@ -91,32 +103,63 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         seed=order.seed,
         at_fp=order.at_fp,
     )
-    look = _look(order, protocol, plan)
     try:
-        refuse_unasked(protocol, plan, reuse)
+        refuse_unasked(protocol, plan, opened.policy.reuse)
     except UnaskedError as error:
-        opened.record("refused", {**_facts(look), "reason": _short(error)}, order.at)
+        asked = {"protocol": protocol.digest, "plan": "" if plan is None else plan.digest}
+        facts = look_facts(ordered_look(order, (protocol, plan))) if order.developer else asked
+        opened.record("refused", {**facts, "reason": _short(error)}, order.at)
         raise
+    return protocol, plan
+
+
+def take_look(
+    opened: SealedSet,
+    order: LookOrder,
+    chosen: Chosen,
+    reference: Callable[[], Reference] | None = None,
+) -> tuple[dict[str, Any], list[Path]]:
+    """Score one submission on an open set, as ``evaluate_sealed`` does.
+
+    Args:
+        opened: the set.
+        order: what is scored, for whom.
+        chosen: under which protocol and plan.
+        reference: what decrypts the reference standard, asked once the look is charged; None: the
+            set itself.
+    """
+    protocol, plan = chosen
+    look = ordered_look(order, chosen)
     number, standing = _charge(opened, order, look)
     try:
-        document, evaluation = _scored(opened, order, protocol, plan)
+        name, evaluation = _scored((reference or opened.reference)(), order, protocol, plan)
+        document = evaluation_document(evaluation)
         told = _told(document, opened, standing)
     except NoduleBenchError as error:
-        opened.record("failed", {**_facts(look), "look": number, "reason": _short(error)}, order.at)
+        opened.record(
+            "failed", {**look_facts(look), "look": number, "reason": _short(error)}, order.at
+        )
         raise
-    bounds = corrected_figures(document, standing, is_lower_better)
-    kept = {"evaluation": document.to_json(), "corrected": bounds}
-    sealed = opened.vault.seal(_json_bytes(kept), f"{layout.RESULTS}/{number:08d}.json")
-    create_once(opened.folder / layout.result_file(number), sealed)
+    alias = _alias(order)
+    if alias:
+        told |= {"algorithm": name, **alias}
+    about = {
+        "developer": look.developer,
+        **alias,
+        "name": name,
+        "corrected": corrected_figures(document, standing, is_lower_better),
+    }
+    kept = keep_result(opened, number, evaluation, about)
     content = _json_bytes(told)
     opened.record(
         "evaluated",
         {
-            **_facts(look),
+            **look_facts(look),
+            **alias,
             "look": number,
-            "result": bytes_digest(sealed),
+            "result": kept,
             "feedback": bytes_digest(content),
-            "level": reuse.feedback,
+            "level": opened.policy.reuse.feedback,
             "passed": is_passed(document) if plan is not None else None,
         },
         order.at,
@@ -129,7 +172,9 @@ def is_lower_better(figure: str) -> bool:
     return figure in FIGURES and facts_of(figure).is_higher_better is False
 
 
-def _look(order: LookOrder, protocol: TestProtocol, plan: TestPlan | None) -> Look:
+def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
+    """What identifies a look."""
+    protocol, plan = chosen
     developer = same_developer(order.developer)
     if not developer:
         raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
@@ -145,12 +190,13 @@ def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Stand
     def facts(events: list[audit.Event]) -> dict[str, audit.Fact]:
         nonlocal place
         place = admit(look, events, reuse)
-        return {**_facts(look), "algorithm": order.marks.stem, "of": reuse.looks_per_developer}
+        named = {**_alias(order), "algorithm": order.marks.stem}
+        return {**look_facts(look), **named, "of": reuse.looks_per_developer}
 
     try:
         event = opened.record("look", facts, order.at)
     except SpentError as error:
-        opened.record("refused", {**_facts(look), "reason": _short(error)}, order.at)
+        opened.record("refused", {**look_facts(look), "reason": _short(error)}, order.at)
         raise
     known = before(look, opened.events)
     answers = answers_of(
@@ -162,17 +208,22 @@ def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Stand
 
 
 def _scored(
-    opened: SealedSet, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
-) -> tuple[Document, Evaluation]:
-    reference = opened.reference()
+    reference: Reference, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
+) -> tuple[str, Evaluation]:
+    """The algorithm's own name, and its evaluation; where it has an alias, under that alone."""
     submission = _read(order.marks, reference)
     _refuse_other_cases(submission, reference, protocol)
+    name, entry = submission.name, order.entry
+    if entry is not None:
+        name = entry.name or name
+        facts = {**submission.facts, **entry.facts}
+        submission = replace(submission, name=entry.alias, facts=facts)
     evaluation = evaluate(reference, [submission], protocol)
     if plan is not None:
         from nodulebench.workflows.plan.judge import evaluated_under
 
         evaluation = evaluated_under(plan, evaluation)
-    return evaluation_document(evaluation), evaluation
+    return name, evaluation
 
 
 def _read(marks: Path, reference: Reference) -> Submission:
@@ -230,13 +281,18 @@ def _write(
     return [order.out / FEEDBACK, order.out / ANCHOR]
 
 
-def _facts(look: Look) -> dict[str, audit.Fact]:
+def look_facts(look: Look) -> dict[str, audit.Fact]:
+    """What the log says of every event of a look."""
     return {
         "developer": look.developer,
         "submission": look.submission,
         "protocol": look.protocol,
         "plan": look.plan or None,
     }
+
+
+def _alias(order: LookOrder) -> dict[str, audit.Fact]:
+    return {} if order.entry is None else {"alias": order.entry.alias}
 
 
 def _short(error: Exception) -> str:

@@ -1,6 +1,5 @@
 """Sealed test set -> its reference in plain form, or a kept result, for those who may."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ from nodulebench.custody import layout
 from nodulebench.errors import InputError
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.kept_results import kept_file, shown_result, unsealed
 from nodulebench.workflows.custody.sealed_set import open_sealed, refuse_inside
 
 
@@ -37,12 +37,11 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
         InputError: if there is none, it was changed, or the person may not.
     """
     opened = open_sealed(sealed, secret, person, "inspect")
-    path = sealed / layout.result_file(look)
-    if not path.is_file():
+    path = kept_file(sealed, look)
+    if path is None:
         kept = sorted(one.name for one in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
         listed = ", ".join(str(int(name.partition(".")[0])) for name in kept) or "none"
-        raise InputError.at(str(path), "is not there.", f"Kept looks: {listed}.")
+        where = str(sealed / layout.result_file(look))
+        raise InputError.at(where, "is not there.", f"Kept looks: {listed}.")
     opened.record("inspected", {"look": look})
-    name = f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}"
-    content: dict[str, Any] = json.loads(opened.vault.open(path.read_bytes(), name, str(path)))
-    return content
+    return shown_result(path, unsealed(opened, path, path.read_bytes()))

@@ -16,6 +16,7 @@ from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_proble
 from nodulebench.storage.signature import Signature, check_signature, is_signature_of
 from nodulebench.storage.vault import Secret, Vault, open_vault
 from nodulebench.workflows.custody.bundle import image_problems
+from nodulebench.workflows.custody.kept_results import kept_file
 from nodulebench.workflows.custody.sealed_set import is_leftover, vault_seal
 
 
@@ -141,9 +142,11 @@ def _result_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]
         if event.step != "evaluated":
             continue
         look = event.facts.get("look")
-        path = folder / layout.result_file(look if isinstance(look, int) else 0)
-        if not path.is_file():
-            yield Problem(str(path), f"is named by event {event.number}, but is not there.")
+        number = look if isinstance(look, int) else 0
+        path = kept_file(folder, number)
+        if path is None:
+            where = str(folder / layout.result_file(number))
+            yield Problem(where, f"is named by event {event.number}, but is not there.")
         elif file_digest(path) != event.facts.get("result"):
             yield Problem(str(path), f"was changed: event {event.number} names another content.")
 
@@ -152,7 +155,8 @@ def _stray_problems(folder: Path, checked: LogCheck[Event]) -> Iterator[Problem]
     """Files beside the log and the results that nobody wrote."""
     looks = [event.number for event in checked.events if event.step == "look"]
     kept = {layout.HEAD, *(layout.event_file(one.place) for one in checked.links)}
-    kept |= {layout.result_file(number) for number in looks}
+    found = (kept_file(folder, one) for one in looks)
+    kept |= {path.relative_to(folder).as_posix() for path in found if path is not None}
     for part in (layout.AUDIT, layout.RESULTS):
         for path in sorted((folder / part).rglob("*")):
             if path.relative_to(folder).as_posix() not in kept and not is_leftover(path):

@@ -4,6 +4,8 @@
 folder can recompute every number without the original files.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,7 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.match import targets
 from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.documents.evaluation import Document, evaluation_document
+from nodulebench.model.documents.evaluation import Document, evaluation_document, read_evaluation
 from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.model.labels import LABEL_NAMES, NO_NODULE, Labels
 from nodulebench.model.protocol import TestProtocol
@@ -33,7 +35,7 @@ from nodulebench.model.tables import (
 )
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.storage.manifest import MANIFEST, manifest_problems
-from nodulebench.storage.table_file import read_parquet, read_table
+from nodulebench.storage.table_file import conform_stored, read_parquet
 from nodulebench.workflows.evaluate.result_folder import (
     EVALUATION,
     INPUTS,
@@ -139,31 +141,48 @@ def load_evaluated(folder: Path) -> Evaluated:
         InputError: if files are missing or damaged. Whether they are the ones that the digests
             name is for ``Evaluated.problems`` to say.
     """
-    from nodulebench.formats.marks.boxes import refuse_unlisted
-
     document = read_document(folder)
-    files = _Files(folder / INPUTS)
-    if not files.folder.is_dir():
+    if not (folder / INPUTS).is_dir():
         raise InputError.at(
-            str(files.folder),
+            str(folder / INPUTS),
             "is not there, so the numbers cannot be recomputed.",
             "Evaluate anew with --out; older versions did not keep the tables.",
         )
+    return _evaluated(document, _Files(folder))
+
+
+def evaluated_from(contents: Mapping[str, bytes], where: Path) -> Evaluated:
+    """The same from the contents of the files of a folder, which is nowhere on the disk.
+
+    Args:
+        contents: evaluation.json, labels.parquet and the tables of ``inputs`` by their names.
+        where: what they are called where something is wrong with them.
+
+    Raises:
+        InputError: if something is missing or damaged.
+    """
+    document = read_evaluation(json.loads(contents[EVALUATION]), str(where / EVALUATION))
+    return _evaluated(document, _Files(where, contents))
+
+
+def _evaluated(document: Document, files: "_Files") -> Evaluated:
+    from nodulebench.formats.marks.boxes import refuse_unlisted
+
     reference = Reference(
         name=document.reference.name,
-        cases=files.read("cases", CASES),
-        nodules=files.read("nodules", NODULES),
-        slices=files.read_if_there("nodule_slices", NODULE_SLICES),
+        cases=files.read(f"{INPUTS}/cases", CASES),
+        nodules=files.read(f"{INPUTS}/nodules", NODULES),
+        slices=files.read_if_there(f"{INPUTS}/nodule_slices", NODULE_SLICES),
         rule=document.reference.rule,
         notices=document.notices,
     )
-    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder))
+    refuse_unlisted(reference.nodules["case_id"], reference.cases, str(files.folder / INPUTS))
     return Evaluated(
-        folder=folder,
+        folder=files.folder,
         document=document,
         reference=reference,
         submissions=_read_submissions(document, files),
-        labels=read_table(folder / LABEL_FILE, LABELS),
+        labels=files.read(LABEL_FILE.removesuffix(".parquet"), LABELS),
     )
 
 
@@ -219,25 +238,36 @@ class _Files:
     """The tables that an evaluation was made from."""
 
     folder: Path
+    contents: Mapping[str, bytes] | None = None
+    """The files, where they are in memory alone."""
 
     def read(self, name: str, schema: TableSchema) -> pl.DataFrame:
-        return read_table(self.folder / f"{name}.parquet", schema)
+        path, content = self._file(name)
+        return conform_stored(read_parquet(path, content), schema, path.name)
 
     def read_if_there(self, name: str, schema: TableSchema) -> pl.DataFrame | None:
-        return self.read(name, schema) if (self.folder / f"{name}.parquet").exists() else None
+        return self.read(name, schema) if self._has(name) else None
 
     def read_parts(self, name: str, schema: TableSchema) -> dict[str, pl.DataFrame]:
         """The rows of each algorithm, as their schema wants them."""
-        path = self.folder / f"{name}.parquet"
-        if not path.exists():
+        if not self._has(name):
             return {}
-        parts = read_parquet(path).partition_by(
+        path, content = self._file(name)
+        parts = read_parquet(path, content).partition_by(
             "algorithm", as_dict=True, include_key=False, maintain_order=True
         )
         return {
             str(algorithm): schema.conform(part, f"{path.name} of '{algorithm}'")
             for (algorithm,), part in parts.items()
         }
+
+    def _has(self, name: str) -> bool:
+        path, content = self._file(name)
+        return path.exists() if self.contents is None else content is not None
+
+    def _file(self, name: str) -> tuple[Path, bytes | None]:
+        name = f"{name}.parquet"
+        return self.folder / name, None if self.contents is None else self.contents.get(name)
 
 
 def declared_threshold(one: AlgorithmSummary) -> float | None:
@@ -247,9 +277,9 @@ def declared_threshold(one: AlgorithmSummary) -> float | None:
 
 
 def _read_submissions(document: Document, files: _Files) -> dict[str, Submission]:
-    marks = files.read_parts("marks", MARKS)
-    slices = files.read_parts("mark_slices", MARK_SLICES)
-    runs = files.read_parts("runs", RUNS)
+    marks = files.read_parts(f"{INPUTS}/marks", MARKS)
+    slices = files.read_parts(f"{INPUTS}/mark_slices", MARK_SLICES)
+    runs = files.read_parts(f"{INPUTS}/runs", RUNS)
     submissions = {}
     for one in document.algorithms:
         name, facts = one.name, dict(one.facts)

@@ -91,7 +91,7 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
                 (stage / name).write_text(csv_content(table), encoding="utf-8", newline="\n")
             else:
                 table.write_parquet(stage / name, compression="lz4", statistics=False)
-        _write_inputs(evaluation, stage / INPUTS)
+        _write_inputs(evaluation, stage)
         _write_document(document, stage / EVALUATION)
         page = render_html(document, tables[CURVE_FILE], beside=_beside(tables))
         (stage / REPORT).write_text(page, encoding="utf-8")
@@ -122,14 +122,21 @@ def add_comparison(folder: Path, document: Document, found: "ComparisonDocument"
 def result_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
     """The tables that an evaluation found, by their files: labels, curves, errors, flips if any."""
     cohorts = cohorts_of(evaluation)
+    return {
+        **judged_tables(evaluation),
+        MISS_FILE: miss_table(cohorts, evaluation.protocol),
+        FALSE_FILE: false_positive_table(cohorts),
+    }
+
+
+def judged_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables that are found for each algorithm alone: labels, curves, flips if any."""
     labels = [one.labels for one in evaluation.algorithms if one.labels.width]
     flips = [one.flips for one in evaluation.algorithms if one.flips is not None]
     return {
         LABEL_FILE: pl.concat(labels) if labels else LABELS.empty(),
         CURVE_FILE: curve_table(evaluation),
         **({FLIP_FILE: pl.concat(flips)} if flips else {}),
-        MISS_FILE: miss_table(cohorts, evaluation.protocol),
-        FALSE_FILE: false_positive_table(cohorts),
     }
 
 
@@ -168,26 +175,33 @@ def curve_table(evaluation: Evaluation) -> pl.DataFrame:
     )
 
 
-def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
-    """Keep the tables behind an evaluation; those of all algorithms stand in one file each."""
+def input_tables(evaluation: Evaluation) -> dict[str, pl.DataFrame]:
+    """The tables behind an evaluation by their files; those of all algorithms are one each."""
     reference = evaluation.test_set
     if reference is None:
-        return
+        return {}
     submissions = [one.submission for one in evaluation.algorithms if one.submission is not None]
-    folder.mkdir()
-    for name, schema, table in (
-        ("cases", CASES, reference.cases),
-        ("nodules", NODULES, reference.nodules),
-        ("nodule_slices", NODULE_SLICES, reference.slices),
-        ("marks", MARKS, _of_all(submissions, "marks")),
-        ("mark_slices", MARK_SLICES, _of_all(submissions, "slices")),
-        ("runs", RUNS, _of_all(submissions, "runs")),
-    ):
-        if table is not None:
-            # numbers hardly compress, and the time would be felt in every small evaluation
-            _without_empty(table, schema).write_parquet(
-                folder / f"{name}.parquet", compression="uncompressed", statistics=False
-            )
+    return {
+        f"{INPUTS}/{name}.parquet": _without_empty(table, schema)
+        for name, schema, table in (
+            ("cases", CASES, reference.cases),
+            ("nodules", NODULES, reference.nodules),
+            ("nodule_slices", NODULE_SLICES, reference.slices),
+            ("marks", MARKS, _of_all(submissions, "marks")),
+            ("mark_slices", MARK_SLICES, _of_all(submissions, "slices")),
+            ("runs", RUNS, _of_all(submissions, "runs")),
+        )
+        if table is not None
+    }
+
+
+def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
+    tables = input_tables(evaluation)
+    if tables:
+        (folder / INPUTS).mkdir()
+    for name, table in tables.items():
+        # numbers hardly compress, and the time would be felt in every small evaluation
+        table.write_parquet(folder / name, compression="uncompressed", statistics=False)
 
 
 def _write_document(document: "Document | ComparisonDocument", path: Path) -> None:

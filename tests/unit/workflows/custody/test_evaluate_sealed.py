@@ -149,8 +149,13 @@ def test_feedback_is_replaced_only_by_force_and_asking_in_vain_costs_nothing(
 
 def test_a_result_or_an_event_that_nobody_wrote_is_found(desk: Desk) -> None:
     look(desk, "mine.csv", "scan0")
-    kept = desk.sealed / "results" / "00000002.json.sealed"
-    for name in ("results/00000007.json.sealed", "results/2.json.sealed", "audit/1a.json"):
+    kept = desk.sealed / "results" / "00000002.zip.sealed"
+    for name in (
+        "results/00000007.zip.sealed",
+        "results/00000002.json.sealed",
+        "results/2.zip.sealed",
+        "audit/1a.json",
+    ):
         added = desk.sealed / name
         added.write_bytes(kept.read_bytes())
         found = verify_sealed(desk.sealed)

@@ -1,0 +1,136 @@
+"""roster.csv -> whose algorithms are tested, and under which alias each stands in what goes out.
+
+Its columns are ``file`` (from the folder of the roster), ``developer`` and ``alias``; ``name``,
+``version`` and ``intended_use`` may say what the submission itself does not.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.custody.audit import Event
+from nodulebench.custody.budget import same_developer
+from nodulebench.custody.policy import CustodyPolicy
+from nodulebench.errors import Problem, refuse_any
+from nodulebench.storage.csv_text import read_columns
+
+ALIAS = re.compile(r"[^\W_](?:[\w .-]{0,38}[\w-])?")
+"""What can stand in a report, in a table and as the name of a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One algorithm of a roster."""
+
+    file: Path
+    developer: str
+    alias: str
+    name: str = ""
+    """What its developer calls it; empty: as the submission says."""
+    version: str = ""
+    intended_use: str = ""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the roster states of the algorithm beside its names."""
+        stated = {"version": self.version, "intended_use": self.intended_use}
+        return {name: text for name, text in stated.items() if text}
+
+
+def read_roster(path: Path) -> tuple[Entry, ...]:
+    """The entries of a roster, in its order.
+
+    Raises:
+        InputError: with every problem of the file: what is empty, stands twice or gives somebody
+            away.
+    """
+    needed, optional = ("file", "developer", "alias"), ("name", "version", "intended_use")
+    rows = read_columns(path, text=needed, numbers=(), optional_text=optional)
+    entries, problems = [], []
+    for row in rows.iter_rows(named=True):
+        cells = {name: (row.get(name) or "").strip() for name in (*needed, *optional)}
+        where = f"{path.name} line {row['line']}"
+        empty = [name for name in needed if not cells[name]]
+        problems += [Problem(where, f"has no {name}.") for name in empty]
+        if not empty:
+            entries.append(Entry(path.parent / cells.pop("file"), **cells))
+            problems += _wrong_with(entries[-1], where)
+    problems += _repeated(entries, path.name)
+    if not entries and not problems:
+        problems.append(Problem(path.name, "lists no algorithm."))
+    refuse_any(problems)
+    return tuple(entries)
+
+
+def chosen_entries(entries: Sequence[Entry], files: Sequence[Path]) -> tuple[Entry, ...]:
+    """The entries of these files; of all where none is given.
+
+    Raises:
+        InputError: for each file that the roster does not list.
+    """
+    wanted = {file.resolve(): file for file in files}
+    listed = {one.file.resolve() for one in entries}
+    refuse_any(
+        Problem(str(file), "is not in the roster.", "Add it, with its developer and alias.")
+        for place, file in wanted.items()
+        if place not in listed
+    )
+    return tuple(one for one in entries if not wanted or one.file.resolve() in wanted)
+
+
+def alias_problems(
+    entries: Sequence[Entry], policy: CustodyPolicy, events: Sequence[Event]
+) -> Iterator[Problem]:
+    """Aliases that the policy does not know, or that were another developer's in this set."""
+    allowed = policy.roster.aliases
+    owners = alias_owners(events)
+    for one in entries:
+        where = f"alias '{one.alias}'"
+        if allowed and one.alias not in allowed:
+            yield Problem(
+                where, "is none of those in the policy.", f"It names: {', '.join(allowed)}."
+            )
+        if owners.get(one.alias.casefold()) not in (None, same_developer(one.developer)):
+            yield Problem(
+                where, "stood for another developer's algorithm in this set.", "Give another one."
+            )
+
+
+def alias_owners(events: Sequence[Event]) -> dict[str, str]:
+    """The developer for whose algorithm each alias was first used in a log."""
+    found: dict[str, str] = {}
+    for event in events:
+        alias = event.facts.get("alias")
+        if event.step == "look" and isinstance(alias, str):
+            developer = same_developer(str(event.facts["developer"]))
+            found.setdefault(alias.casefold(), developer)
+    return found
+
+
+def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
+    if not ALIAS.fullmatch(entry.alias):
+        yield Problem(
+            where,
+            f"alias '{entry.alias}' cannot be used as the name of a folder.",
+            "Give letters and digits, such as A1; at most 40.",
+        )
+    alias = same_developer(entry.alias)
+    telling = map(same_developer, (entry.developer, entry.name))
+    told = [one for one in telling if len(one) > 1 and one in alias]
+    if told:
+        yield Problem(
+            where,
+            f"alias '{entry.alias}' gives its developer away ('{told[0]}').",
+            "Give an alias that says nothing, such as A1.",
+        )
+
+
+def _repeated(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
+    for word, values in (
+        ("alias", [one.alias.casefold() for one in entries]),
+        ("file", [str(one.file.resolve()) for one in entries]),
+    ):
+        for value in sorted(one for one, count in Counter(values).items() if count > 1):
+            yield Problem(source, f"{word} '{value}' stands in several lines.")

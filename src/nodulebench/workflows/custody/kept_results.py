@@ -1,0 +1,174 @@
+"""Look at a sealed set -> what it gave, kept encrypted in the set; and back, checked by the log.
+
+What is kept is a ZIP archive of the files that ``evaluate --out`` would have written, without the
+report and what follows from the rest: evaluation.json, labels, curves, flips, the plan, and the
+judged tables below ``inputs``. Beside them ``kept.json`` says whose algorithm it is, what it is
+called, and which bounds hold after so many looks. Every figure, comparison and report can be made
+from it; nothing of it is ever on the disk in plain form.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.custody import layout
+from nodulebench.custody.audit import Event
+from nodulebench.errors import InputError
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.results import Evaluation
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.durable import create_once
+from nodulebench.storage.table_file import read_parquet
+from nodulebench.workflows.custody.sealed_set import SealedSet
+from nodulebench.workflows.evaluate.recompute import Evaluated, evaluated_from
+from nodulebench.workflows.evaluate.result_folder import (
+    CURVE_FILE,
+    EVALUATION,
+    FLIP_FILE,
+    PLAN,
+    input_tables,
+    judged_tables,
+)
+
+SCHEMA = "nodulebench/kept@1"
+ABOUT = "kept.json"
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptResult:
+    """What was kept of a look, in memory."""
+
+    look: int
+    about: dict[str, Any]
+    """``developer``, ``alias`` (empty: none), ``name`` of the algorithm, ``corrected`` bounds."""
+    contents: Mapping[str, bytes]
+    """By the names that the files have in a folder of results."""
+    where: Path
+
+    def evaluated(self) -> Evaluated:
+        """The evaluation as if it were read from a folder."""
+        return evaluated_from(self.contents, self.where)
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """A table beside the evaluation; None: it has none."""
+        content = self.contents.get(name)
+        return None if content is None else read_parquet(self.where / name, content)
+
+    @property
+    def curves(self) -> pl.DataFrame:
+        """Every point of every curve."""
+        return read_parquet(self.where / CURVE_FILE, self.contents[CURVE_FILE])
+
+    @property
+    def flips(self) -> pl.DataFrame | None:
+        """Marks that rules judge differently."""
+        return self.table(FLIP_FILE)
+
+
+def keep_result(
+    opened: SealedSet, look: int, evaluation: Evaluation, about: Mapping[str, Any]
+) -> str:
+    """Keep what a look gave, encrypted; the digest of the file, which the log is to hold."""
+    name = layout.result_file(look)
+    content = _packed(_contents(evaluation, {"schema": SCHEMA, "look": look, **about}))
+    sealed = opened.vault.seal(content, name.removesuffix(layout.SUFFIX))
+    create_once(opened.folder / name, sealed)
+    return bytes_digest(sealed)
+
+
+def kept_file(folder: Path, look: int) -> Path | None:
+    """Where the result of a look lies in a sealed set, in today's form or the older; None: not."""
+    names = (layout.result_file(look), layout.older_result_file(look))
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def open_kept(opened: SealedSet, event: Event) -> KeptResult:
+    """What was kept of a look, by the event that says that it was evaluated.
+
+    Raises:
+        InputError: if it is not there, was changed, or was kept by version 0.1, which kept figures
+            alone.
+    """
+    look = event.facts.get("look")
+    number = look if isinstance(look, int) else 0
+    path = kept_file(opened.folder, number)
+    if path is None:
+        where = str(opened.folder / layout.result_file(number))
+        raise InputError.at(where, f"is named by event {event.number}, but is not there.")
+    sealed = path.read_bytes()
+    if bytes_digest(sealed) != event.facts.get("result"):
+        what = f"was changed: event {event.number} names another content."
+        raise InputError.at(str(path), what)
+    content = unsealed(opened, path, sealed)
+    if path.name == Path(layout.older_result_file(number)).name:
+        raise InputError.at(
+            str(path),
+            "holds figures alone, as older versions kept them.",
+            "Evaluate the same submission again: that is the same look, and costs nothing.",
+        )
+    contents = _unpacked(content)
+    return KeptResult(number, json.loads(contents[ABOUT]), contents, path)
+
+
+def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:
+    """A kept file in plain form, in memory.
+
+    Raises:
+        InputError: if it was changed.
+    """
+    name = f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}"
+    return opened.vault.open(sealed, name, str(path))
+
+
+def shown_result(path: Path, content: bytes) -> dict[str, Any]:
+    """What is shown of a kept result of either form: the evaluation and the corrected bounds."""
+    if path.name.endswith(layout.OLDER_FORM):
+        older: dict[str, Any] = json.loads(content)
+        return older
+    contents = _unpacked(content)
+    about = json.loads(contents[ABOUT])
+    return {"evaluation": json.loads(contents[EVALUATION]), **about}
+
+
+def _contents(evaluation: Evaluation, about: Mapping[str, Any]) -> dict[str, bytes]:
+    documents = {ABOUT: dict(about), EVALUATION: evaluation_document(evaluation).to_json()}
+    if evaluation.plan is not None:
+        from nodulebench.workflows.plan.freeze import plan_document
+
+        documents[PLAN] = plan_document(evaluation.plan.plan)
+    tables = judged_tables(evaluation) | input_tables(evaluation)
+    return {
+        **{name: _json_bytes(one) for name, one in documents.items()},
+        **{name: _parquet(table) for name, table in tables.items()},
+    }
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    buffer = BytesIO()
+    table.write_parquet(buffer, compression="lz4", statistics=False)
+    return buffer.getvalue()
+
+
+def _packed(contents: Mapping[str, bytes]) -> bytes:
+    """Files as one archive; equal files give equal bytes."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(zipfile.ZipInfo(name, _LONG_AGO), content)
+    return buffer.getvalue()
+
+
+def _unpacked(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, allow_nan=False) + "\n").encode()

@@ -1,0 +1,204 @@
+"""Several algorithms on a sealed set: a look each, one that fails fails alone, nothing twice."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from builders.sealed import SECRET, Desk, make_desk
+from nodulebench.custody.budget import looks_of
+from nodulebench.custody.roster import read_roster
+from nodulebench.errors import InputError
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_roster import RosterLook, evaluate_roster
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+
+pytest.importorskip("cryptography")
+ROWS = (
+    ("one.csv", "Alpha Ltd", "A1", "scan0 scan1"),
+    ("two.csv", "Beta Ltd", "A2", "scan0 scan1 scan2"),
+    ("three.csv", "Gamma Ltd", "A3", "scan3"),
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = make_desk(tmp_path)
+    desk.seal()
+    return desk
+
+
+def roster(desk: Desk, *, without: str = "") -> Path:
+    lines = ["file,developer,alias,name"]
+    for file, developer, alias, hits in ROWS:
+        desk.marks(file, *hits.split())
+        lines.append(f"{file},{developer},{alias},Finder of {developer}")
+    if without:
+        (desk.folder / without).write_text("this is no table of marks\n")
+    path = desk.folder / "roster.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def run(desk: Desk, path: Path, *files: Path, **more: object) -> list[RosterLook]:
+    order = LookOrder(
+        Path(),
+        desk.sealed,
+        SECRET,
+        "Bo",
+        "",
+        bootstraps=20,
+        out=desk.folder / "told",
+        **more,  # type: ignore[arg-type]
+    )
+    return list(evaluate_roster(path, order, files))
+
+
+def test_each_is_charged_a_look_of_its_own_developer(desk: Desk) -> None:
+    found = run(desk, roster(desk))
+    assert [one.told["figures"]["luna16.recall"]["value"] for one in found if one.told] == [
+        0.5,
+        0.75,
+        0.25,
+    ]
+    audit = read_audit(desk.sealed, SECRET)
+    assert {one.developer: len(one.looks) for one in audit.uses} == {
+        "alpha ltd": 1,
+        "beta ltd": 1,
+        "gamma ltd": 1,
+    }
+    assert verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET).is_good
+
+
+def test_feedback_tells_nothing_of_others(desk: Desk) -> None:
+    run(desk, roster(desk))
+    told = (desk.folder / "told" / "A2" / "feedback.json").read_text()
+    assert json.loads(told)["algorithm"] == "Finder of Beta Ltd"
+    assert json.loads(told)["alias"] == "A2"
+    anchor = (desk.folder / "told" / "A2" / "anchor.json").read_text()
+    for other in ("Alpha", "Gamma", "A1", "A3", "one.csv", "three", "scan", "hidden-nodule"):
+        assert other not in told
+        assert other not in anchor
+
+
+def test_one_that_cannot_be_read_fails_alone_and_costs_nothing(desk: Desk) -> None:
+    found = run(desk, roster(desk, without="two.csv"))
+    assert [one.told is None for one in found] == [False, True, False]
+    assert "two.csv" in str(found[1].problem)
+    used = read_audit(desk.sealed, SECRET).uses
+    assert {one.developer for one in used if one.looks} == {"alpha ltd", "gamma ltd"}
+    # once mended, it alone is scored: the others were done before
+    desk.marks("two.csv", "scan0")
+    again = run(desk, desk.folder / "roster.csv")
+    assert [one.was_done for one in again] == [True, False, True]
+    assert all(one.told for one in again)
+
+
+def test_a_file_that_is_not_there_fails_alone(desk: Desk) -> None:
+    path = roster(desk)
+    (desk.folder / "one.csv").unlink()
+    found = run(desk, path)
+    assert [one.told is None for one in found] == [True, False, False]
+
+
+def test_a_spent_budget_stops_its_developer_alone(desk: Desk) -> None:
+    path = roster(desk)
+    run(desk, path)
+    for number in (2, 3):
+        desk.marks("one.csv", *["scan0", "scan1", "scan2"][:number], "scan3")
+        found = run(desk, path, force=True)
+    assert "has had 2 of 2 looks" in str(found[0].problem)
+    assert [one.was_done for one in found] == [False, True, True]
+
+
+def test_some_of_a_roster_can_be_scored(desk: Desk) -> None:
+    path = roster(desk)
+    found = run(desk, path, desk.folder / "three.csv")
+    assert [one.entry.alias for one in found] == ["A3"]
+    with pytest.raises(InputError, match="is not in the roster"):
+        run(desk, path, desk.marks("other.csv", "scan0"))
+
+
+def test_results_of_something_else_are_not_replaced_and_nothing_is_charged(desk: Desk) -> None:
+    path = roster(desk)
+    other = desk.folder / "told" / "A3"
+    other.mkdir(parents=True)
+    (other / "feedback.json").write_text("{}")
+    with pytest.raises(InputError, match="holds another result"):
+        run(desk, path)
+    assert not looks_of(read_audit(desk.sealed, SECRET).events)
+
+
+def test_an_alias_stays_with_its_developer(desk: Desk) -> None:
+    path = roster(desk)
+    run(desk, path)
+    path.write_text(path.read_text().replace("Beta Ltd,A2", "Delta Ltd,A2"))
+    with pytest.raises(InputError, match="stood for another developer's algorithm"):
+        run(desk, path)
+
+
+def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
+    from builders.sealed import POLICY
+
+    desk = make_desk(tmp_path, POLICY + '\n[roster]\naliases = ["A1", "A2"]\n')
+    desk.seal()
+    with pytest.raises(InputError, match=r"alias 'A3': is none of those in the policy\."):
+        run(desk, roster(desk))
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("one.csv,Alpha Ltd,", "has no alias"),
+        ("one.csv,,A1", "has no developer"),
+        ("one.csv,Alpha Ltd,../A1", "cannot be used as the name of a folder"),
+        ("one.csv,Alpha Ltd,ALPHA LTD 1", "gives its developer away"),
+        ("one.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,a1", "stands in several lines"),
+        ("one.csv,Alpha Ltd,A1\none.csv,Beta Ltd,A2", "stands in several lines"),
+        ("", "lists no algorithm"),
+    ],
+)
+def test_what_is_wrong_with_a_roster_is_said(tmp_path: Path, line: str, word: str) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text(f"file,developer,alias\n{line}\n")
+    with pytest.raises(InputError, match=word):
+        read_roster(path)
+
+
+class Killed(BaseException):
+    """What a kill looks like from inside."""
+
+
+@pytest.mark.parametrize("fatal", [3, 8, 14, 19, 25, 31])
+def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, fatal: int
+) -> None:
+    path = roster(desk)
+    done = 0
+    real = {name: getattr(os, name) for name in ("link", "replace", "rename", "fsync")}
+
+    def dying(name: str) -> object:
+        def call(*args: object, **more: object) -> object:
+            nonlocal done
+            done += 1
+            if done == fatal:
+                raise Killed
+            return real[name](*args, **more)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in real:
+            patch.setattr(os, name, dying(name))
+        with pytest.raises(Killed):
+            run(desk, path)
+    found = run(desk, path)
+    assert all(one.told for one in found)
+    uses = read_audit(desk.sealed, SECRET).uses
+    assert [len(one.looks) for one in uses] == [1, 1, 1]
+    checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert checked.is_good, checked.problems
+    values = [one.told["figures"]["luna16.recall"]["value"] for one in found if one.told]
+    assert values == [0.5, 0.75, 0.25]

@@ -1,0 +1,96 @@
+"""What is kept of a look is enough for everything, and is what the log says it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from builders.sealed import SECRET, Desk, make_desk
+from nodulebench.custody import layout
+from nodulebench.errors import InputError
+from nodulebench.formats import read_reference, read_submission
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.protocols import load_protocol
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.workflows.custody import evaluate_sealed as module
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.kept_results import KeptResult, open_kept
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.workflows.custody.unseal import open_result
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.evaluate.result_folder import CURVE_FILE, LABEL_FILE, result_tables
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = make_desk(tmp_path)
+    desk.seal()
+    return desk
+
+
+def take(desk: Desk) -> Path:
+    marks = desk.marks("mine.csv", "scan0", "scan1", "scan2")
+    evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=20))
+    return marks
+
+
+def kept(desk: Desk) -> KeptResult:
+    opened = open_sealed(desk.sealed, SECRET, "Cem", "inspect")
+    return open_kept(opened, next(one for one in opened.events if one.step == "evaluated"))
+
+
+def test_what_is_kept_is_what_a_plain_evaluation_finds(desk: Desk) -> None:
+    marks = take(desk)
+    reference = read_reference(desk.bundle)
+    submission = read_submission(marks, reference.cases)
+    plain = evaluate(reference, [submission], with_options(load_protocol("luna16"), bootstraps=20))
+    found = kept(desk)
+    assert json.loads(found.contents["evaluation.json"]) == evaluation_document(plain).to_json()
+    tables = result_tables(plain)
+    assert_frame_equal(found.curves, tables[CURVE_FILE])
+    evaluated = found.evaluated()
+    assert not evaluated.changed_digests
+    assert_frame_equal(evaluated.labels, tables[LABEL_FILE], check_dtypes=False)
+    assert found.about["developer"] == "example"
+    assert found.about["name"] == "mine"
+
+
+def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(desk: Desk) -> None:
+    take(desk)
+    path = desk.sealed / layout.result_file(2)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(InputError, match="was changed: event 3 names another content"):
+        kept(desk)
+    path.unlink()
+    with pytest.raises(InputError, match="is named by event 3, but is not there"):
+        kept(desk)
+
+
+def test_results_in_the_form_of_older_versions_open_and_are_told_apart(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_before(opened: SealedSet, look: int, evaluation: object, about: dict) -> str:  # type: ignore[type-arg]
+        plain = {
+            "evaluation": evaluation_document(evaluation).to_json(),  # type: ignore[arg-type]
+            "corrected": about["corrected"],
+        }
+        sealed = opened.vault.seal(json.dumps(plain).encode(), f"results/{look:08d}.json")
+        path = opened.folder / f"results/{look:08d}.json.sealed"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(sealed)
+        return bytes_digest(sealed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "keep_result", as_before)
+        take(desk)
+    assert verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET).is_good
+    shown = open_result(desk.sealed, SECRET, "Cem", 2)
+    assert shown["corrected"]["luna16.recall"]["value"] == 0.75
+    with pytest.raises(InputError, match=r"holds figures alone.*the same look"):
+        kept(desk)
