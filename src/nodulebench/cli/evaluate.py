@@ -74,8 +74,8 @@ def command(
         is_one = len(marks) == 1 and bool(developer)
         if any(others) or not person or (is_one if roster else not is_one):
             raise click.UsageError(
-                "a sealed set takes --as, and one submission with --developer or several "
-                "with --roster, and neither lists of cases nor --name and --columns"
+                "a sealed set takes one submission, --as and --developer, or --as and --roster, "
+                "and neither lists of cases nor --name and --columns"
             )
         return evaluate_on_sealed(
             marks,
