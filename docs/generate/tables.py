@@ -41,8 +41,22 @@ def _section(schema: TableSchema) -> str:
                     for column in schema.columns
                 ),
             ),
+            *_further(schema),
         ]
     )
+
+
+def _further(schema: TableSchema) -> list[str]:
+    """The known columns that a table need not have."""
+    if not schema.further:
+        return []
+    rows = (
+        [code(one.name), one.dtype.__name__, one.meaning, _allowed(one)] for one in schema.further
+    )
+    return [
+        "Checked where they are:",
+        table(["column", "type", "meaning", "allowed"], rows),
+    ]
 
 
 def _allowed(column: Column) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, print_next
+from nodulebench.cli.options import FILE, nodules_option, print_next
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -16,6 +16,7 @@ from nodulebench.cli.progress import ProgressLine
 @click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
 @click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
+@nodules_option
 @click.option("--datasheet", "answers", type=FILE, help="What people say of the set, TOML.")
 def command(reference: Path, out: Path, list_images: bool, **files: Path | None) -> None:
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.cli.options import FILE, nodules_option, option, print_written
 from nodulebench.language import LanguageName, language
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
@@ -14,10 +14,16 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 @click.argument("test_set", type=FILE)
 @click.option("--design", help="Published design (fg-ai4h, luna16, nifdc-2022) or TOML file.")
 @click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
+@nodules_option
 @click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
 @option("--language", ["en", "zh"], "en", "Language of the page.", to="name")
 def command(
-    test_set: Path, design: str | None, cases: Path | None, out: Path | None, name: LanguageName
+    test_set: Path,
+    design: str | None,
+    cases: Path | None,
+    nodules: Path | None,
+    out: Path | None,
+    name: LanguageName,
 ) -> None:
     r"""Tell what TEST_SET (a bundle or reference) consists of; check it against a design.
 
@@ -28,7 +34,7 @@ def command(
     """
     from nodulebench.workflows.curate.coverage import cover_files, write_coverage
 
-    say, document = language("en"), cover_files(test_set, cases, design)
+    say, document = language("en"), cover_files(test_set, cases, design, nodules)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(one["name"]) for one in document["outcomes"]), default=0)

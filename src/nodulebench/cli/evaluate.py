@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, NOT_MET
-from nodulebench.cli.options import FILE, print_written
+from nodulebench.cli.options import FILE, nodules_option, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.evaluation import print_evaluation
 from nodulebench.cli.vault_options import vault_options
@@ -21,6 +21,7 @@ from nodulebench.cli.vault_options import vault_options
 @click.option("--name", "names", multiple=True, help="Name of the algorithm, one for each MARKS.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases (geometry, patients, strata), or CT.")
+@nodules_option
 @click.option("--columns", help="Own columns: case=...,x=...,y=...,z=...,score=..., or TOML file.")
 @click.option("--candidates", type=FILE, help="Candidate list whose scores are judged.")
 @click.option(
@@ -45,6 +46,7 @@ def command(
     names: tuple[str, ...],
     series: Path | None,
     cases: Path | None,
+    nodules: Path | None,
     columns: str | None,
     candidates: Path | None,
     at_fp: float | None,
@@ -70,12 +72,12 @@ def command(
     if person is not None or developer is not None or roster is not None:
         from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
 
-        others = (series, cases, columns, candidates, names)
+        others = (series, cases, nodules, columns, candidates, names)
         is_one = len(marks) == 1 and bool(developer)
         if any(others) or not person or (is_one if roster else not is_one):
             raise click.UsageError(
                 "a sealed set takes one submission, --as and --developer, or --as and --roster, "
-                "and neither lists of cases nor --name and --columns"
+                "and neither tables of cases and nodules nor --name and --columns"
             )
         return evaluate_on_sealed(
             marks,
@@ -103,6 +105,7 @@ def command(
             plan=plan,
             series=series,
             cases=cases,
+            nodules=nodules,
             columns=columns,
             candidates=candidates,
             bootstraps=bootstraps,

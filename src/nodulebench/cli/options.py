@@ -21,6 +21,11 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 NOT_NEGATIVE = click.FloatRange(min=0)
 
 
+nodules_option = click.option(
+    "--nodules", type=FILE, help="Table of what else is known of nodules, by id or place."
+)
+
+
 def option(
     name: str, kind: Any, default: Any, words: str = "", *, to: str = "", **more: Any
 ) -> Callable[[Command], Command]:

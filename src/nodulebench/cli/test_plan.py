@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, WHOLE, option
+from nodulebench.cli.options import FILE, WHOLE, nodules_option, option
 from nodulebench.language import english
 
 
@@ -21,6 +21,7 @@ def command() -> None:
 @click.option("--out", required=True, type=FILE, help="File for the plan; may not exist yet.")
 @click.option("--series", type=FILE, help="List of cases: restricts and orders them (a fold).")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
+@nodules_option
 @click.option("--bootstraps", type=WHOLE, help="Number of bootstrap replicates.")
 @click.option("--seed", type=WHOLE, help="Seed of the bootstrap.")
 def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: Any) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench import __version__
-from nodulebench.cli.options import FILE
+from nodulebench.cli.options import FILE, nodules_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
 from nodulebench.cli.vault_options import secret_from, vault_options
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--series", type=FILE, help="The list of cases, if one was given.")
 @click.option("--cases", type=FILE, help="The table of cases, if one was given.")
+@nodules_option
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
 @click.option("--columns", help="The names of own columns, if they were given.")
 @vault_options
@@ -39,6 +40,7 @@ def command(
     marks: tuple[Path, ...],
     series: Path | None,
     cases: Path | None,
+    nodules: Path | None,
     candidates: Path | None,
     columns: str | None,
     vault_key: Path | None,
@@ -58,7 +60,7 @@ def command(
     nodulebench verify sealed/ --public-key key.pub.pem --anchor lung-2026a.anchor
     """
     if (reference is None) != (not marks) or (
-        reference is None and (series or cases or candidates or columns)
+        reference is None and (series or cases or nodules or candidates or columns)
     ):
         raise click.UsageError("--reference and --marks go together; other files go with them")
     from nodulebench.workflows.custody.sealed_set import is_sealed
@@ -81,7 +83,7 @@ def command(
     originals = (
         None
         if reference is None
-        else Originals(reference, marks, series, cases, candidates, columns)
+        else Originals(reference, marks, series, cases, candidates, columns, nodules)
     )
     with ProgressLine("recomputing"):
         found = verify_folder(folder, public_key=public_key, originals=originals)

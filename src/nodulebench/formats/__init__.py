@@ -11,6 +11,7 @@ from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.luna16_csv import read_own_columns
 from nodulebench.formats.marks.own_columns import guessed_columns
+from nodulebench.formats.nodule_tables import joined_nodules
 from nodulebench.formats.plausibility import place_notices
 from nodulebench.formats.sniff import Glimpse, distance_of, glimpse
 from nodulebench.model.notice import Notice
@@ -95,12 +96,15 @@ def read_submission(
         if form.read_marks is None:
             raise _unable(form, "marks")
         submission = form.read_marks(path, cases)
-    notices = (*how_read(path, form), *place_notices(submission.marks, cases))
+    notices = (*how_read(path, form), *_unread(path, form), *place_notices(submission.marks, cases))
     return replace(submission, notices=(*submission.notices, *notices))
 
 
 def read_reference(
-    path: Path, cases: pl.DataFrame | Path | None = None, format_name: str | None = None
+    path: Path,
+    cases: pl.DataFrame | Path | None = None,
+    format_name: str | None = None,
+    nodules: Path | None = None,
 ) -> Reference:
     """A test set and its reference standard, from a file or folder of any format that holds one.
 
@@ -109,6 +113,7 @@ def read_reference(
         cases: CASES, or a CSV or Parquet file or a folder of CT series: patients, geometry,
             strata, and cases that the reference itself does not name.
         format_name: the format; None: it is recognised from the content.
+        nodules: a CSV or Parquet file of what else is known of its nodules.
 
     Raises:
         InputError: if no format fits, or with every problem of the file.
@@ -119,7 +124,8 @@ def read_reference(
         raise _unable(form, "reference")
     reference = form.read_reference(path, known)
     notices = (*how_read(path, form), *place_notices(reference.nodules, reference.cases))
-    return replace(reference, notices=(*reference.notices, *notices))
+    whole = replace(reference, notices=(*reference.notices, *notices))
+    return whole if nodules is None else joined_nodules(whole, nodules)
 
 
 def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
@@ -139,6 +145,14 @@ def how_read(path: Path, form: Format | None) -> tuple[Notice, ...]:
         ]
         notices.append(Notice("columns_respelt", {"file": path.name, "columns": pairs}))
     return tuple(notices)
+
+
+def _unread(path: Path, form: Format | None) -> tuple[Notice, ...]:
+    """That a CSV file of marks has columns of which nothing is read."""
+    if form is None or not form.columns or path.is_dir():
+        return ()
+    unread = [name for name in read_header(path, form.columns) if name not in form.columns]
+    return (Notice("columns_unread", {"file": path.name, "columns": unread}),) * bool(unread)
 
 
 def fitting(path: Path, what: str) -> Format:

@@ -1,4 +1,4 @@
-"""A test set's own CASES and a table of cases given beside it -> one table, or what contradicts."""
+"""A test set's own tables and one given beside them -> one table, or what contradicts."""
 
 import math
 
@@ -29,26 +29,49 @@ def joined_cases(
         InputError: for each case of which the two say different things.
     """
     beside = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
-    shared = [name for name in own.columns if name in given.columns and name != "case_id"]
-    _refuse_conflicts(own, beside, shared, source)
-    further = [name for name in given.columns if name not in own.columns]
-    filled = own.with_columns(
-        *(own[name].fill_null(beside[name].cast(own[name].dtype, strict=False)) for name in shared),
-        *(beside[name] for name in further),
-    )
+    filled = filled_from(own, beside, ("case_id",), "cases", source)
     others = given.join(own, on="case_id", how="anti").height
     notices = (Notice("cases_passed_over", {"count": others, "given": given.height}),)
     return filled, notices if others else ()
 
 
+def filled_from(
+    own: pl.DataFrame, beside: pl.DataFrame, keys: tuple[str, ...], what: str, source: str
+) -> pl.DataFrame:
+    """A table with what another one, row by row, says besides.
+
+    Args:
+        own: the table.
+        beside: the other one, with as many rows; null where it is silent.
+        keys: the columns that name a row.
+        what: "cases" or "nodules", for messages.
+        source: the name of the test set, for messages.
+
+    Raises:
+        InputError: for each value of which the two say different things.
+    """
+    shared = [name for name in own.columns if name in beside.columns and name not in keys]
+    _refuse_conflicts(own, beside, shared, keys, what, source)
+    further = [name for name in beside.columns if name not in own.columns]
+    return own.with_columns(
+        *(own[name].fill_null(beside[name].cast(own[name].dtype, strict=False)) for name in shared),
+        *(beside[name] for name in further),
+    )
+
+
 def _refuse_conflicts(
-    own: pl.DataFrame, beside: pl.DataFrame, shared: list[str], source: str
+    own: pl.DataFrame,
+    beside: pl.DataFrame,
+    shared: list[str],
+    keys: tuple[str, ...],
+    what: str,
+    source: str,
 ) -> None:
     problems = [
         Problem(
-            f"cases '{own['case_id'][row]}'",
+            f"{what} {' '.join(repr(own[key][row]) for key in keys)}",
             f"{name} is '{beside[name][row]}', but '{own[name][row]}' in the test set '{source}'.",
-            "Correct the table of cases, or leave the column out.",
+            f"Correct the table of {what}, or leave the column out.",
         )
         for name in shared
         for row in (own[name].cast(pl.String) != beside[name].cast(pl.String)).arg_true().to_list()
@@ -56,9 +79,7 @@ def _refuse_conflicts(
     ]
     if problems:
         more = len(problems) - _MOST_NAMED
-        told = (
-            [Problem("cases", f"{more} more values contradict the test set.")] if more > 0 else []
-        )
+        told = [Problem(what, f"{more} more values contradict the test set.")] if more > 0 else []
         raise InputError([*problems[:_MOST_NAMED], *told])
 
 

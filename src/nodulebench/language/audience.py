@@ -98,6 +98,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "threshold_without_scores": ("declared",),
     "columns_separated": ("separator", "decimal"),
     "columns_respelt": ("columns",),
+    "columns_unread": ("columns",),
     "cases_without_marks": ("count", "cases"),
     "runs_failed": ("runs", "failed", "timed_out"),
     "marks_over_cap": ("count", "cap", "ties"),

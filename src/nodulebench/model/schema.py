@@ -41,6 +41,8 @@ class TableSchema:
     key: tuple[str, ...]
     is_open: bool = False
     """Whether columns beyond the listed ones are kept."""
+    further: tuple[Column, ...] = ()
+    """Known columns of an open table: typed and checked where they are, never added."""
 
     def empty(self) -> pl.DataFrame:
         """The table with no rows."""
@@ -77,7 +79,7 @@ class TableSchema:
         """Whether a table has these columns, types and values; its keys are not looked at."""
         return all(
             table.schema.get(column.name) == column.dtype and _is_sound(column, table[column.name])
-            for column in self.columns
+            for column in (*self.columns, *self._present(table))
         )
 
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -92,7 +94,13 @@ class TableSchema:
             listed = {column.name for column in self.columns}
             extra = [name for name in table.columns if name not in listed]
             typed = typed.with_columns(table.select(extra)) if extra else typed
-        return typed
+        return typed.with_columns(
+            _typed(column, table.schema[column.name]) for column in self._present(table)
+        )
+
+    def _present(self, table: pl.DataFrame) -> list[Column]:
+        """The known further columns that a table has."""
+        return [column for column in self.further if column.name in table.columns]
 
     def _columns_remedy(self) -> str:
         required = ", ".join(column.name for column in self.columns if column.is_required)
@@ -101,7 +109,7 @@ class TableSchema:
     def _value_problems(
         self, given: pl.DataFrame, typed: pl.DataFrame, places: "_Places"
     ) -> Iterator[Problem]:
-        for column in self.columns:
+        for column in (*self.columns, *self.further):
             if column.name in given.columns:
                 values, before = typed[column.name], given[column.name]
                 for is_bad, complaint in _complaints(column, values, before):
@@ -170,6 +178,8 @@ def _typed(column: Column, given: pl.DataType) -> pl.Expr:
         )
     if given.is_nested() or (column.dtype == pl.Boolean and given != pl.Boolean):
         return pl.lit(None, dtype=column.dtype()).alias(column.name)
+    if column.dtype == pl.Date and given == pl.String:
+        return values.str.strip_chars().str.to_date("%Y-%m-%d", strict=False)
     if column.dtype.is_integer() and given == pl.String:
         values = values.str.strip_chars().cast(pl.Float64, strict=False)
     elif column.dtype.is_numeric() and given == pl.String:
@@ -189,7 +199,7 @@ def _complaints(
     column: Column, values: pl.Series, before: pl.Series
 ) -> Iterator[tuple[pl.Series, str]]:
     """What can be wrong with the values of a column: which rows, and in which words."""
-    kind = "readable"
+    kind = "a day as YYYY-MM-DD" if column.dtype == pl.Date else "readable"
     if column.dtype.is_numeric():
         kind = "a whole number" if column.dtype.is_integer() else "a number"
     yield values.is_null() & before.is_not_null(), f"is not {kind}."

@@ -84,6 +84,32 @@ _CHARACTER = (
     optional("category", pl.String, "Lung-RADS category"),
 )
 
+TRUTHS = ("pathology", "follow_up", "readers", "none")
+NODULE_FACTS = (
+    optional(
+        "truth", pl.String, "what stands behind the nodule beside its readers", allowed=TRUTHS
+    ),
+    optional("truth_date", pl.Date, "day of that evidence, YYYY-MM-DD"),
+    optional("pathology_type", pl.String, "the diagnosis, in the pathologist's words"),
+    optional("pathology_stage", pl.String, "its stage"),
+    optional("pathology_method", pl.String, "how tissue was obtained: resection, needle, fluid"),
+    optional(
+        "pathology_confirmed",
+        pl.String,
+        "what the pathologist looked at",
+        allowed=("histology", "cytology"),
+    ),
+    optional(
+        "malignancy_source",
+        pl.String,
+        "who says whether it is malignant",
+        allowed=("pathology", "follow_up", "readers"),
+    ),
+    optional("is_near_vessel", pl.Boolean, "it touches a vessel, or nearly"),
+    optional("is_near_cavity", pl.Boolean, "it lies at a cavity"),
+)
+"""What may be known of a nodule of the reference beside what readers see in the image."""
+
 NODULES = TableSchema(
     "NODULES",
     "One row per nodule or ignored finding of the reference standard, in matching order.",
@@ -104,6 +130,7 @@ NODULES = TableSchema(
     ),
     key=("case_id", "nodule_id"),
     is_open=True,
+    further=NODULE_FACTS,
 )
 
 MARKS = TableSchema(

@@ -28,14 +28,14 @@ def read_table(path: Path, schema: TableSchema) -> pl.DataFrame:
     """
     if path.suffix == ".parquet":
         return conform_stored(read_parquet(path), schema, path.name)
-    header = read_header(path, [column.name for column in schema.columns])
+    header = read_header(path, [column.name for column in (*schema.columns, *schema.further)])
     require_columns(path, header, [one.name for one in schema.columns if one.is_required])
     refuse_flood(path)
     raw = read_strings(path, header)
     rows = raw.with_row_index("_line", offset=2).filter(
         ~pl.all_horizontal(pl.col(raw.columns).is_null())
     )
-    listed = {column.name for column in schema.columns}
+    listed = {column.name for column in (*schema.columns, *schema.further)}
     further = [name for name in raw.columns if name not in listed]
     table = rows.drop("_line").with_columns(_as_number(rows[name]) for name in further)
     return conform_stored(table, schema, path.name, rows["_line"])

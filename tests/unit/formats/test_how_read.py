@@ -29,6 +29,10 @@ RESPELT = "mine.csv: columns were taken for those of nearly the same name: "
             PLAIN.replace("coordX", "Coord X").replace("coordY", "coord_y"),
             (f"{RESPELT}Coord X=coordX, coord_y=coordY.",),
         ),
+        (
+            PLAIN.replace("ty\n", "ty,colour\n").replace("5\n", "5,red\n"),
+            ("mine.csv: columns were not read, because nothing is known of them: colour.",),
+        ),
     ],
 )
 def test_the_same_marks_are_read_and_how_is_told(

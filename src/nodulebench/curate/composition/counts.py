@@ -15,7 +15,8 @@ _OF_CASES = """
     ethics_approval
 """
 _OF_NODULES = """
-    type density size malignancy truth pathology_type pathology_stage pathology_method agreement
+    type density size malignancy malignancy_source truth pathology_type pathology_stage
+    pathology_method pathology_confirmed is_near_vessel is_near_cavity agreement
 """
 SHARES = {"cases": _OF_CASES.split(), "nodules": _OF_NODULES.split()}
 """Table -> columns whose values are counted; what is absent is left out."""

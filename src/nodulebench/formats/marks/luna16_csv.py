@@ -9,6 +9,7 @@ from nodulebench.errors import InputError
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.own_columns import OWN_NAMES
+from nodulebench.formats.nodule_tables import unread_columns
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.model.notice import Notice
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
@@ -30,6 +31,13 @@ _MARKS = tuple(COLUMNS)
 _MANY_ROWS = 200_000
 _NOT_MEASURED = -1.0
 """What these files say for a diameter that nobody measured; the model says null."""
+_FINDING = ("seriesuid", *_COORDINATES, "diameter_mm")
+_SAID = tuple(
+    column.name
+    for column in (*NODULES.columns, *NODULES.further)
+    if not column.is_required and column.name not in _FINDING
+)
+"""What may stand beside a finding: the further columns of NODULES."""
 _SERIES, _INCLUDED, _EXCLUDED = "seriesuids.csv", "annotations.csv", "annotations_excluded.csv"
 
 
@@ -102,19 +110,21 @@ def read_series(path: Path) -> pl.Series:
 def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference:
     """A LUNA16 folder: annotations, excluded findings and the list of series, each also .gz.
 
-    With ``cases``, what they say of a series (patient, geometry, strata) is taken over.
+    With ``cases``, what they say of a series (patient, geometry, strata) is taken over. Further
+    columns of NODULES (type, malignancy, truth ...) are read where annotations have them.
     """
     series_file = _needed(folder, _SERIES)
     series = read_series(series_file)
-    included = _read_findings(_needed(folder, _INCLUDED), series, is_ignored=False)
+    included_file = _needed(folder, _INCLUDED)
     excluded_file = _present(folder, _EXCLUDED)
-    notices: tuple[Notice, ...] = ()
-    parts = [included]
+    notices = unread_columns(included_file, (*_FINDING, *_SAID))
+    parts = [_read_findings(included_file, series, is_ignored=False)]
     if excluded_file is None:
-        notices = (Notice("no_excluded_findings", {"folder": str(folder)}),)
+        notices += (Notice("no_excluded_findings", {"folder": str(folder)}),)
     else:
+        notices += unread_columns(excluded_file, (*_FINDING, *_SAID))
         parts.append(_read_findings(excluded_file, series, is_ignored=True))
-    findings = pl.concat(parts)
+    findings = pl.concat(parts, how="diagonal")
     listed = series.unique(maintain_order=True).to_frame()
     known = (
         listed
@@ -205,15 +215,25 @@ def _needed(folder: Path, name: str) -> Path:
 
 def _read_findings(path: Path, series: pl.Series, *, is_ignored: bool) -> pl.DataFrame:
     rows = read_columns(
-        path, text=("seriesuid",), numbers=(*_COORDINATES, "diameter_mm"), known_cases=series
+        path,
+        text=("seriesuid",),
+        numbers=(*_COORDINATES, "diameter_mm"),
+        optional_text=_SAID,
+        known_cases=series,
     )
-    return rows.select(
+    said = [name for name in rows.columns if name in _SAID]
+    found = rows.select(
         case_id=_sparing(rows["seriesuid"], series),
         nodule_id=pl.lit("excluded-" if is_ignored else "nodule-") + pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         diameter_mm=_measured(pl.col("diameter_mm")),
         is_ignored=pl.lit(is_ignored),
+        **{name: pl.col(name) for name in said},
     )
+    if not said:
+        return found
+    is_listed = found["case_id"].is_in(series.implode()).fill_null(False)
+    return NODULES.conform(found.filter(is_listed), path.name, rows["line"].filter(is_listed))
 
 
 def _refuse_reference(glimpse: Glimpse) -> str:

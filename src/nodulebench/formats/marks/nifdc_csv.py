@@ -12,6 +12,7 @@ from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import complete_slices, refuse_unlisted
 from nodulebench.formats.marks.slice_boxes import gather
 from nodulebench.formats.marks.slice_places import placed
+from nodulebench.formats.nodule_tables import unread_columns
 from nodulebench.formats.sniff import Glimpse
 from nodulebench.imaging.geometry import FARTHEST_MM, geometries
 from nodulebench.imaging.linking import link_boxes
@@ -21,6 +22,7 @@ from nodulebench.model.tables import (
     CASES,
     MARK_SLICES,
     MARKS,
+    NODULE_FACTS,
     NODULE_SLICES,
     NODULES,
     Reference,
@@ -41,6 +43,7 @@ COLUMNS = (
     "contour",
 )
 _SAID = ("type", "density", "malignancy", "category")
+_FACTS = tuple(column.name for column in NODULE_FACTS)
 _FREE = ("nodule_id", "slice_index")
 """What may be found out: boxes can be linked, and slices found from their heights."""
 
@@ -60,11 +63,12 @@ _ROWS = TableSchema(
         *(_with_limits(column) for column in NODULE_SLICES.columns),
         *(column for column in MARKS.columns if column.name in ("score", *_SAID)),
         Column("is_ignored", pl.Boolean, "marks on it do not count", is_required=False),
+        *NODULE_FACTS,
     ),
     key=("line",),
 )
 _NEEDED = ("case_id", "center_x_mm", "center_y_mm", "length_mm", "width_mm")
-_TEXT = ("nodule_id", "type", "density", "category", "contour", "is_ignored")
+_TEXT = ("nodule_id", "type", "density", "category", "contour", "is_ignored", *_FACTS)
 _NUMBERS = tuple(column.name for column in _ROWS.columns[1:] if column.dtype.is_numeric())
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _CONTOUR = rf"^{_NUMBER} {_NUMBER}(;{_NUMBER} {_NUMBER}){{2,}}$"
@@ -98,7 +102,8 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
 
     The cases are those of the folder, with what ``cases`` say of them besides; those of a single
     file are ``cases``, else those that it names, in its order, where a row with nothing but a
-    ``case_id`` lists a case without nodules.
+    ``case_id`` lists a case without nodules. What else is known of a nodule (truth, pathology,
+    vessels: see NODULES) is read where there are columns of it.
     """
     file = path
     notices: tuple[Notice, ...] = ()
@@ -112,16 +117,17 @@ def read_reference(path: Path, cases: pl.DataFrame | None = None) -> Reference:
     if cases is None:
         cases = CASES.arrange(rows.select("case_id").unique(maintain_order=True))
     refuse_unlisted(rows["case_id"], cases, file.name)
-    ignored = boxes.group_by("case_id", "nodule_id", maintain_order=True).agg(
-        pl.col("is_ignored").any()
+    known = [name for name in _FACTS if boxes[name].null_count() < boxes.height]
+    stated = boxes.group_by("case_id", "nodule_id", maintain_order=True).agg(
+        pl.col("is_ignored").any(), pl.col(known).drop_nulls().first()
     )
-    nodules = gather(boxes, "nodule_id").with_columns(ignored["is_ignored"])
+    nodules = gather(boxes, "nodule_id").with_columns(stated.select("is_ignored", *known))
     return Reference(
         name=algorithm_name(path),
         cases=cases,
         nodules=NODULES.arrange(nodules.drop("score")),
         slices=slices,
-        notices=notices,
+        notices=(*notices, *unread_columns(file, FORMAT.columns)),
     )
 
 
@@ -142,11 +148,12 @@ def write_reference(reference: Reference, path: Path) -> None:
     slices = complete_slices(
         reference.nodules, reference.slices, NODULE_SLICES, known, reference.name
     )
-    said = reference.nodules.select("case_id", "nodule_id", "is_ignored", *_SAID)
+    facts = [name for name in _FACTS if name in reference.nodules.columns]
+    said = reference.nodules.select("case_id", "nodule_id", "is_ignored", *_SAID, *facts)
     rows = _ROWS.arrange(said.join(slices, on=["case_id", "nodule_id"], maintain_order="left"))
     listed = reference.cases.select("case_id")
     ordered = listed.join(rows, on="case_id", how="left", maintain_order="left_right")
-    write_csv(ordered.select(*COLUMNS, "is_ignored"), path)
+    write_csv(ordered.select(*COLUMNS, "is_ignored", *facts), path)
 
 
 def _read_rows(path: Path) -> pl.DataFrame:
@@ -215,7 +222,7 @@ def _linked(boxes: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, tuple[Notice
 def _refuse_contradictions(rows: pl.DataFrame, name: str) -> None:
     """Refuse a nodule of which different slices say different things."""
     problems = Problems()
-    for column in (*_SAID, "is_ignored"):
+    for column in (*_SAID, "is_ignored", *_FACTS):
         said = rows.group_by("case_id", "nodule_id", maintain_order=True).agg(
             pl.col(column).drop_nulls().unique(maintain_order=True)
         )

@@ -59,7 +59,7 @@ NOTICES = {
     # what a rule asks for
     "asks_rows": "at least {count:,} {table}[ with {where:all}]",
     "asks_different": "at least {count} different {column}[ with {where:all}]",
-    "asks_values": "{column}: {wanted:list}[, at least {each:,} {table} each]",
+    "asks_values": "{column}: {wanted:words}[, at least {each:,} {table} each]",
     "asks_shares": "{planned:list}, each within {points:g} points",
     "asks_share": "at least {share:.0%} of the {table}[ with {where:all}]",
     "asks_all_stated": "a value of {column} for each of the {table}[ with {where:all}]",
@@ -70,7 +70,7 @@ NOTICES = {
     "different_found": "{count}",
     "share_found": "{count:,} of {total:,} ({share:.1%})",
     "stated_found": "{count:,} of {total:,} stated",
-    "each_found": "{found:list}",
+    "each_found": "{found:words}",
     "columns_absent": "the {table} have no column {columns:list}",
     # what would have to be added
     "lacks_columns": "the column {columns:list}",
@@ -87,15 +87,16 @@ NOTICES = {
     "label_quality": "Quality of labels",
     "ethics_and_law": "Ethics and law",
     "size_of_set": (
-        "{cases:,} cases, {nodules:,} nodules; {thin} thin strata; {met} of {rules} rules met"
+        "{cases:,} {cases:1=case|*=cases}, {nodules:,} {nodules:1=nodule|*=nodules}; "
+        "{thin} thin {thin:1=stratum|*=strata}; {met} of {rules} rules met"
     ),
-    "different_hospitals": "{count} hospitals",
-    "different_countries": "{count} countries",
+    "different_hospitals": "{count} {count:1=hospital|*=hospitals}",
+    "different_countries": "{count} {count:1=country|*=countries}",
     "different_vendors": "vendors {vendors:list}",
     "not_stated": "not stated",
     "labels_stated": (
         "readers who agree: [{agreement:list}|agreement not stated]; "
-        "truth of nodules: [{truth:list}|pathology or follow-up not stated]"
+        "truth of nodules: [{truth:words}|pathology or follow-up not stated]"
     ),
     "approvals_stated": (
         "approvals: [{approvals:list}|ethics approval not stated]; "

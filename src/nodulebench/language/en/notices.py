@@ -107,6 +107,17 @@ NOTICES = {
     "columns_respelt": (
         "[{file}: ]columns were taken for those of nearly the same name[: {columns:list}]."
     ),
+    "columns_unread": (
+        "[{file}: ]columns were not read, because nothing is known of them[: {columns:list}]."
+    ),
+    "nodule_columns_unread": (
+        "{file}: columns were not read, because nothing is known of them: {columns:list}. A table "
+        "given with --nodules may have any column, as strata."
+    ),
+    "nodules_passed_over": (
+        "{count} of the {given} rows in the table of nodules are about cases that are not in the "
+        "test set and were passed over."
+    ),
     "cases_passed_over": (
         "{count} of the {given} cases in the table of cases are not in the test set and were "
         "passed over."

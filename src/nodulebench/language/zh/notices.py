@@ -81,6 +81,12 @@ NOTICES = {
         "，已按此读取。"
     ),
     "columns_respelt": "[{file}：]列名写法略有不同，已视为相应的列[：{columns:list}]。",
+    "columns_unread": "[{file}：]下列列含义不明，未予读取[：{columns:list}]。",
+    "nodule_columns_unread": (
+        "{file}：下列列含义不明，未予读取：{columns:list}。以 --nodules 给出的表可含任意列，"
+        "用作分层。"
+    ),
+    "nodules_passed_over": "结节表的 {given} 行中有 {count} 行所属病例不在测试集中，已略过。",
     "cases_passed_over": "病例表的 {given} 个病例中有 {count} 个不在测试集中，已略过。",
     "boxes_linked_by_place": (
         "[{file} |文件]没有 nodule_id：{boxes} 个边界框被连接为 {marks} 个标记（相邻层面，一框"

@@ -22,14 +22,16 @@ LEVEL = 0.95
 NO_DESIGN = DesignInput(name="none")
 
 
-def cover_files(test_set: Path, cases: Path | None, design: str | None) -> dict[str, Any]:
+def cover_files(
+    test_set: Path, cases: Path | None, design: str | None, nodules: Path | None = None
+) -> dict[str, Any]:
     """What a test set on disk consists of; the design is a published one or a TOML file.
 
     Raises:
         InputError: if something cannot be read.
     """
     chosen = None if design is None else load_design(design)
-    return cover(read_reference(test_set, cases), chosen)
+    return cover(read_reference(test_set, cases, nodules=nodules), chosen)
 
 
 def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:

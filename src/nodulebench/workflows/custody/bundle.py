@@ -48,6 +48,7 @@ def write_bundle(
     series: Path | None = None,
     is_copied: bool = True,
     cases: Path | None = None,
+    nodules: Path | None = None,
     answers: Path | None = None,
     progress: Progress = untold,
 ) -> BundleReport:
@@ -62,13 +63,14 @@ def write_bundle(
         series: list or table of cases, as ``draw`` writes it: restricts and orders them.
         is_copied: whether the images are copied, or listed with their digests only.
         cases: the table of cases, where the reference has none of its own.
+        nodules: a table of what else is known of its nodules.
         answers: what people say of the set, TOML.
         progress: told how many images are done.
 
     Raises:
         InputError: if something cannot be read, or images belong to no case.
     """
-    truth = read_reference(reference, cases=cases or curated)
+    truth = read_reference(reference, cases=cases or curated, nodules=nodules)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
     stated = {}

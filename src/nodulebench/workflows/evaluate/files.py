@@ -32,6 +32,7 @@ def evaluate_files(
     plan: Path | None = None,
     series: Path | None = None,
     cases: Path | None = None,
+    nodules: Path | None = None,
     columns: str | None = None,
     candidates: Path | None = None,
     bootstraps: int | None = None,
@@ -54,7 +55,7 @@ def evaluate_files(
     if out is not None and not force:
         refuse_other_result(out)
     chosen, frozen = choose_protocol(protocol, plan, bootstraps=bootstraps, seed=seed, at_fp=at_fp)
-    truth = read_reference(reference, cases=cases)
+    truth = read_reference(reference, cases=cases, nodules=nodules)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
     given = None if columns is None else parse_columns(columns)

@@ -37,6 +37,7 @@ def freeze_files(
     out: Path,
     series: Path | None = None,
     cases: Path | None = None,
+    nodules: Path | None = None,
     bootstraps: int | None = None,
     seed: int | None = None,
 ) -> tuple[TestPlan, dict[int, Notice]]:
@@ -54,7 +55,7 @@ def freeze_files(
         raise InputError.at(
             str(out), "is already there; a frozen plan is never overwritten.", "Choose a new name."
         )
-    truth = read_reference(reference, cases=cases)
+    truth = read_reference(reference, cases=cases, nodules=nodules)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
     chosen = with_options(load_protocol(protocol), bootstraps=bootstraps, seed=seed)

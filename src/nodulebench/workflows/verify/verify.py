@@ -52,6 +52,7 @@ class Originals:
     cases: Path | None = None
     candidates: Path | None = None
     columns: str | None = None
+    nodules: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,9 @@ def _read_originals(
     originals: Originals, evaluated: Evaluated
 ) -> tuple[Reference, list[Submission]]:
     """The test set and the submissions from their files, under the names that are written."""
-    reference = read_reference(originals.reference, cases=originals.cases)
+    reference = read_reference(
+        originals.reference, cases=originals.cases, nodules=originals.nodules
+    )
     if originals.series is not None:
         reference = reference.restricted(read_case_list(originals.series), originals.series.name)
     columns = None if originals.columns is None else parse_columns(originals.columns)

@@ -242,7 +242,7 @@ def test_what_is_not_stated_is_no_hospital_and_no_country() -> None:
     document = cover(replace(POOL, cases=stated), None)
     assert document["totals"]["hospitals"] == 2
     evidence = said(document["commission"][1]["evidence"])
-    assert evidence == "2 hospitals; 1 countries; vendors GE, Canon, not stated"
+    assert evidence == "2 hospitals; 1 country; vendors GE, Canon, not stated"
 
 
 CASES = pl.DataFrame(

@@ -118,10 +118,7 @@ def _shares(shares: dict[str, Any], say: Language) -> Chart | Table:
     column = _named(shares, say)
     title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
     total = sum(shares["counts"].values())
-    told = [
-        (say.word(name.replace("_", " ")), number, number / total)
-        for name, number in shares["counts"].items()
-    ]
+    told = [(say.word(name), number, number / total) for name, number in shares["counts"].items()]
     if len(told) > MOST_ROWS:
         most = sorted(told, key=lambda one: -one[1])[:MOST_ROWS]
         rows = [[head(name), count(number), Cell(f"{share:.1%}")] for name, number, share in most]
@@ -139,7 +136,7 @@ def _thin(document: CoverageDocument, say: Language) -> Table | None:
     rows = [
         [
             head(_named(one, say)),
-            words(say.word(one["value"].replace("_", " "))),
+            words(say.word(one["value"])),
             count(one["nodules"]),
             Cell(f"± {one['half_width']:.2f}"),
         ]
