@@ -128,7 +128,7 @@ def test_long_lists_of_names_are_quoted_and_shortened() -> None:
 
 def test_lists_hold_counts_shares_and_notices() -> None:
     counts = Notice("each_found", {"found": {"part_solid": 1200, "not stated": 3}})
-    assert english(counts) == "part_solid 1,200, not stated 3"
+    assert english(counts) == "part-solid 1,200, not stated 3"
     assert language("zh").message(counts) == "其中 部分实性 1,200、未注明 3"
     assert english(Notice("each_found", {"found": {"GE": 0.25}})) == "GE 25.0%"
     where = [
