@@ -2,7 +2,12 @@
 
 ``python -m benchmarks mutations`` makes the changes with cosmic-ray (``pip install cosmic-ray``)
 and tries a seeded sample of them. ``python -m benchmarks.mutations list FILE [SHARE]`` and ``run
-FILE RESULT.csv [WORKERS] [SECONDS]`` do the two halves apart.
+FILE RESULT.csv [SECONDS]`` do the two halves apart.
+
+The tests are run once, and which of them reaches which line is recorded. Then one process that
+has the libraries in memory, but nothing of the package, forks for each change: the child finds the
+changed module instead of the file, and runs the tests that reach the changed line, quick ones
+first, until one fails.
 """
 
 import ast
@@ -10,16 +15,18 @@ import csv
 import json
 import os
 import random
-import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
-from queue import SimpleQueue
+from types import CodeType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -36,18 +43,27 @@ OPERATORS = (
     *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceBreakWithContinue"),
 )
 """Changes that a person could make by mistake; others only break a module at once."""
-PLAIN = "tests/agreement/test_luna16_any_submission.py"
-"""LUNA16's whole way against a second, plain program."""
-SHARE = 0.02
-SECONDS = 300
+TESTS = (
+    *(f"tests/unit/{stage}" for stage in STAGES),
+    *(f"tests/unit/workflows/{room}" for room in ("evaluate", "compare", "custody")),
+    *("tests/contracts/test_every_rule.py", "tests/contracts/test_every_figure.py"),
+    *("tests/agreement/test_luna16_any_submission.py", "tests/agreement/test_oracle_a.py"),
+)
+"""The stages' own tests, those of the rooms that join them, contracts, and second programs."""
+SHARE = 0.15
+SECONDS = 3600
+SLOWEST_S, TOGETHER_S = 5.0, 30.0
+"""Tests that take longer are not asked, and not more of them than take so long together."""
+LIBRARIES = ("numpy", "polars", "scipy.stats", "scipy.optimize", "scipy.sparse", "pydantic")
+QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
 
 
 def main() -> None:
-    """Try a small sample, and print the table."""
+    """Try a sample, and print the table."""
     with tempfile.TemporaryDirectory() as folder:
         changes = Path(folder) / "changes.json"
         list_changes(changes, SHARE)
-        run_changes(changes, Path(folder) / "result.csv", workers=os.cpu_count() or 1)
+        run_changes(changes, Path(folder) / "result.csv")
 
 
 def list_changes(file: Path, share: float, seed: int = 0) -> None:
@@ -106,85 +122,171 @@ def _behaviour(code: str) -> str:
         return ""
 
 
-def tests_of(path: str) -> list[str]:
-    """The tests that have to notice a change of a module: its stage's own, and the contracts."""
-    stage = Path(path).parts[2]
-    named = f"tests/unit/{Path(*Path(path).parts[2:-1])}/test_{Path(path).stem}.py"
-    shared = {
-        "match": ["tests/contracts/test_every_rule.py", PLAIN, "tests/agreement/test_oracle_a.py"],
-        "metrics": ["tests/contracts/test_every_figure.py", PLAIN],
-        "custody": ["tests/unit/workflows/custody/test_evaluate_sealed.py"],
-    }
-    first = [named] if (ROOT / named).exists() else []
-    return [*first, f"tests/unit/{stage}", *shared.get(stage, [])]
+class Reach:
+    """A pytest plugin: which test runs which line of the package, and how long each takes."""
+
+    def __init__(self) -> None:
+        from coverage import Coverage
+
+        self.coverage = Coverage(data_file=None, source=[str(ROOT / "src" / "nodulebench")])
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins."""
+        self.coverage.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """A part of a test is over."""
+        self.seconds[report.nodeid] += report.duration
+
+    def written(self) -> dict[str, Any]:
+        """Both tables."""
+        data = self.coverage.get_data()
+        lines = {
+            str(Path(file).relative_to(ROOT)): data.contexts_by_lineno(file)
+            for file in data.measured_files()
+            if Path(file).relative_to(ROOT).parts[2] in STAGES
+        }
+        return {"seconds": self.seconds, "lines": lines}
 
 
-def run_changes(file: Path, out: Path, workers: int, seconds: float = SECONDS) -> None:
+def record_reach(out: Path) -> None:
+    """Run all tests once in a process of their own, and write which reaches what."""
+    if _child(lambda: _record(out), timeout_s=3600) != 0:
+        raise SystemExit("The tests fail without any change.")
+
+
+def _record(out: Path) -> int:
+    import pytest
+
+    reach = Reach()
+    reach.coverage.start()
+    code = pytest.main([*QUIET, *TESTS], plugins=[reach])
+    reach.coverage.stop()
+    out.write_text(json.dumps(reach.written()), encoding="utf-8")
+    return int(code)
+
+
+def tests_of(change: dict[str, Any], reach: dict[str, Any]) -> list[str]:
+    """The tests that reach a change, quick ones first; code outside of functions: its module."""
+    lines = {int(line): tests for line, tests in reach["lines"].get(change["path"], {}).items()}
+    code = (ROOT / change["path"]).read_text(encoding="utf-8")
+    wanted = _statement(ast.parse(code), change["line"]) or set(lines)
+    found = {test for line in wanted for test in lines.get(line, ()) if test}
+    chosen, together_s = [], 0.0
+    for test in sorted(found, key=lambda one: (reach["seconds"][one], one)):
+        together_s += reach["seconds"][test]
+        if reach["seconds"][test] <= SLOWEST_S and together_s <= TOGETHER_S:
+            chosen.append(test)
+    return chosen
+
+
+def _statement(tree: ast.Module, line: int) -> set[int]:
+    """The lines of the innermost statement of a function that holds a line; empty: none does."""
+    found: set[int] = set()
+    bodies = [
+        one
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for statement in function.body
+        for one in ast.walk(statement)
+    ]
+    for one in bodies:
+        if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or one.lineno):
+            body = getattr(one, "body", None)
+            end = body[0].lineno - 1 if body and body[0].lineno > line else one.end_lineno
+            own = set(range(one.lineno, (end or one.lineno) + 1))
+            found = own if not found or len(own) <= len(found) else found
+    return found
+
+
+def run_changes(file: Path, out: Path, seconds: float = SECONDS) -> None:
     """Try the listed changes until the time is over; write one row each, print a table."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "CI"):
+        os.environ[name] = "1"
+    os.environ.setdefault("NODULEBENCH_TEST_DATA", str(ROOT.parent / "shared"))
+    os.chdir(ROOT)
     changes = json.loads(file.read_text(encoding="utf-8"))
-    end = time.monotonic() + seconds
-    copies: SimpleQueue[Path] = SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(workers):
-            copy = Path(folder) / str(number) / "tree"
-            for part in ("src", "tests", "docs", "benchmarks"):
-                shutil.copytree(ROOT / part, copy / part)
-            for part in ("pyproject.toml", "README.md", "Makefile"):
-                shutil.copy(ROOT / part, copy / part)
-            copies.put(copy)
-
-        def attempt(change: dict[str, Any]) -> dict[str, Any]:
-            kept = {key: one for key, one in change.items() if key != "code"}
-            if time.monotonic() > end:
-                return {**kept, "outcome": "not tried"}
-            copy = copies.get()
-            try:
-                return {**kept, "outcome": _try(copy, change)}
-            finally:
-                copies.put(copy)
-
-        rows = []
-        with (
-            ThreadPoolExecutor(workers) as pool,
-            out.open("w", newline="", encoding="utf-8") as told,
-        ):
-            table = csv.DictWriter(told, ["path", "line", "operator", "before", "after", "outcome"])
-            table.writeheader()
-            for row in pool.map(attempt, changes):
-                rows.append(row)
-                table.writerow(row)
-                told.flush()
+        record_reach(Path(folder) / "reach.json")
+        reach = json.loads((Path(folder) / "reach.json").read_text(encoding="utf-8"))
+    for name in LIBRARIES:
+        __import__(name)
+    end = time.monotonic() + seconds
+    rows = []
+    with out.open("w", newline="", encoding="utf-8") as told:
+        table = csv.DictWriter(told, ["path", "line", "operator", "before", "after", "outcome"])
+        table.writeheader()
+        for change in changes:
+            outcome = "not tried" if time.monotonic() > end else _try(change, reach)
+            row = {**{key: one for key, one in change.items() if key != "code"}}
+            rows.append({**row, "outcome": outcome})
+            table.writerow(rows[-1])
+            told.flush()
     _print(rows)
 
 
-def _try(copy: Path, change: dict[str, Any]) -> str:
-    target = copy / change["path"]
-    original = target.read_text(encoding="utf-8")
-    target.write_text(change["code"], encoding="utf-8")
-    data = os.environ.get("NODULEBENCH_TEST_DATA", str(ROOT.parent / "shared"))
-    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
-    path = os.pathsep.join([str(copy / "src"), os.environ.get("PYTHONPATH", "")])
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests_of(change["path"])],
-            cwd=copy,
-            env={
-                **os.environ,
-                **threads,
-                "NODULEBENCH_TEST_DATA": data,
-                "PYTHONPATH": path,
-                "CI": "1",
-            },
-            capture_output=True,
-            timeout=180,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "too slow"
-    finally:
-        target.write_text(original, encoding="utf-8")
-    return {0: "survived", 1: "found", 2: "found"}.get(done.returncode, f"exit {done.returncode}")
+class _Changed(MetaPathFinder):
+    """Finds one module with other code than its file's."""
+
+    def __init__(self, change: dict[str, Any]) -> None:
+        self.file = ROOT / change["path"]
+        parts = Path(change["path"]).with_suffix("").parts[1:]
+        self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        self.code = change["code"]
+
+    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
+        """The changed module, if it is this one."""
+        if fullname != self.name:
+            return None
+        code = self.code
+
+        class Loader(SourceFileLoader):
+            def get_code(self, fullname: str) -> CodeType:
+                return compile(code, self.get_filename(fullname), "exec")
+
+        return spec_from_file_location(fullname, self.file, loader=Loader(fullname, str(self.file)))
+
+
+def _try(change: dict[str, Any], reach: dict[str, Any]) -> str:
+    tests = tests_of(change, reach)
+    if not tests:
+        return "not reached"
+
+    def attempt() -> int:
+        import pytest
+
+        sys.meta_path.insert(0, _Changed(change))
+        return int(pytest.main(["-x", *QUIET, *tests]))
+
+    taken = sum(reach["seconds"][test] for test in tests)
+    code = _child(attempt, timeout_s=20 + 5 * taken)
+    return {None: "too slow", 0: "survived", 1: "found", 2: "found"}.get(code, f"exit {code}")
+
+
+def _child(work: Any, timeout_s: float) -> int | None:
+    """What a forked process answers; None: it did not in time."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        code = 3
+        with suppress(BaseException):
+            os.setsid()
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in (1, 2):
+                os.dup2(nowhere, stream)
+            code = work()
+        os._exit(code)
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
@@ -194,10 +296,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
     for stage in STAGES:
         print(f"| {stage} | {' | '.join(str(counts[stage, one]) for one in outcomes)} |")
     for row in rows:
-        if row["outcome"] == "survived":
-            print(
-                f"{row['path']}:{row['line']} {row['operator']}: {row['before']} -> {row['after']}"
-            )
+        if row["outcome"] not in ("found", "too slow", "not tried"):
+            told = f"{row['path']}:{row['line']} {row['operator']} ({row['outcome']})"
+            print(f"{told}: {row['before']} -> {row['after']}")
 
 
 if __name__ == "__main__":
@@ -205,5 +306,4 @@ if __name__ == "__main__":
     if half == "list":
         list_changes(Path(place), float(more[0]) if more else SHARE)
     else:
-        numbers = [float(one) for one in more[1:]]
-        run_changes(Path(place), Path(more[0]), int(numbers[0]), *numbers[1:])
+        run_changes(Path(place), Path(more[0]), *(float(one) for one in more[1:]))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.language import english
+from nodulebench.language import english, language
 
 if TYPE_CHECKING:
     from nodulebench.workflows.plan.sizes import Plan
@@ -19,13 +19,14 @@ def print_sample_size(plan: "Plan", wanted: float | None = None) -> None:
         plan: what was found.
         wanted: the value of the curve that was asked for; sizes that reach it are marked.
     """
+    word = language().word
     click.echo(english(plan.question))
     if plan.answer is None:
         click.secho("No size that was tried suffices.", bold=True)
     else:
-        click.secho(f"{plan.answer} {plan.unit}", bold=True)
+        click.secho(f"{plan.answer} {word(plan.unit)}", bold=True)
     for name, value in plan.details.items():
-        click.echo(f"  {name.replace('_', ' ')}: {value:.6g}")
+        click.echo(f"  {word(name)}: {value:.6g}")
     click.echo()
     click.secho("assumptions", bold=True)
     for assumption in plan.assumptions:
@@ -40,15 +41,16 @@ def curve_lines(plan: "Plan", wanted: float | None) -> list[str]:
     """The curve as a table with a bar for each size; ``*`` marks sizes that suffice."""
     is_power = plan.curve_name == "power"
     top = 1.0 if is_power else max(point.value for point in plan.curve)
-    width = max(len(plan.unit), *(len(str(point.size)) for point in plan.curve))
-    lines = [click.style(f"{plan.unit:>{width}}  {plan.curve_name}", bold=True)]
+    unit, shows = language().word(plan.unit), language().word(plan.curve_name)
+    width = max(len(unit), *(len(str(point.size)) for point in plan.curve))
+    lines = [click.style(f"{unit:>{width}}  {shows}", bold=True)]
     for point in plan.curve:
         reached = wanted is not None and (
             point.value >= wanted if is_power else point.value <= wanted
         )
         bar = "█" * round(BAR_WIDTH * point.value / top) if top > 0 else ""
-        shown = f"{point.size:>{width}}  {point.value:<{len(plan.curve_name)}.3f}"
+        shown = f"{point.size:>{width}}  {point.value:<{len(shows)}.3f}"
         lines.append(f"{shown} {'*' if reached else ' '} {bar}".rstrip())
     if wanted is not None:
-        lines.append(f"*: {plan.curve_name} {'at least' if is_power else 'at most'} {wanted:g}")
+        lines.append(f"*: {shows} {'at least' if is_power else 'at most'} {wanted:g}")
     return lines

@@ -10,11 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError
-from nodulebench.formats.dicom.pixels import Stored, TruncatedPixelsError, stored_values
+from nodulebench.formats.dicom.pixels import (
+    PixelsError,
+    Stored,
+    TruncatedPixelsError,
+    stored_values,
+)
 from nodulebench.formats.dicom.series import Series
 from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.notice import Notice
 
 COARSE_SIDE = 128
 """Coarse voxels along a side, at most."""
@@ -28,7 +33,7 @@ class Fault:
     """A slice whose pixels cannot be used."""
 
     path: str
-    what: str
+    notice: Notice
     is_truncated: bool
 
 
@@ -57,10 +62,9 @@ def read_image(series: Series) -> SeriesImage:
     for number, header in enumerate(series.slices):
         try:
             stored = stored_values(header)
-        except InputError as error:
-            problem = error.problems[0]
+        except PixelsError as error:
             cut = isinstance(error, TruncatedPixelsError)
-            faults.append(Fault(header.path, problem.what, cut))
+            faults.append(Fault(header.path, error.notice, cut))
             continue
         digest.update(hounsfield(stored, header).tobytes())
         coarse = block_means(stored) * np.float32(header.slope or 1.0) + np.float32(

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.errors import InputError, first_line
+from nodulebench.errors import InputError, Problem, first_line
 from nodulebench.formats.dicom.slices import PixelPlace, SliceHeader
+from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
 
 Stored = npt.NDArray[Any]
@@ -25,7 +26,15 @@ _JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
 """JPEG, JPEG-LS and JPEG 2000; in other pixels their markers mean nothing."""
 
 
-class TruncatedPixelsError(InputError):
+class PixelsError(InputError):
+    """Pixels that cannot be used: a sentence for who asked for them, and its code for tables."""
+
+    def __init__(self, header: SliceHeader, notice: Notice, what: str, remedy: str = "") -> None:
+        super().__init__(Problem(header.path, what, remedy))
+        self.notice = notice
+
+
+class TruncatedPixelsError(PixelsError):
     """A file that ends before its pixels do."""
 
 
@@ -34,49 +43,52 @@ def stored_values(header: SliceHeader) -> Stored:
 
     Raises:
         TruncatedPixelsError: if there are fewer bytes than rows and columns need.
-        InputError: if the pixels are not those of a CT slice or cannot be decoded.
+        PixelsError: if the pixels are not those of a CT slice or cannot be decoded.
     """
     pixels = header.pixels
-    problem = _format_problem(pixels)
-    if problem:
-        raise InputError.at(header.path, problem)
+    _refuse_other_pixels(header, pixels)
     stored = _plain(header) if pixels.is_plain and pixels.length >= 0 else _decoded(header)
     return _within_bits(stored, pixels)
 
 
-def _format_problem(pixels: PixelPlace) -> str:
+def _refuse_other_pixels(header: SliceHeader, pixels: PixelPlace) -> None:
+    rows, columns, bits = pixels.rows, pixels.columns, pixels.bits_allocated
     if not pixels.offset:
-        return "has no pixels."
-    if not 0 < pixels.rows <= LARGEST_SIDE or not 0 < pixels.columns <= LARGEST_SIDE:
-        return f"cannot have {pixels.rows} rows and {pixels.columns} columns."
+        raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
+    if not 0 < rows <= LARGEST_SIDE or not 0 < columns <= LARGEST_SIDE:
+        told = Notice("pixels_impossible", {"rows": rows, "columns": columns})
+        raise PixelsError(header, told, f"cannot have {rows} rows and {columns} columns.")
     if pixels.samples != 1:
-        return f"has {pixels.samples} samples per pixel, which are colours."
-    if pixels.bits_allocated not in (8, 16) or not 0 < pixels.bits_stored <= 16:
-        return f"has {pixels.bits_allocated} bits per pixel."
-    return ""
+        told = Notice("pixels_coloured", {"samples": pixels.samples})
+        what = f"has {pixels.samples} samples per pixel, which are colours."
+        raise PixelsError(header, told, what)
+    if bits not in (8, 16) or not 0 < pixels.bits_stored <= 16:
+        told = Notice("pixels_of_bits", {"bits": bits})
+        raise PixelsError(header, told, f"has {bits} bits per pixel.")
 
 
 def _plain(header: SliceHeader) -> Stored:
     pixels = header.pixels
     have = min(pixels.length, pixels.available)
-    if have < pixels.frame_bytes * pixels.frames:
-        raise TruncatedPixelsError.at(
-            header.path,
-            f"holds {have} bytes of pixels where {pixels.rows} x {pixels.columns} "
-            f"{f'x {pixels.frames} ' if pixels.frames > 1 else ''}"
-            f"need {pixels.frame_bytes * pixels.frames}.",
-            "Copy the file anew.",
-        )
+    needed = pixels.frame_bytes * pixels.frames
+    if have < needed:
+        size = f"{pixels.rows} x {pixels.columns}"
+        size += f" x {pixels.frames}" if pixels.frames > 1 else ""
+        told = Notice("pixels_too_few", {"bytes": have, "size": size, "needed": needed})
+        what = f"holds {have} bytes of pixels where {size} need {needed}."
+        raise TruncatedPixelsError(header, told, what, "Copy the file anew.")
     sign = "i" if pixels.is_signed else "u"
     try:
         with open(header.path, "rb") as file:  # noqa: PTH123 - a Path costs as much as the reading
             file.seek(pixels.offset + header.frame * pixels.frame_bytes)
             content = file.read(pixels.frame_bytes)
     except OSError as error:
+        told = Notice("pixels_gone", {"error": str(error.strerror)})
         what = f"cannot be read any more ({error.strerror})."
-        raise InputError.at(header.path, what) from error
+        raise PixelsError(header, told, what) from error
     if len(content) < pixels.frame_bytes:
-        raise TruncatedPixelsError.at(header.path, "was cut off while it was read.")
+        told = Notice("pixels_cut_off")
+        raise TruncatedPixelsError(header, told, "was cut off while it was read.")
     values = np.frombuffer(content, dtype=f"<{sign}{pixels.bits_allocated // 8}")
     return values.reshape(pixels.rows, pixels.columns)
 
@@ -145,15 +157,18 @@ def _refuse_other_size(header: SliceHeader, data: Any) -> None:
     """Refuse a stream that says it decodes to another size: a decoder would make room for it."""
     pixels, content = header.pixels, data.get("PixelData")
     if content is None:
-        raise InputError.at(header.path, "has no pixels.")
+        raise PixelsError(header, Notice("pixels_absent"), "has no pixels.")
     if pixels.frames * pixels.frame_bytes > len(content) * 1000:
+        told = Notice("pixels_hardly_any", {"bytes": len(content)})
         what = f"holds only {len(content)} bytes of compressed pixels."
-        raise TruncatedPixelsError.at(header.path, what)
+        raise TruncatedPixelsError(header, told, what)
     is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
     found = stream_size(bytes(content[:_HEAD_BYTES])) if is_jpeg else None
     if found is not None and found != (pixels.rows, pixels.columns):
-        what = f"its compressed pixels are {found[0]} x {found[1]}, its header says "
-        raise InputError.at(header.path, f"{what}{pixels.rows} x {pixels.columns}.")
+        stream, said = f"{found[0]} x {found[1]}", f"{pixels.rows} x {pixels.columns}"
+        told = Notice("pixels_of_another_size", {"stream": stream, "said": said})
+        what = f"has compressed pixels of {stream} where its header says {said}."
+        raise PixelsError(header, told, what)
 
 
 def stream_size(content: bytes) -> tuple[int, int] | None:
@@ -174,8 +189,9 @@ def stream_size(content: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _damaged(header: SliceHeader, told: str) -> InputError:
-    return InputError.at(header.path, f"its pixels cannot be decoded ({told}).")
+def _damaged(header: SliceHeader, error: str) -> PixelsError:
+    told = Notice("pixels_undecoded", {"error": error})
+    return PixelsError(header, told, f"has pixels that cannot be decoded ({error}).")
 
 
 def _within_bits(stored: Stored, pixels: PixelPlace) -> Stored:

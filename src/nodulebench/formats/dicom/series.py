@@ -24,6 +24,7 @@ from nodulebench.formats.dicom.slices import (
 )
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 
 LOCALIZER_WORDS = frozenset({"LOCALIZER", "SCOUT", "TOPOGRAM", "SURVIEW", "SCANOGRAM"})
 COPY_SHARE = 0.5
@@ -192,7 +193,7 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
         if not isinstance(found, NoSlices):
             slices += [one for one in found if _is_scan(one, wanted)]
         elif found.is_damaged and (is_dicom(path) or path.suffix.lower() in DICOM_SUFFIXES):
-            damaged.append(Problem(found.path, f"{found.what}.", "Copy or export it anew."))
+            damaged.append(Problem(found.path, _told(found.notice), "Copy or export it anew."))
     refuse_any(damaged if wanted is None else ())
     if not slices and wanted is None:
         raise InputError.at(folder, "holds no DICOM CT images.", "Give the folder of a CT series.")
@@ -204,6 +205,12 @@ def ct_series(folder: Path, wanted: Collection[str] | None = None) -> dict[str, 
         for one in twice
     )
     return {one.uid: one for one in series}
+
+
+def _told(notice: Notice) -> str:
+    values = ", ".join(str(one) for one in notice.values.values() if one is not None)
+    told = notice.code.replace("_", " ")
+    return f"gives no slices: {told} ({values})." if values else f"gives no slices: {told}."
 
 
 def _is_scan(one: SliceHeader, wanted: Collection[str] | None) -> bool:

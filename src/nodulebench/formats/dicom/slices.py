@@ -18,6 +18,7 @@ from nodulebench.formats.dicom.values import (
     text_of,
     whole_of,
 )
+from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
 
 DICOMDIR_STORAGE = "1.2.840.10008.1.3.10"
@@ -121,7 +122,7 @@ class NoSlices:
     """A file that gives no slices."""
 
     path: str
-    what: str
+    notice: Notice
     is_damaged: bool
     """Whether it is a DICOM file that cannot be read, not just another kind of file."""
 
@@ -139,10 +140,10 @@ def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
             data = pydicom.dcmread(file, stop_before_pixels=True, force=True)
             return _slices(data, path, file)
     except MemoryError:
-        return NoSlices(str(path), "needs more memory than a header can", is_damaged=True)
+        return NoSlices(str(path), Notice("header_too_large"), is_damaged=True)
     except Exception as error:
-        what = f"its header cannot be read ({first_line(error)})"
-        return NoSlices(str(path), what, is_damaged=True)
+        told = Notice("header_unreadable", {"error": first_line(error)})
+        return NoSlices(str(path), told, is_damaged=True)
 
 
 def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
@@ -154,30 +155,28 @@ def _kind(file: BinaryIO, path: Path) -> NoSlices | None:
     if head[:2] in (b"\x02\x00", b"\x08\x00") and head[3:4] == b"\x00":
         return None  # a dataset without preamble, as old archives write them
     if path.suffix.lower() in DICOM_SUFFIXES:
-        what = "is empty" if not head else "is not DICOM, though its name says so"
-        return NoSlices(str(path), what, is_damaged=True)
-    what = "is a zip archive; unpack it to have it read" if head[:4] == _ZIP else "is not DICOM"
-    return NoSlices(str(path), what, is_damaged=False)
+        told = Notice("file_empty" if not head else "not_dicom_despite_its_name")
+        return NoSlices(str(path), told, is_damaged=True)
+    told = Notice("zip_archive" if head[:4] == _ZIP else "not_dicom")
+    return NoSlices(str(path), told, is_damaged=False)
 
 
 def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlices:
     sop_class = text_of(data, "SOPClassUID")
     meta_class = str(data.file_meta.get("MediaStorageSOPClassUID", ""))
     if DICOMDIR_STORAGE in (sop_class, meta_class):
-        return NoSlices(str(path), "is a DICOMDIR", is_damaged=False)
+        return NoSlices(str(path), Notice("is_dicomdir"), is_damaged=False)
     series = text_of(data, "SeriesInstanceUID")
     if not UID.fullmatch(series):
-        named = (
-            f"names its series '{series[:64]}', which is no UID" if series else "names no series"
-        )
-        return NoSlices(str(path), f"{named} (SeriesInstanceUID)", is_damaged=True)
+        told = Notice("series_unnamed", {"name": series[:64] or None})
+        return NoSlices(str(path), told, is_damaged=True)
     pixels = _pixel_place(data, path, file)
     common = _common(data, path, sop_class, pixels)
     if "PerFrameFunctionalGroupsSequence" in data:
         frames = list(data.PerFrameFunctionalGroupsSequence)
         if len(frames) != pixels.frames:
-            what = f"describes {len(frames)} of its {pixels.frames} frames"
-            return NoSlices(str(path), what, is_damaged=True)
+            told = Notice("frames_undescribed", {"count": len(frames), "of": pixels.frames})
+            return NoSlices(str(path), told, is_damaged=True)
         shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
         return [
             SliceHeader(**common, frame=number, **_plane(partial(shared_item, one, shared)))

@@ -73,4 +73,28 @@ NOTICES = {
     "same_series": "the series {uid}",
     "same_pixels": "the same pixels as the series [{uid}|without UID]",
     "alike_bits": "{share:.1%} of the bits of the series [{uid}|without UID]",
+    # files that give no slices
+    "header_too_large": "needs more memory than a header can",
+    "header_unreadable": "its header cannot be read ({error})",
+    "file_empty": "is empty",
+    "not_dicom_despite_its_name": "is not DICOM, though its name says so",
+    "zip_archive": "is a zip archive; unpack it to have it read",
+    "not_dicom": "is not DICOM",
+    "is_dicomdir": "is a DICOMDIR",
+    "series_unnamed": (
+        "names [its series '{name}', which is no UID|no series] (SeriesInstanceUID)"
+    ),
+    "frames_undescribed": "describes {count} of its {of} frames",
+    "folder_closed": "cannot be looked into ({error})",
+    # pixels that cannot be used
+    "pixels_absent": "has no pixels",
+    "pixels_impossible": "cannot have {rows} rows and {columns} columns",
+    "pixels_coloured": "has {samples} samples per pixel, which are colours",
+    "pixels_of_bits": "has {bits} bits per pixel",
+    "pixels_too_few": "holds {bytes} bytes of pixels where {size} need {needed}",
+    "pixels_gone": "cannot be read any more ({error})",
+    "pixels_cut_off": "was cut off while it was read",
+    "pixels_hardly_any": "holds only {bytes} bytes of compressed pixels",
+    "pixels_of_another_size": "has compressed pixels of {stream} where its header says {said}",
+    "pixels_undecoded": "has pixels that cannot be decoded ({error})",
 }

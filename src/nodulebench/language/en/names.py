@@ -212,5 +212,6 @@ NAMES = {
     "bca_bootstrap": "BCa",
     "one_treatment_fixed_cases": "one treatment, fixed cases",
     "poisson": "Poisson",
+    "half_width": "half-width",
 }
 """Names in a document that are not their own words."""

@@ -45,7 +45,7 @@ def size_for_auc(
             Notice("interval_normal", {"of": "area", "level": level}),
         ),
         method=Notice("normal_interval_of_area", {"variance": variance}),
-        curve_name="half-width",
+        curve_name="half_width",
         curve=curve_around(answer, lambda positives: z * error(auc, positives)),
         details={"negatives": _negatives(answer, negatives_per_positive)},
     )

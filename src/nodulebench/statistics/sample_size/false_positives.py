@@ -40,7 +40,7 @@ def size_for_false_positives(
             Notice("interval_normal", {"of": "rate", "level": level}),
         ),
         method=Notice("normal_interval_of_mean", {"family": _family(dispersion)}),
-        curve_name="half-width",
+        curve_name="half_width",
         curve=curve_around(answer, lambda cases: z * math.sqrt(variance / cases), smallest=1),
     )
 

@@ -32,7 +32,7 @@ class Plan:
     assumptions: tuple[Notice, ...]
     method: Notice
     curve_name: str
-    """What the curve shows against size: ``power`` or ``half-width``."""
+    """What the curve shows against size: ``power`` or ``half_width``."""
     curve: tuple[PlanPoint, ...]
     details: dict[str, float] = field(default_factory=dict)
     """Further numbers by name, such as the allowed misses of an acceptance test."""

@@ -53,7 +53,7 @@ def size_for_sensitivity(
             Notice("interval_normal", {"of": "sensitivity", "level": level}),
         ),
         method=Notice("normal_interval_of_proportion"),
-        curve_name="half-width",
+        curve_name="half_width",
         curve=curve_around(answer, width),
         details={
             "design_effect": effect,

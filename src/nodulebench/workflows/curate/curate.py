@@ -13,7 +13,6 @@ from nodulebench.errors import InputError
 from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
-from nodulebench.language import english
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work, work_in_batches
@@ -96,8 +95,8 @@ def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
     closed: list[NoSlices] = []
 
     def tell(error: OSError) -> None:
-        what = f"cannot be looked into ({error.strerror})"
-        closed.append(NoSlices(str(error.filename), what, is_damaged=True))
+        told = Notice("folder_closed", {"error": str(error.strerror)})
+        closed.append(NoSlices(str(error.filename), told, is_damaged=True))
 
     return list(files_below(folder.resolve(), tell, without=out)), closed
 
@@ -119,7 +118,7 @@ def _read_headers(
     )
     for done, (number, found) in enumerate(read, start=1):
         if isinstance(found, Lost):
-            others.append(NoSlices(paths[number], english(found.why), is_damaged=True))
+            others.append(NoSlices(paths[number], found.why, is_damaged=True))
         elif isinstance(found, NoSlices):
             others.append(found)
         else:

@@ -181,7 +181,7 @@ def exclusions_table(curation: Curation) -> pl.DataFrame:
             "",
             "unreadable" if one.is_damaged else "other_file",
             True,
-            one.what,
+            shown(english(one.notice)),
             0,
             next(_below(curation.folder, (one.path,))),
         )

@@ -197,7 +197,7 @@ def _other_files(curation: Curation, say: Language) -> list[Section]:
         [
             words(say("curated.damaged" if one.is_damaged else "curated.other_kind")),
             words(PurePath(one.path).relative_to(root).as_posix()),
-            words(one.what),
+            words(say.message(one.notice)),
         ]
         for one in shown
     ]

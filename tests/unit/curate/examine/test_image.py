@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from builders.slice_headers import PIXELS, series_of, slice_header
 from nodulebench.curate.examine.image import block_means, coarse_factor, hounsfield, read_image
 from nodulebench.curate.examine.thumbnail import thumbnails
+from nodulebench.model.notice import Notice
 
 
 def write_slices(folder, planes, **changes):
@@ -83,7 +84,8 @@ def test_slices_that_cannot_be_read_are_told_and_leave_no_digest(tmp_path):
     cut = replace(headers[1], pixels=replace(headers[1].pixels, available=10))
     image = read_image(series_of(headers[0], cut, headers[2]))
     assert [(fault.path, fault.is_truncated) for fault in image.faults] == [(cut.path, True)]
-    assert image.faults[0].what == "holds 10 bytes of pixels where 4 x 4 need 32."
+    told = Notice("pixels_too_few", {"bytes": 10, "size": "4 x 4", "needed": 32})
+    assert image.faults[0].notice == told
     assert image.is_read.tolist() == [True, False, True]
     assert image.pixel_sha256 == ""
 

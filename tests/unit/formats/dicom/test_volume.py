@@ -231,5 +231,5 @@ def test_damaged_compression_is_told(series):
         data.compress(pydicom.uid.RLELossless)
         data.PixelData = pydicom.encaps.encapsulate([b"\x00\x01"])
         data.save_as(path)
-    with pytest.raises(InputError, match=r"0001.dcm: its pixels cannot be decoded"):
+    with pytest.raises(InputError, match=r"0001.dcm: has pixels that cannot be decoded"):
         read_volume(series)

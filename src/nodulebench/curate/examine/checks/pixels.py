@@ -25,5 +25,5 @@ def _told(faults: Sequence[Fault]) -> Reason | None:
     if not faults:
         return None
     files = tuple(dict.fromkeys(one.path for one in faults))
-    values = {"problem": faults[0].what.rstrip("."), "more": len(faults) - 1 or None}
+    values = {"problem": faults[0].notice, "more": len(faults) - 1 or None}
     return Reason(Notice("slice_unread", values), files)

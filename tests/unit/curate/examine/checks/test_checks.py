@@ -11,6 +11,7 @@ from nodulebench.curate.examine.limits import Limits
 from nodulebench.curate.examine.reason import Subject
 from nodulebench.errors import UnknownNameError
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 
 
 def told(code, slices, image=None, **limits):
@@ -241,10 +242,14 @@ def test_limits_can_be_widened():
 
 
 def test_faults_of_pixels_are_told_by_kind():
-    faults = (Fault("/a", "ends early.", True), Fault("/b", "is broken.", False))
+    broken = Notice("pixels_undecoded", {"error": "no marker"})
+    faults = (Fault("/a", Notice("pixels_cut_off"), True), Fault("/b", broken, False))
     image = replace(chest(), faults=faults)
-    assert told("truncated_pixels", even_series(), image) == "a slice ends early"
-    assert told("unreadable", even_series(), image) == "a slice is broken"
+    assert told("truncated_pixels", even_series(), image) == "a slice was cut off while it was read"
+    assert (
+        told("unreadable", even_series(), image)
+        == "a slice has pixels that cannot be decoded (no marker)"
+    )
 
 
 @pytest.mark.parametrize(
