@@ -132,7 +132,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
 def test_an_event_forged_without_the_secret_is_found_with_it(used: Desk, tmp_path: Path) -> None:
     from nodulebench.custody.audit import log_of, next_event
     from nodulebench.storage.digest import file_digest
-    from nodulebench.storage.event_log.log import CodeSeal
+    from nodulebench.storage.event_log.seal import CodeSeal
 
     folder = tmp_path / "forged"
     shutil.copytree(used.sealed, folder)

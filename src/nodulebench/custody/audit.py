@@ -15,7 +15,8 @@ from nodulebench.custody import layout
 from nodulebench.custody.roles import Role
 from nodulebench.model.written import Written
 from nodulebench.storage.digest import bytes_digest
-from nodulebench.storage.event_log.log import EventLog, Seal
+from nodulebench.storage.event_log.log import EventLog
+from nodulebench.storage.event_log.seal import Seal
 from nodulebench.storage.event_log.statements import canonical
 from nodulebench.storage.event_log.store import FolderStore
 from nodulebench.storage.file_names import shown

@@ -1,20 +1,18 @@
 """A log in which nothing can be changed, moved or taken away unnoticed."""
 
 import hashlib
-import hmac
-import json
 import shutil
-from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from builders.word_log import Word, log_in, say
 from nodulebench.annotate.process.storage import FileStore
 from nodulebench.errors import InputError
-from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.event_log.chain import Link, chain_problems
-from nodulebench.storage.event_log.log import CodeSeal, EventLog
+from nodulebench.storage.event_log.log import EventLog
 from nodulebench.storage.event_log.statements import Head, parsed
 from nodulebench.storage.event_log.store import FolderStore
 
@@ -89,58 +87,6 @@ def test_a_file_of_somebody_else_is_no_event_and_is_named(tmp_path: Path, name: 
 def test_a_folder_that_is_not_there_has_no_events(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "nowhere")
     assert (store.read(), store.read_head(), store.strangers()) == ([], None, [])
-
-
-@dataclass(frozen=True)
-class Word:
-    """An event of a log that says words."""
-
-    number: int
-    previous: str
-    text: str = "word"
-    person: str = "bo"
-    code: str = ""
-    minute: int = 0
-
-    @property
-    def at(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=self.minute)
-
-    @property
-    def digest(self) -> str:
-        return bytes_digest(self.to_bytes())
-
-    @property
-    def unsigned_bytes(self) -> bytes:
-        return json.dumps([*astuple(replace(self, code=""))]).encode()
-
-    def to_bytes(self) -> bytes:
-        return json.dumps([*astuple(self)]).encode()
-
-
-def word(content: bytes) -> Word | None:
-    try:
-        found = Word(*json.loads(content))
-    except (ValueError, TypeError):
-        return None
-    return None if found.text == "unreadable" else found
-
-
-def log_in(folder: Path, key: bytes | None = b"key", root: str = "root") -> EventLog[Word]:
-    seal = None if key is None else CodeSeal(lambda text: hmac.digest(key, text, "sha256").hex())
-    return EventLog(FolderStore(folder), root, "the root", word, seal)
-
-
-def say(log: EventLog[Word], text: str = "word", minute: int = 0) -> Word:
-    def make(events: list[Word]) -> Word:
-        previous = events[-1].digest if events else log.root
-        event = Word(len(events) + 1, previous, text, minute=minute)
-        if log.seal is None:
-            return event
-        return replace(event, code=log.seal.make(event.unsigned_bytes, event.person))
-
-    log.write_head([], "bo") if log.store.read_head() is None else None
-    return log.append(make)
 
 
 def told(log: EventLog[Word]) -> list[str]:

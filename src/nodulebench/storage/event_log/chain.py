@@ -34,17 +34,18 @@ class Link:
     """When it happened, as it says."""
 
 
-def chain_problems(links: Iterable[Link], start: str, before: str) -> list[Problem]:
+def chain_problems(links: Iterable[Link], start: str, before: str, first: int = 1) -> list[Problem]:
     """What is missing, moved or changed in a log.
 
     Args:
         links: the events, first to last.
         start: what the first event holds as the digest of the one before.
         before: what that is, in words.
+        first: the number of the first event.
     """
     problems = Problems()
     previous: str | None = start
-    expected = 1
+    expected = first
     for link in links:
         if link.place != expected:
             missing = f"{expected}" if link.place == expected + 1 else f"{expected} and more"

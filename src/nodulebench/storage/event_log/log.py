@@ -4,7 +4,6 @@ Each event holds the digest of the one before and, where there is a seal, a code
 it. A head beside the events says how far they go, and an anchor says the same to somebody else.
 """
 
-import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,44 +11,11 @@ from typing import Generic, Protocol, TypeVar
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.event_log.chain import Link, chain_problems, cut_off, date_problems
+from nodulebench.storage.event_log.seal import Seal
 from nodulebench.storage.event_log.statements import OLD_HEAD, Anchor, Head, parsed
 from nodulebench.storage.event_log.store import EventStore, Stored
 
-_MOST_ATTEMPTS = 100
-
-
-class Seal(Protocol):
-    """How the code of some bytes is made and checked for a person."""
-
-    def make(self, content: bytes, person: str) -> str:
-        """The code by which others can tell that a person wrote this.
-
-        Raises:
-            InputError: if whoever runs the program is not that person.
-        """
-        ...
-
-    def wrong(self, content: bytes, code: str, person: str) -> str:
-        """What is wrong with a code, in words that follow the place; nothing: it holds."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class CodeSeal:
-    """A seal by one secret that all who write share: it tells them from others, not apart."""
-
-    authenticate: Callable[[bytes], str]
-    """Makes the code of some bytes, as ``Vault.authenticator`` does."""
-
-    def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
-        """The code of some bytes, whoever the person is."""
-        return self.authenticate(content)
-
-    def wrong(self, content: bytes, code: str, person: str) -> str:  # noqa: ARG002
-        """Whether the code is another one."""
-        if hmac.compare_digest(code.encode(), self.authenticate(content).encode()):
-            return ""
-        return "was changed, or was not written by somebody who can open the vault."
+MOST_ATTEMPTS = 100
 
 
 class Chained(Protocol):
@@ -109,17 +75,28 @@ class EventLog(Generic[E]):
     """An event from its bytes; None: they are none, or not as they would be written."""
     seal: Seal | None = None
     """None: codes are neither made nor checked."""
+    old_root: str | None = None
+    """What the first event of a log of an older version may follow from."""
+    needs_head: bool = True
+    """Whether a log without a head is one that lost it."""
+    flaw: Callable[[E], str] = lambda _: ""
+    """What is wrong with an event by itself."""
 
     def check(self) -> LogCheck[E]:
         """All events, and everything that is wrong."""
         # the head before the events: a log that grew since is longer than its head, never shorter
         head = self.store.read_head()
         read = [(one, self.parse(one.content)) for one in self.store.read()]
-        links = [self._link(one, event) for one, event in read]
-        problems = chain_problems(links, self.root, self.root_name)
-        problems += self._head_problems(head, links)
+        links = [self.link(one, event) for one, event in read]
+        problems = chain_problems(links, self.start(links), self.root_name)
+        problems += self.head_problems(head, links)
         events = [event for _, event in read if event is not None]
         return LogCheck(events, links, problems, date_problems(links))
+
+    def start(self, links: Sequence[Link]) -> str:
+        """What the first of these follows from if it is the first of this log."""
+        is_old = self.old_root is not None and links and links[0].previous == self.old_root
+        return self.old_root if is_old and self.old_root is not None else self.root
 
     def read(self) -> list[E]:
         """All events.
@@ -141,17 +118,30 @@ class EventLog(Generic[E]):
         Raises:
             InputError: if the log was tampered with, or the event could not be read again.
         """
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(MOST_ATTEMPTS):
             events = self.read()
             event = make(events)
             if self.append_event(event):
-                while True:  # somebody else may write, too: the head is not to stay behind
-                    events = [*events, event] if event.number > len(events) else events
-                    self.write_head(events, event.person)
-                    if not self.store.read(len(events) + 1):
-                        return event
-                    events = self.read()
-        raise InputError.at(self.store.where(), "stands by a log that is too busy to write to.")
+                self.tell_head(event)
+                return event
+        raise self.busy()
+
+    def tell_head(self, event: E) -> None:
+        """Say in the head that the log ends with an event, or with one that came meanwhile."""
+        number, digest = event.number, event.digest
+        while True:  # somebody else may write, too: the head is not to stay behind
+            self._write_head(number, digest, event.person)
+            later = self.store.read(number + 1)
+            if not later:
+                return
+            found = self.parse(later[-1].content)
+            if found is None or later[-1].number != number + len(later):
+                return  # the next who reads the log is told
+            number, digest = found.number, found.digest
+
+    def busy(self) -> InputError:
+        """What is told where others are always faster."""
+        return InputError.at(self.store.where(), "stands by a log that is too busy to write to.")
 
     def append_event(self, event: E) -> bool:
         """Keep one more event; whether it was kept, or somebody else took its number.
@@ -160,7 +150,8 @@ class EventLog(Generic[E]):
             InputError: if the event could not be read again; nothing is written.
         """
         content = event.to_bytes()
-        if self.parse(content) is None:
+        again = self.parse(content)
+        if again is None or again.digest != event.digest:
             raise InputError.at(
                 self.store.where(event.number),
                 "was not written: what it should say could not be read again.",
@@ -171,7 +162,10 @@ class EventLog(Generic[E]):
     def write_head(self, events: Sequence[E], person: str) -> None:
         """Say beside the log that it ends with the last of these."""
         digest = events[-1].digest if events else self.root
-        head = Head(root=self.root, events=len(events), digest=digest, person=person)
+        self._write_head(len(events), digest, person)
+
+    def _write_head(self, number: int, digest: str, person: str) -> None:
+        head = Head(root=self.root, events=number, digest=digest, person=person)
         if self.seal is not None:
             code = self.seal.make(head.unsigned_bytes, person)
             head = head.model_copy(update={"code": code})
@@ -190,12 +184,13 @@ class EventLog(Generic[E]):
             return [Problem(where, f"belongs to another log than that of {self.root_name}.")]
         return cut_off(anchor.events, anchor.digest, links, where)
 
-    def _link(self, stored: Stored, event: E | None) -> Link:
+    def link(self, stored: Stored, event: E | None) -> Link:
+        """An event as the chain sees it; None: it cannot be read."""
         if event is None:
             what = "was changed: it is not as NoduleBench writes it."
             return Link(stored.where, stored.number, stored.number, "", None, what)
-        wrong = ""
-        if self.seal is not None:
+        wrong = self.flaw(event)
+        if not wrong and self.seal is not None:
             wrong = self.seal.wrong(event.unsigned_bytes, event.code, event.person)
         return Link(
             stored.where,
@@ -207,12 +202,14 @@ class EventLog(Generic[E]):
             event.at,
         )
 
-    def _head_problems(self, content: bytes | None, links: Sequence[Link]) -> list[Problem]:
+    def head_problems(self, content: bytes | None, links: Sequence[Link]) -> list[Problem]:
         """Whether the head was changed, and whether the log was cut off behind it.
 
         A log that is longer than its head was interrupted between two writes; nothing is lost.
         """
         where = self.store.where()
+        if content is None and not self.needs_head:
+            return []
         if content is None:
             return [Problem(where, "is not there, so a cut-off log cannot be told.")]
         head = parsed(Head, content)

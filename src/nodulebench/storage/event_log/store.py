@@ -33,6 +33,10 @@ class EventStore(Protocol):
         """The events from a number on, by number; none that was whole before is passed over."""
         ...
 
+    def read_one(self, number: int) -> Stored | None:
+        """One event; None: it is not there."""
+        ...
+
     def append(self, number: int, content: bytes) -> bool:
         """Keep one more event; whether it was kept, or somebody else took its number."""
         ...
@@ -69,8 +73,17 @@ class FolderStore:
             # numbers are taken in turn: one that is listed was written after those before it
             more = list(self._in_turn(after)) if beyond else []
             if not more:
-                return [*found, *(one for number in beyond for one in self._one(number))]
+                others = [self.read_one(number) for number in beyond]
+                return [*found, *(one for one in others if one is not None)]
             found += more
+
+    def read_one(self, number: int) -> Stored | None:
+        """One event; None: its file is not there."""
+        path = self._file(number)
+        try:
+            return Stored(str(path), number, path.read_bytes())
+        except FileNotFoundError:
+            return None
 
     def append(self, number: int, content: bytes) -> bool:
         """Keep one more event: its file appears whole, and only if its number is free."""
@@ -113,17 +126,10 @@ class FolderStore:
     def _in_turn(self, first: int) -> Iterator[Stored]:
         """The events from a number on until one is missing."""
         for number in count(first):
-            found = self._one(number)
-            if not found:
+            found = self.read_one(number)
+            if found is None:
                 return
-            yield from found
-
-    def _one(self, number: int) -> list[Stored]:
-        path = self._file(number)
-        try:
-            return [Stored(str(path), number, path.read_bytes())]
-        except FileNotFoundError:
-            return []
+            yield found
 
 
 def _number(path: Path) -> int | None:

@@ -15,7 +15,8 @@ from nodulebench.formats.bundle import reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.durable import LEFTOVER
-from nodulebench.storage.event_log.log import CodeSeal, EventLog, Seal
+from nodulebench.storage.event_log.log import EventLog
+from nodulebench.storage.event_log.seal import CodeSeal, Seal
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
 from nodulebench.storage.signature import check_signature
