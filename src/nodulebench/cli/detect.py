@@ -37,8 +37,8 @@ def command(
 
     NAME is a detector, or several of them joined by '+': their candidates are merged as in LUNA16.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
-    file, or a test set with a folder images/. Of a test set all scans are read; one that cannot be
-    read is told, counts as failed, and ends the command with 1.
+    file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
+    scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
 
     \b
     nodulebench detect isicad scan.mhd --out marks/

@@ -4,6 +4,7 @@ The sections are those of Gebru et al. 2021 (Datasheets for Datasets). Each ques
 stage in the life cycle that IEEE 2801-2022 wants records of.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -128,6 +129,19 @@ def parse_answers(text: str, source: str) -> dict[str, str]:
     return {name: answer for name, answer in dict(found).items() if answer}
 
 
+def stated_answers(document: Any) -> dict[str, str]:
+    """What people stated in a datasheet.json, so that a later datasheet can say it again."""
+    answers = document.get("answers") if isinstance(document, dict) else None
+    return {
+        name: one["answer"]
+        for name, one in (answers if isinstance(answers, dict) else {}).items()
+        if name in WrittenAnswers.model_fields
+        and isinstance(one, dict)
+        and one.get("source") == "stated"
+        and isinstance(one.get("answer"), str)
+    }
+
+
 def make_datasheet(
     reference: Reference,
     stated: dict[str, str],
@@ -135,8 +149,18 @@ def make_datasheet(
     *,
     images: str = "",
     storage: str = "",
+    evidence: Mapping[str, str] | None = None,
 ) -> Datasheet:
-    """The datasheet of a test set; what people stated stands before what was computed."""
+    """The datasheet of a test set; what people stated stands before what was computed.
+
+    Args:
+        reference: the test set.
+        stated: what people wrote.
+        policy: that of a sealed set.
+        images: what images there are, and where.
+        storage: how the set is kept.
+        evidence: answers that curation and annotation wrote down (``custody/evidence.py``).
+    """
     computed = {
         "cases": _cases(reference),
         "nodules": _nodules(reference.nodules),
@@ -149,6 +173,8 @@ def make_datasheet(
         "pathology": _stated(_kept(reference.nodules), "truth", "nodules"),
         "images": images,
         "storage": storage,
+        "reference_rule": f"{reference.rule}." if reference.rule else "",
+        **(evidence or {}),
         **({} if policy is None else _policy_answers(policy)),
     }
     answers = {name: answer for name, answer in computed.items() if answer} | stated

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from nodulebench.formats.marks.luna16_csv import read_series
+from nodulebench.storage.bag import PAYLOAD
 from nodulebench.storage.csv_text import read_head
 from nodulebench.storage.table_file import read_cases
 
@@ -12,8 +13,11 @@ CASE_TABLE = "cases.parquet"
 
 
 def case_table_of(path: Path) -> Path | None:
-    """The table of cases that a folder holds: of a curation, a bundle or a bag; None: none."""
-    tables = (path / CASE_TABLE, path / "data" / CASE_TABLE)
+    """The table of cases that a folder holds; None: none.
+
+    The folder is a curation, a bundle, a bag, or a sealed set, which shows the cases of a run.
+    """
+    tables = (path / CASE_TABLE, path / PAYLOAD / CASE_TABLE, path / PAYLOAD / "cases.csv")
     return next((table for table in tables if table.is_file()), None) if path.is_dir() else None
 
 

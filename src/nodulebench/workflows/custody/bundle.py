@@ -5,23 +5,29 @@ import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from nodulebench import __version__
-from nodulebench.custody.datasheet import make_datasheet, parse_answers
+from nodulebench.custody.datasheet import make_datasheet, parse_answers, stated_answers
+from nodulebench.custody.evidence import CURATION, evidence_answers
 from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.errors import Problem
 from nodulebench.formats import read_reference
-from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.bundle import PROVENANCE, write_reference
 from nodulebench.formats.case_lists import read_case_list
 from nodulebench.model.progress import Progress, untold
-from nodulebench.storage.bag import PAYLOAD, tag_files
+from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.storage.csv_text import without_marks, write_csv
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.storage.manifest import write_manifest
 from nodulebench.storage.staging import staged_folder
+from nodulebench.workflows.curate.case_files import SUMMARY
 from nodulebench.workflows.custody.bundle_images import FoundImages, curated_images, images_in
+
+DATASHEET = "datasheet.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +79,23 @@ def write_bundle(
     truth = read_reference(reference, cases=cases or curated, nodules=nodules)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
-    stated = {}
-    if answers is not None:
-        stated = parse_answers(answers.read_text(encoding="utf-8"), str(answers))
+    stated, documents = what_is_written(reference, answers)
+    if curated is not None:
+        documents[CURATION] = _without_place(read_json(curated / SUMMARY))
     found = _found_images(images, curated, truth.cases["case_id"])
     with staged_folder(out, is_new=True) as stage:
         payload = stage / PAYLOAD
         write_reference(truth, payload)
+        for name, document in documents.items():
+            write_json(document, payload / name)
         if found is not None and is_copied:
             _copy_images(found, payload / IMAGES, progress)
         elif found is not None:
             write_csv(_image_list(found, progress), payload / IMAGE_LIST)
         where = f"{PAYLOAD}/{IMAGES}/" if is_copied else f"listed in {PAYLOAD}/{IMAGE_LIST}"
         told = f"{len(found.files)} image files, {where}." if found and found.files else ""
-        sheet = make_datasheet(truth, stated, images=told)
+        evidence = evidence_answers(documents.get(PROVENANCE), documents.get(CURATION))
+        sheet = make_datasheet(truth, stated, images=told, evidence=evidence)
         placed = sorted(path for path in payload.rglob("*") if path.is_file())
         written = tag_files(
             {path.relative_to(stage).as_posix(): file_digest(path) for path in placed},
@@ -96,7 +105,7 @@ def write_bundle(
             day=datetime.now(UTC).date(),
             agent=f"NoduleBench {__version__}",
             others={
-                "datasheet.json": (json.dumps(sheet.to_json(), indent=1) + "\n").encode(),
+                DATASHEET: (json.dumps(sheet.to_json(), indent=1) + "\n").encode(),
                 "datasheet.md": sheet.to_markdown().encode(),
             },
         )
@@ -114,6 +123,36 @@ def write_bundle(
         tuple(sheet.gaps),
         passed_over=0 if found is None else found.passed_over,
     )
+
+
+def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, str], dict[str, Any]]:
+    """What people stated of a test set, and the documents of how it came about.
+
+    Args:
+        reference: of any format; a bundle or a bag may hold both.
+        answers: what people state now, TOML; it stands before what a bag's datasheet says.
+
+    Returns:
+        Answers of the datasheet, and ``provenance.json`` and ``curation.json`` as far as they are
+        there.
+
+    Raises:
+        InputError: if something cannot be read.
+    """
+    sheet = reference / DATASHEET
+    stated = stated_answers(read_json(sheet)) if sheet.is_file() else {}
+    if answers is not None:
+        stated |= parse_answers(answers.read_text(encoding="utf-8"), str(answers))
+    tables = reference / PAYLOAD if is_bag(reference) else reference
+    found = {name: tables / name for name in (PROVENANCE, CURATION)}
+    return stated, {name: read_json(path) for name, path in found.items() if path.is_file()}
+
+
+def _without_place(curation: Any) -> Any:
+    """A summary of a curation without the folder of its machine."""
+    if not isinstance(curation, dict):
+        return curation
+    return {name: value for name, value in curation.items() if name != "folder"}
 
 
 def image_problems(bundle: Path, images: Path) -> list[Problem]:

@@ -13,10 +13,12 @@ from typing import Any
 from nodulebench import __version__
 from nodulebench.custody import layout
 from nodulebench.custody.audit import log_of, next_event
-from nodulebench.custody.datasheet import make_datasheet, parse_answers
+from nodulebench.custody.datasheet import make_datasheet
+from nodulebench.custody.evidence import CURATION, evidence_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
 from nodulebench.formats import bundle as bundle_format
+from nodulebench.formats.bundle import PROVENANCE
 from nodulebench.match.rules import RULES
 from nodulebench.metrics import FIGURES
 from nodulebench.model.progress import Progress, untold
@@ -31,6 +33,7 @@ from nodulebench.storage.lock import locked
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
 from nodulebench.storage.signature import sign_manifest
 from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.workflows.custody.bundle import what_is_written
 from nodulebench.workflows.custody.seal_files import Placed, place_files
 from nodulebench.workflows.custody.sealed_set import (
     SCHEMA,
@@ -145,12 +148,13 @@ def _write_descriptions(
     # by name: the order of a reference may tell where nodules are
     write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
     placed.add(stage, layout.RUN_CASES, file_digest(cases))
-    stated = {}
-    if order.answers is not None:
-        stated = parse_answers(order.answers.read_text(encoding="utf-8"), str(order.answers))
+    stated, documents = what_is_written(order.bundle, order.answers)
+    evidence = evidence_answers(documents.get(PROVENANCE), documents.get(CURATION))
     images = [name for name in placed.source_digests if not layout.place_of(name).is_secret]
     told = f"{len(images)} image files in {layout.PAYLOAD}/{layout.IMAGES}/." if images else ""
-    sheet = make_datasheet(reference, stated, policy, images=told, storage=STORAGE)
+    sheet = make_datasheet(
+        reference, stated, policy, images=told, storage=STORAGE, evidence=evidence
+    )
     note = {
         "schema": SCHEMA,
         "name": reference.name,

@@ -13,16 +13,16 @@ from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.algorithms.detectors import detector_names as detector_names
-from nodulebench.errors import InputError, NoduleBenchError
-from nodulebench.formats.case_names import IMAGE_SUFFIXES, case_of_image
-from nodulebench.formats.images.case_images import image_reader, read_case_image
+from nodulebench.errors import NoduleBenchError
+from nodulebench.formats.case_lists import case_table_of
+from nodulebench.formats.images.case_images import read_case_image
+from nodulebench.formats.images.set_images import images_folder, images_of_set
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.volume import Volume
 from nodulebench.language import english
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.local import Lost, work
-from nodulebench.storage.table_file import read_cases
 
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
@@ -62,7 +62,7 @@ class Detection:
 
 def is_test_set(path: Path) -> bool:
     """Whether a folder keeps the images of many cases."""
-    return (path / "images").is_dir()
+    return path.is_dir() and images_folder(path) is not None
 
 
 def detect_case(task: DetectionTask) -> Detection:
@@ -109,13 +109,13 @@ def detect_set(
 
     Args:
         names: detectors.
-        folder: a bundle, or any folder with ``images/``.
+        folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
         processes: cases read at once.
         most_marks: per case.
         progress: told each case and how it went, when it is done.
     """
     tasks = [
-        DetectionTask(names, image, case_id, most_marks) for case_id, image in _set_cases(folder)
+        DetectionTask(names, image, case_id, most_marks) for case_id, image in images_of_set(folder)
     ]
     done: list[Detection | None] = [None] * len(tasks)
     results = work(
@@ -169,25 +169,8 @@ def _detect_or_tell(task: DetectionTask) -> Detection:
 def _read(path: Path) -> tuple[Volume, str]:
     """A case in any form, and the name it has by itself or in its test set."""
     image = read_case_image(path)
-    is_named = path.is_dir() and (path.parent.parent / "cases.parquet").is_file()
+    is_named = path.is_dir() and case_table_of(path.parent.parent) is not None
     return image.volume, path.name if is_named else image.name
-
-
-def _set_cases(folder: Path) -> list[tuple[str, Path]]:
-    """The cases of a test set with their images; the table of cases drives where there is one."""
-    images = folder / "images"
-    by_name: dict[str, Path] = {}
-    for path in sorted(images.iterdir()):
-        if path.is_dir() or path.name.endswith(IMAGE_SUFFIXES):
-            by_name.setdefault(case_of_image(path.name), path)
-    table = folder / "cases.parquet"
-    wanted = read_cases(table)["case_id"].to_list() if table.is_file() else list(by_name)
-    for case_id in wanted:
-        if case_id not in by_name:
-            image_reader(images)(case_id)  # says what was looked for
-    if not wanted:
-        raise InputError.at(str(images), "holds no image.", "Put one image per case there.")
-    return [(case_id, by_name[case_id]) for case_id in wanted]
 
 
 def _peak_memory_mb() -> float:

@@ -1,16 +1,19 @@
 """A test set as a bag: tables, images or a list of them, a datasheet that names its gaps."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from builders.sealed import Desk, make_desk
+from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
 from nodulebench.storage.bag import tag_files
 from nodulebench.workflows.custody.bundle import image_problems, write_bundle
+from nodulebench.workflows.custody.seal import seal_bundle
+from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.verify.verify import verify_folder
 
 
@@ -160,6 +163,32 @@ def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> Non
         "update",
         "retirement",
     }
+
+
+def test_how_a_set_came_about_and_what_was_stated_travel_through_bag_and_seal(desk: Desk) -> None:
+    made = {"rule": "nifdc-2022", "events": [{"step": "read", "actor_id": "ann"}]}
+    (desk.bundle / "provenance.json").write_text(json.dumps(made))
+    answers = desk.folder / "datasheet.toml"
+    answers.write_text('purpose = "To test."\nkeeper = "First keeper"\n')
+    bag = desk.folder / "bag"
+    write_bundle(desk.bundle, bag, answers=answers)
+    assert json.loads((bag / "data" / "provenance.json").read_text()) == made
+    answers.write_text('keeper = "Second keeper"\n')
+    seal_bundle(replace(desk.order(), bundle=bag, answers=answers))
+    sheet = json.loads((desk.sealed / "datasheet.json").read_text())["answers"]
+    told = {name: sheet[name]["answer"] for name in ("purpose", "keeper", "readers")}
+    assert told == {
+        "purpose": "To test.",
+        "keeper": "Second keeper",
+        "readers": "1 reader, blind to each other until all had read.",
+    }
+    opened = open_sealed(desk.sealed, SECRET, "Ada", "export")
+    assert json.loads(opened.plain("provenance.json")) == made
+    again = desk.folder / "again"
+    write_bundle(bag, again)
+    assert (
+        json.loads((again / "datasheet.json").read_text())["answers"]["purpose"] == sheet["purpose"]
+    )
 
 
 def test_an_answer_to_no_question_is_refused(desk: Desk) -> None:

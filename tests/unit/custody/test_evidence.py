@@ -1,0 +1,36 @@
+"""What curation and annotation wrote down answers questions of the datasheet by itself."""
+
+from typing import Any
+
+import pytest
+
+from nodulebench.custody.evidence import evidence_answers
+
+
+def event(step: str, actor: str) -> dict[str, str]:
+    return {"step": step, "actor_id": actor}
+
+
+def test_who_read_by_which_rule_and_what_fell_out_is_told_in_counts_alone() -> None:
+    steps = [("open", "office"), ("read", "ann"), ("read", "bo"), ("read", "ann")]
+    steps += [("review", "dee"), ("add", "dee"), ("arbitrate", "eve"), ("release", "eve")]
+    made = {"rule": "nifdc-2022", "events": [event(*one) for one in steps]}
+    curated = {"series": 12, "admitted": 9, "excluded": {"small_matrix": 2, "not_ct": 1}}
+    answers = evidence_answers(made, curated)
+    assert answers == {
+        "reference_rule": "nifdc-2022; every setting stands in provenance.json.",
+        "readers": "2 readers, 1 reviewer, 1 arbitrator, blind to each other until all had read.",
+        "exclusions": "12 series found, 9 admitted; excluded: small_matrix 2, not_ct 1.",
+    }
+    assert not {"ann", "bo", "dee", "eve"} & set(" ".join(answers.values()).split())
+
+
+def test_a_rule_says_how_sizes_were_measured() -> None:
+    made = {"rule": "majority", "size_definition": "volume_equivalent"}
+    told = "majority, sizes by volume_equivalent; every setting stands in provenance.json."
+    assert evidence_answers(made, None) == {"reference_rule": told}
+
+
+@pytest.mark.parametrize("written", [None, [], "text", {}, {"rule": 3, "events": "x"}])
+def test_what_says_nothing_answers_nothing(written: Any) -> None:
+    assert evidence_answers(written, written) == {}
