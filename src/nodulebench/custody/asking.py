@@ -1,4 +1,4 @@
-"""Policy + protocol and plan -> whether a sealed set may be asked that way.
+"""Policy + protocol and plan -> whether a sealed set may be asked that way, and of how few.
 
 A verdict tells a bit, and a plan chooses which. So whoever may choose freely among plans, or among
 protocols with strata of their own, asks for one nodule after the other. The signed policy names
@@ -7,6 +7,7 @@ what may be asked; where it names nothing, every plan and protocol makes a furth
 
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
+from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.protocols import NAMES, load_protocol
@@ -14,6 +15,10 @@ from nodulebench.protocols import NAMES, load_protocol
 
 class UnaskedError(InputError):
     """The policy does not allow that this is asked."""
+
+
+class FewError(InputError):
+    """So few nodules were asked for that nothing is told."""
 
 
 def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) -> None:
@@ -44,6 +49,13 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
             raise _unnamed(where, protocol.digest, "protocols", reuse.protocols)
     elif reuse.plans:
         raise InputError.at("policy", "names plans, and no plan was given.", "Give --plan.")
+    elif reuse.feedback == "figures" and not _is_published(protocol):
+        raise UnaskedError.at(
+            f"protocol '{protocol.name}'",
+            "is no published one, nor does the policy name it; strata of its own would tell of "
+            "single nodules.",
+            f"Take one of {', '.join(NAMES)}, or seal with it among 'protocols'.",
+        )
 
 
 def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> UnaskedError:
@@ -57,3 +69,51 @@ def _unnamed(where: str, digest: str, kind: str, named: tuple[str, ...]) -> Unas
 def _digest(named: str) -> str:
     """The digest of a protocol that a policy names: a published one, or by its digest."""
     return load_protocol(named).digest if named in NAMES else named
+
+
+def _is_published(protocol: TestProtocol) -> bool:
+    """Whether a protocol is a published one, but for options that choose no nodules."""
+    if protocol.name not in NAMES:
+        return False
+    published = load_protocol(protocol.name)
+    interval = protocol.interval.model_copy(update={"bootstraps": published.interval.bootstraps})
+    options = {"seed": published.seed, "operating_point": published.operating_point}
+    plain = protocol.model_copy(update={**options, "interval": interval})
+    return plain.digest == published.digest
+
+
+def refuse_few(document: Document, nodules: int, undeclared: int, reuse: Reuse) -> None:
+    """Refuse to tell of fewer nodules than the policy allows.
+
+    A protocol narrows by its scope and its smallest size, an algorithm by the types that it
+    declares, a plan by strata. What a declaration leaves out follows from a submission without it.
+
+    Args:
+        document: what was found.
+        nodules: how many the set has in all; all of a smaller set may be told.
+        undeclared: how many would count, had the algorithm declared nothing.
+        reuse: the policy's part.
+
+    Raises:
+        FewError: in words that are the same however few there are.
+    """
+    fewest = reuse.minimum_stratum
+    for algorithm, rule, result in document.results:
+        counted = result.counts.get("nodules", nodules)
+        parts = [
+            one.nodules
+            for criterion in (() if document.plan is None else document.plan.criteria)
+            if (criterion.algorithm, criterion.rule) == (algorithm.name, rule)
+            for division, _, name in [criterion.stratum.partition("=")]
+            if (one := result.strata.get(division, {}).get(name)) is not None
+        ]
+        if (
+            counted < min(fewest, nodules)
+            or 0 < undeclared - counted < fewest
+            or any(part < fewest for part in parts)
+        ):
+            raise FewError.at(
+                "policy",
+                f"lets nothing be told of fewer than {fewest} nodules, and that was asked for.",
+                "Take a protocol and a plan that ask for more, and declare no rare types.",
+            )

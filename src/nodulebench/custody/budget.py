@@ -4,6 +4,10 @@ A look is a submission scored under a protocol and a plan, or under none. The sa
 same answer, so asking again is no further look; that is also how an interrupted one is repeated. A
 look counts from the moment it is admitted, whether or not it came to an end. Logs of version 0.1 do
 not say under which plan a look was; it counts as one without, and under any plan as another.
+
+What cannot be read costs no look, since nothing of the set is told by that. That a look failed over
+what is in the set (other cases, too few nodules) is an answer: a developer has it once for nothing,
+as whoever mistook one set for another; further ones count as looks.
 """
 
 import unicodedata
@@ -78,7 +82,7 @@ def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
             look = look_of(facts)
             if event.step == "look":
                 found.setdefault(look, event.number)
-            elif found.get(look) == facts["look"]:
+            elif found.get(look) == facts["look"] and not facts.get("counts"):
                 del found[look]
     return tuple(found)
 
@@ -137,8 +141,23 @@ def has_passed(developer: str, events: Sequence[Event]) -> bool:
     )
 
 
+def free_failures(developer: str, events: Sequence[Event]) -> int:
+    """How often a developer was told at no cost that a look failed over what is in the set."""
+    name = same_developer(developer)
+    return sum(
+        event.step == "failed"
+        and event.facts.get("counts") is False
+        and same_developer(str(event.facts["developer"])) == name
+        for event in events
+    )
+
+
 def answers_of(
-    reuse: Reuse, *, has_passed_before: bool = False, is_judged: bool = False
+    reuse: Reuse,
+    *,
+    has_passed_before: bool = False,
+    is_judged: bool = False,
+    has_failed: bool = False,
 ) -> Answers:
     """How much a look tells under a policy.
 
@@ -146,11 +165,13 @@ def answers_of(
         reuse: what is told.
         has_passed_before: whether the developer passed and looks on.
         is_judged: whether a verdict is told beside rounded figures.
+        has_failed: whether a look was told to have failed over what is in the set, an answer more.
     """
+    more = int(has_failed)
     if reuse.feedback == "verdict":
-        return Answers(2, stops_when_passed=not has_passed_before)
+        return Answers(2 + more, stops_when_passed=not (has_passed_before or has_failed))
     if reuse.feedback == "rounded":
         # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
-        return Answers(told ** (2 * len(reuse.figures)) * (2 if is_judged else 1))
+        return Answers(told ** (2 * len(reuse.figures)) * (2 if is_judged else 1) + more)
     return Answers(None)

@@ -56,7 +56,10 @@ class Reuse(Written):
     """Frozen plans that may be used, by their digests; empty: any, each of them a further look."""
     protocols: tuple[ProtocolName, ...] = ()
     """Protocols that may be used without such a plan: names of published ones, or digests. Empty:
-    any, each a further look; where plans are named, none."""
+    any, each a further look; where plans are named, none. At the level ``figures`` own protocols
+    have to be named here."""
+    minimum_stratum: Annotated[int, Field(ge=1)] = 10
+    """The fewest nodules of which anything is told or judged, whatever a protocol or plan says."""
 
     @model_validator(mode="after")
     def _figures_go_with_rounding(self) -> Self:

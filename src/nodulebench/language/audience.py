@@ -61,6 +61,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "no_variation": (),
     "empty_stratum": (),
     "too_few_to_tell": (),
+    "tells_few": (),
     "withheld": (),
     # rules and plans
     "no_boxes_in_submission": ("rule",),

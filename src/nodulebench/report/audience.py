@@ -5,6 +5,7 @@ with its thresholds would say of every single mark whether it is a hit, so curve
 fixed places and lose their thresholds.
 """
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
@@ -14,10 +15,16 @@ import polars as pl
 from nodulebench.language.audience import WITHHELD, for_developers
 from nodulebench.model.documents.comparison import ComparisonDocument
 from nodulebench.model.documents.evaluation import Document
-from nodulebench.model.documents.summaries import AlgorithmSummary, Extras, RuleSummary
+from nodulebench.model.documents.summaries import (
+    CrossedCount,
+    Extras,
+    PlanSummary,
+    RuleSummary,
+)
 from nodulebench.model.notice import Notice, is_notice, read_notice
 from nodulebench.model.results import Estimate, Stratum
 from nodulebench.report.sections.comparison.groups import CROSSED
+from nodulebench.report.suppression import Divisions, StratumName, hidden_strata, members_by_name
 
 SECRET_EXTRAS = ("worst_cases",)
 SECRET_FIGURES = ("threshold_at_fp_rate",)
@@ -29,16 +36,39 @@ GRID = {
 """Where curves are read for the developer: false positives per case, and fractions."""
 
 
-def developers_document(document: Document) -> Document:
-    """The document without anything that tells single cases, nodules or marks."""
-    minimum = document.protocol.minimum_stratum
+def developers_document(
+    document: Document,
+    minimum: int = 1,
+    hidden: Mapping[str, Collection[StratumName]] | None = None,
+) -> Document:
+    """The document without anything that tells single cases, nodules or marks.
+
+    Args:
+        document: what was found.
+        minimum: the fewest nodules of a group that is told, where the protocol asks for fewer.
+        hidden: rule -> strata that are not told either, from ``suppression.hidden_strata``.
+    """
+    fewest = max(minimum, document.protocol.minimum_stratum)
+    untold = {
+        (algorithm.name, rule): _untold(result, fewest).union((hidden or {}).get(rule, ()))
+        for algorithm, rule, result in document.results
+    }
     shown = replace(
         document,
         reference=replace(document.reference, diameters=None),
         digests={name: one for name, one in document.digests.items() if name in SHOWN_DIGESTS},
         notices=(),  # what is noticed of the test set itself is the laboratory's
-        algorithms=tuple(_algorithm(one, minimum) for one in document.algorithms),
-        plan=None if document.plan is None else replace(document.plan, differences=()),
+        algorithms=tuple(
+            replace(
+                one,
+                rules={
+                    rule: _result(result, untold[one.name, rule])
+                    for rule, result in one.rules.items()
+                },
+            )
+            for one in document.algorithms
+        ),
+        plan=None if document.plan is None else _plan(document.plan, untold),
         comparisons=tuple(_comparison(one) for one in document.comparisons),
     )
     allowed: Document = _allowed(shown)
@@ -115,24 +145,61 @@ def _thinned(curve: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _algorithm(algorithm: AlgorithmSummary, minimum: int) -> AlgorithmSummary:
-    return replace(
-        algorithm,
-        rules={rule: _result(one, minimum) for rule, one in algorithm.rules.items()},
+def _plan(plan: PlanSummary, untold: Mapping[tuple[str, str], set[StratumName]]) -> PlanSummary:
+    """A plan whose criteria tell no figure of a stratum that is not told."""
+    criteria = tuple(
+        replace(
+            one,
+            value=None,
+            low=None,
+            high=None,
+            p_value=None,
+            adjusted_p_value=None,
+            reason=Notice("tells_few"),
+        )
+        if _named(one.stratum) in untold.get((one.algorithm, one.rule), ())
+        else one
+        for one in plan.criteria
     )
+    return replace(plan, differences=(), criteria=criteria)
 
 
-def _result(result: RuleSummary, minimum: int) -> RuleSummary:
+def _named(stratum: str) -> StratumName:
+    """The stratum that is written ``type=solid``."""
+    division, _, name = stratum.partition("=")
+    return division, name
+
+
+def _untold(result: RuleSummary, minimum: int) -> set[StratumName]:
+    """The strata of a result that are not told."""
+    few = {
+        (division, name)
+        for division, strata in result.strata.items()
+        for name, one in strata.items()
+        if one.is_too_few
+    }
+    parts = _known_members(result)
+    return few.union(*(hidden_strata(divisions, minimum) for divisions in parts))
+
+
+def _result(result: RuleSummary, untold: set[StratumName]) -> RuleSummary:
     if result.undefined:
         return result
     extras = {name: one for name, one in result.extras.items() if name not in SECRET_EXTRAS}
     if crossed := result.extras.get("misses_by_type_and_size"):
-        extras[CROSSED] = [row for row in crossed if row["nodules"] >= minimum]
+        extras[CROSSED] = [
+            row
+            for row in crossed
+            if row["nodules"] and (CROSSED, crossed_name(row["type"], row["size"])) not in untold
+        ]
     return replace(
         result,
         figures={name: one for name, one in result.figures.items() if name not in SECRET_FIGURES},
         strata={
-            division: {name: _stratum(one) for name, one in strata.items()}
+            division: {
+                name: _stratum(one, is_hidden=(division, name) in untold)
+                for name, one in strata.items()
+            }
             for division, strata in result.strata.items()
         },
         extras=cast("Extras", extras),
@@ -141,10 +208,51 @@ def _result(result: RuleSummary, minimum: int) -> RuleSummary:
     )
 
 
-def _stratum(stratum: Stratum) -> Stratum:
-    """A stratum of a few nodules would tell of single ones, so nothing shows its misses."""
-    if not stratum.is_too_few:
+def crossed_name(kind: str, size: str) -> str:
+    """The name of the nodules of one type and size, as a stratum."""
+    return f"{kind}, {size}"
+
+
+def _known_members(result: RuleSummary) -> Iterator[Divisions]:
+    """The divisions by the numbers of their nodules, types and sizes crossed where that is told.
+
+    Which nodules of one division are in which stratum of another is not known from a document.
+    """
+    whole = result.counts.get("nodules", 0)
+    numbers = {
+        division: {name: one.nodules for name, one in strata.items()}
+        for division, strata in result.strata.items()
+    }
+    if crossed := result.extras.get("misses_by_type_and_size"):
+        yield _crossed_members(crossed, numbers.pop("type", {}), numbers.pop("size", {}), whole)
+    for division, strata in numbers.items():
+        of_nodule = [name for name, count in strata.items() for _ in range(count)]
+        yield {division: members_by_name(of_nodule, strata, whole)}
+
+
+def _crossed_members(
+    crossed: Sequence[CrossedCount], types: Mapping[str, int], sizes: Mapping[str, int], whole: int
+) -> Divisions:
+    pairs = [(row["type"], row["size"]) for row in crossed for _ in range(row["nodules"])]
+    for name, count in types.items():
+        pairs += [(name, "")] * (count - sum(kind == name for kind, _ in pairs))
+    for name, count in sizes.items():
+        pairs += [("", name)] * (count - sum(size == name for _, size in pairs))
+    cells = {crossed_name(row["type"], row["size"]) for row in crossed}
+    return {
+        "type": members_by_name([kind for kind, _ in pairs], types, whole),
+        "size": members_by_name([size for _, size in pairs], sizes, whole),
+        CROSSED: members_by_name([crossed_name(*pair) for pair in pairs], cells, whole),
+    }
+
+
+def _stratum(stratum: Stratum, *, is_hidden: bool) -> Stratum:
+    """A stratum of a few nodules would tell of single ones, so nothing shows its misses.
+
+    Nor are those told of a stratum without which a small one could be worked out.
+    """
+    if not stratum.is_too_few and not is_hidden:
         return stratum
-    untold = Estimate(None, reason=Notice("too_few_to_tell"))
+    untold = Estimate(None, reason=Notice("too_few_to_tell" if stratum.is_too_few else "tells_few"))
     figures = dict.fromkeys(stratum.figures, untold)
     return replace(stratum, missed=None, miss_rate=untold, figures=figures)

@@ -64,6 +64,7 @@ NOTICES = {
     "empty_stratum": "nothing to count in this stratum",
     "not_computed": "not computed",
     "too_few_to_tell": "too few to be told",
+    "tells_few": "not told, because fewer nodules could be worked out from it than may be told",
     "withheld": "not told",
     # rules
     "no_boxes_in_submission": "{rule} needs boxes per slice; the submission is a list of points",

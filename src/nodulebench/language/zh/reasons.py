@@ -63,6 +63,7 @@ NOTICES = {
     "empty_stratum": "该分层中没有可计数的对象",
     "not_computed": "未计算",
     "too_few_to_tell": "数量过少，不予说明",
+    "tells_few": "不予说明：否则可推算出数量过少的结节",
     "withheld": "不公开",
     # rules
     "no_boxes_in_submission": "{rule:word}需要逐层边界框；提交文件只有点坐标",

@@ -13,21 +13,24 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from nodulebench.custody import audit
-from nodulebench.custody.asking import UnaskedError, refuse_unasked
+from nodulebench.custody.asking import UnaskedError, refuse_few, refuse_unasked
 from nodulebench.custody.budget import (
     Look,
     SpentError,
     admit,
     answers_of,
     before,
+    free_failures,
     has_passed,
     looks_of,
     same_developer,
 )
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
+from nodulebench.custody.policy import Reuse
 from nodulebench.custody.roster import Entry
-from nodulebench.errors import InputError, NoduleBenchError
+from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.formats import read_submission
+from nodulebench.match import targets
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.documents.evaluation import Document, evaluation_document
 from nodulebench.model.plan import TestPlan
@@ -128,17 +131,28 @@ def take_look(
         reference: what decrypts the reference standard, asked once the look is charged; None: the
             set itself.
     """
-    protocol, plan = chosen
     look = ordered_look(order, chosen)
     number, standing = _charge(opened, order, look)
     try:
-        name, evaluation = _scored((reference or opened.reference)(), order, protocol, plan)
-        document = evaluation_document(evaluation)
-        told = _told(document, opened, standing)
+        truth = (reference or opened.reference)()
+        submission = _read(order.marks, truth)
     except NoduleBenchError as error:
         opened.record(
             "failed", {**look_facts(look), "look": number, "reason": _short(error)}, order.at
         )
+        raise
+    try:
+        name, evaluation = _scored(truth, submission, order, chosen)
+        document = evaluation_document(evaluation)
+        if opened.policy.reuse.feedback != "cases":
+            _refuse_few(document, evaluation, opened.policy.reuse)
+        told = _told(document, evaluation, opened, standing)
+    except NoduleBenchError as error:
+        counts = standing.failures > 0
+        facts = {**look_facts(look), "look": number, "reason": _short(error), "counts": counts}
+        opened.record("failed", facts, order.at)
+        if counts:
+            raise _told_cost(error) from error
         raise
     alias = _alias(order)
     if alias:
@@ -160,7 +174,7 @@ def take_look(
             "result": kept,
             "feedback": bytes_digest(content),
             "level": opened.policy.reuse.feedback,
-            "passed": is_passed(document) if plan is not None else None,
+            "passed": is_passed(document) if document.plan is not None else None,
         },
         order.at,
     )
@@ -199,19 +213,21 @@ def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Stand
         opened.record("refused", {**look_facts(look), "reason": _short(error)}, order.at)
         raise
     known = before(look, opened.events)
+    failures = free_failures(look.developer, known)
     answers = answers_of(
         reuse,
+        has_failed=failures > 0,
         has_passed_before=has_passed(look.developer, known),
         is_judged=any(one.plan for one in looks_of(known) if one.developer == look.developer),
     )
-    return event.number, Standing(place, reuse.looks_per_developer, answers)
+    return event.number, Standing(place, reuse.looks_per_developer, answers, failures)
 
 
 def _scored(
-    reference: Reference, order: LookOrder, protocol: TestProtocol, plan: TestPlan | None
+    reference: Reference, submission: Submission, order: LookOrder, chosen: Chosen
 ) -> tuple[str, Evaluation]:
     """The algorithm's own name, and its evaluation; where it has an alias, under that alone."""
-    submission = _read(order.marks, reference)
+    protocol, plan = chosen
     _refuse_other_cases(submission, reference, protocol)
     name, entry = submission.name, order.entry
     if entry is not None:
@@ -224,6 +240,23 @@ def _scored(
 
         evaluation = evaluated_under(plan, evaluation)
     return name, evaluation
+
+
+def _refuse_few(document: Document, evaluation: Evaluation, reuse: Reuse) -> None:
+    reference, submission = evaluation.test_set, evaluation.algorithms[0].submission
+    if reference is None or submission is None:
+        return
+    nodules = int((~reference.nodules["is_ignored"]).sum())
+    undeclared = replace(submission, intended_types=None)
+    is_target = targets(reference, undeclared, evaluation.protocol)
+    refuse_few(document, nodules, int(is_target.sum()), reuse)
+
+
+def _told_cost(error: NoduleBenchError) -> InputError:
+    """A failure over what is in the set, with the word that it costs a look."""
+    problems = error.problems if isinstance(error, InputError) else [Problem("look", str(error))]
+    what = "counts: that a look fails over what is in the set is an answer, free only once."
+    return InputError([*problems, Problem("look", what)])
 
 
 def _read(marks: Path, reference: Reference) -> Submission:
@@ -254,15 +287,14 @@ def _refuse_other_cases(
         raise InputError.at(submission.name, what, "Is it for another set?")
 
 
-def _told(document: Document, opened: SealedSet, standing: Standing) -> dict[str, Any]:
-    from nodulebench.report.audience import developers_document
+def _told(
+    document: Document, evaluation: Evaluation, opened: SealedSet, standing: Standing
+) -> dict[str, Any]:
+    from nodulebench.workflows.custody.telling import told_evaluation
 
     told = feedback(document, opened.policy.reuse, standing, is_lower_better)
-    if opened.policy.reuse.feedback == "figures":
-        told["evaluation"] = developers_document(document).to_json()
-    elif opened.policy.reuse.feedback == "cases":
-        told["evaluation"] = document.to_json()
-    return told
+    whole = told_evaluation(document, evaluation, opened.policy.reuse)
+    return told if whole is None else {**told, "evaluation": whole}
 
 
 def _write(

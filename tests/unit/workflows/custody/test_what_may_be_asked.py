@@ -1,0 +1,159 @@
+"""No protocol, plan or declaration of a developer's own makes a sealed set tell of few nodules."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.sealed import HEADER, POLICY, SECRET, Desk, make_desk
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import read_reference, write_reference
+from nodulebench.model.tables import NODULES
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.workflows.plan.freeze import freeze_files
+
+pytest.importorskip("cryptography")
+PEOPLE = POLICY.partition("[reuse]")[0]
+CASES = 40
+TYPES = ["solid"] * 20 + ["part_solid"] * 16 + ["calcified"] * 4
+DIAMETERS = [5.0] * 12 + [8.0] * 12 + [12.0] * 13 + [29.0] * 3
+FIGURES = 'feedback = "figures"\nlooks_per_developer = 3'
+ROUNDED = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nlooks_per_developer = 3'
+OWN = 'name = "{name}"\nfigures = ["recall"]\n{more}\n[[rules]]\nname = "luna16"\n'
+
+
+def made(folder: Path, reuse: str) -> Desk:
+    """A sealed set of 40 nodules of three types and four sizes."""
+    folder.mkdir(exist_ok=True)
+    desk = make_desk(folder, f"{PEOPLE}[reuse]\n{reuse}\n", CASES)
+    plain = read_reference(desk.bundle)
+    nodules = plain.nodules.with_columns(type=pl.Series(TYPES), diameter_mm=pl.Series(DIAMETERS))
+    write_reference(replace(plain, nodules=NODULES.conform(nodules, "n")), desk.bundle)
+    desk.seal()
+    return desk
+
+
+def ask(desk: Desk, marks: Path | None = None, **more: Any) -> dict[str, Any]:
+    marks = marks or desk.marks("mine.csv", *(f"scan{number}" for number in range(0, CASES, 2)))
+    order = LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    return evaluate_sealed(order)[0]
+
+
+def own(folder: Path, more: str, name: str = "own") -> str:
+    path = folder / "own.toml"
+    path.write_text(OWN.format(name=name, more=more))
+    return str(path)
+
+
+def looks(desk: Desk) -> int:
+    return sum(len(one.looks) for one in read_audit(desk.sealed).uses)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'strata = ["nodule_id", "x_mm", "y_mm", "z_mm"]\nminimum_stratum = 1',
+        'strata = ["size"]\nsize_bins_mm = [5.01, 5.02, 5.03]',
+        "size_limit = {minimum_mm = 1.0, sweep_mm = [0.1, 0.2, 0.3]}",
+    ],
+)
+@pytest.mark.parametrize("name", ["own", "luna16"])
+def test_strata_of_ones_own_are_not_told(tmp_path: Path, more: str, name: str) -> None:
+    desk = made(tmp_path, FIGURES)
+    with pytest.raises(InputError, match="is no published one, nor does the policy name it"):
+        ask(desk, protocol=own(tmp_path, more, name))
+    assert looks(desk) == 0
+    assert read_audit(desk.sealed).events[-1].step == "refused"
+
+
+def test_a_whole_of_few_nodules_is_not_told_and_asking_again_costs(tmp_path: Path) -> None:
+    desk = made(tmp_path, ROUNDED)
+    protocol = own(tmp_path, 'scope = {types = ["calcified"]}')
+    told = "lets nothing be told of fewer than 10 nodules"
+    for expected in (0, 0):  # the same question has the same answer
+        with pytest.raises(InputError, match=told) as caught:
+            ask(desk, protocol=protocol)
+        assert looks(desk) == expected
+        assert "counts" not in str(caught.value)
+    with pytest.raises(InputError, match="look: counts: that a look fails over what is in the set"):
+        ask(desk, protocol=protocol, seed=1)
+    assert looks(desk) == 1
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert found.is_good, found.problems
+    assert not found.notices
+
+
+def test_a_plan_judges_no_stratum_of_few_nodules(tmp_path: Path) -> None:
+    desk = made(tmp_path, "looks_per_developer = 3")
+    criteria = tmp_path / "criteria.toml"
+    for number, stratum in enumerate(("≥10 mm", "[4, 6) mm")):
+        criteria.write_text(
+            'name = "own"\n[[criteria]]\nfigure = "miss_rate"\nrule = "luna16"\n'
+            f'stratum = "size={stratum}"\ncomparison = "<="\nlimit = 0.5\n'
+        )
+        plan = tmp_path / f"plan{number}.json"
+        freeze_files(criteria, desk.bundle, "luna16", out=plan, bootstraps=0)
+    assert "passed" in ask(desk, plan=tmp_path / "plan0.json")
+    assert "passed" in ask(desk, plan=tmp_path / "plan1.json")
+    few = made(tmp_path / "few", "looks_per_developer = 3\nminimum_stratum = 13")
+    with pytest.raises(InputError, match="lets nothing be told of fewer than 13 nodules"):
+        ask(few, plan=tmp_path / "plan1.json")
+
+
+def told_strata(told: dict[str, Any], rule: str) -> dict[str, dict[str, Any]]:
+    strata: dict[str, dict[str, Any]] = told["evaluation"]["algorithms"][0]["rules"][rule]["strata"]
+    return strata
+
+
+def test_few_nodules_do_not_follow_from_what_is_told(tmp_path: Path) -> None:
+    """Four of 40 are calcified: 20 solid and 16 part-solid ones would tell of them."""
+    desk = made(tmp_path, FIGURES)
+    told = ask(desk, protocol="fg-ai4h")
+    types = told_strata(told, "luna16_clean")["type"]
+    assert types["solid"]["missed"] is not None
+    assert types["calcified"]["missed"] is types["part_solid"]["missed"] is None
+    rules = told["evaluation"]["algorithms"][0]["rules"].values()
+    for rule in rules:
+        if "extras" in rule:
+            assert set(rule["extras"]) <= {"misses_by_type_and_size"}
+
+
+def test_a_policy_can_ask_for_more_than_a_protocol(tmp_path: Path) -> None:
+    for minimum, is_told in ((10, True), (13, False)):
+        desk = made(tmp_path / str(minimum), f"{FIGURES}\nminimum_stratum = {minimum}")
+        sizes = told_strata(ask(desk), "luna16")["size"]
+        assert (sizes["[4, 6) mm"]["missed"] is not None) == is_told
+        assert sizes["[4, 6) mm"]["nodules"] == 12
+
+
+@pytest.mark.parametrize("declared", ['"calcified"', '"solid", "part_solid"'])
+def test_a_declaration_singles_out_no_few_nodules(tmp_path: Path, declared: str) -> None:
+    """Neither few that are declared, nor few that are left out: the next report would tell."""
+    desk = made(tmp_path, FIGURES)
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    (folder / "marks.csv").write_text(HEADER + "scan0,1,2,3,0.9\n")
+    (folder / "algorithm.toml").write_text(f'name = "mine"\nintended_types = [{declared}]\n')
+    with pytest.raises(InputError, match="lets nothing be told of fewer than 10 nodules"):
+        ask(desk, folder, protocol="fg-ai4h")
+    (folder / "algorithm.toml").write_text('name = "mine"\nintended_types = ["solid"]\n')
+    assert "evaluation" in ask(desk, folder, protocol="fg-ai4h")
+
+
+def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> None:
+    """Names of cases were tried one by one: those that are not in the set cost nothing."""
+    desk = made(tmp_path, ROUNDED)
+    free = 0
+    for number in range(6):
+        before = looks(desk)
+        with pytest.raises(InputError):
+            ask(desk, desk.marks(f"guess{number}.csv", f"elsewhere{number}"))
+        free += looks(desk) == before
+        if looks(desk) == 3:
+            break
+    assert free == 1
+    assert looks(desk) == 3
