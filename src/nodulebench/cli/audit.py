@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import FILE
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import secret_from, signing_passphrase, vault_options
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def command(
     """
     from nodulebench.workflows.custody.audit_log import in_a_line, read_audit, write_anchor
 
-    found = read_audit(sealed, secret_from(vault_key, passphrase_file))
+    secret = secret_from(vault_key, passphrase_file)
+    with ProgressLine("reading the log"):
+        found = read_audit(sealed, secret)
     # who submits names files and developers: no name may pass for an event
     for event in found.events:
         click.echo(in_a_line(_line(event)))

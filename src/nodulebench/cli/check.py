@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import FILE
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import english
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ def command(
     """
     from nodulebench.workflows.check.check import check_files
 
-    found, cases_in_set = check_files(
-        marks, reference, protocol, series=series, cases=cases, columns=columns
-    )
+    with ProgressLine("looking through"):
+        found, cases_in_set = check_files(
+            marks, reference, protocol, series=series, cases=cases, columns=columns
+        )
     if cases_in_set is None:
         click.echo("the test set is sealed: the files alone are looked through")
     for one in found:

@@ -6,6 +6,7 @@ import click
 
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE
+from nodulebench.cli.progress import told_while_made
 
 
 @click.group("conformance", invoke_without_command=True)
@@ -34,7 +35,7 @@ def command(
     from nodulebench.workflows.verify.conformance import run_conformance
 
     passed = total = 0
-    for outcome in run_conformance(scorer, cases):
+    for outcome in told_while_made("scoring golden cases", run_conformance(scorer, cases), 0):
         total += 1
         passed += outcome.is_passed
         word = (

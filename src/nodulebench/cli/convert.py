@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, print_notices
+from nodulebench.cli.progress import ProgressLine
 
 
 @click.command("convert")
@@ -36,7 +37,8 @@ def command(source: Path, target: Path, **chosen: Any) -> None:
     """
     from nodulebench.workflows.convert import convert
 
-    done = convert(source, target, **chosen)
+    with ProgressLine("converting"):
+        done = convert(source, target, **chosen)
     print_notices("note", done.notices)
     print_notices("lost", done.losses)
     kinds = {"marks": "marks", "readings": "findings", "result": "nodules"}

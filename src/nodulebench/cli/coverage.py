@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, nodules_option, option, print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import LanguageName, language
 
 COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
@@ -34,7 +35,8 @@ def command(
     """
     from nodulebench.workflows.curate.coverage import cover_files, write_coverage
 
-    say, document = language("en"), cover_files(test_set, cases, design, nodules)
+    with ProgressLine("counting"):
+        say, document = language("en"), cover_files(test_set, cases, design, nodules)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(one["name"]) for one in document["outcomes"]), default=0)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import COUNT, FILE, WHOLE, print_next
+from nodulebench.cli.progress import ProgressLine
 
 
 @click.command("draw")
@@ -24,7 +25,8 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
     """
     from nodulebench.workflows.curate.draw import draw_files
 
-    sample = draw_files(pool, design, count, seed, out)
+    with ProgressLine("drawing"):
+        sample = draw_files(pool, design, count, seed, out)
     click.secho(f"{'planned':>8} {'pool':>8} {'drawn':>8}  stratum", bold=True)
     for one in sample.strata:
         values = ", ".join(f"{name} {value}" for name, value in one.values.items()) or "all"

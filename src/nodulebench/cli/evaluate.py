@@ -7,7 +7,7 @@ import click
 from nodulebench.cli.help import DONE, NOT_MET
 from nodulebench.cli.options import FILE, nodules_option, print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.show.evaluation import print_evaluation
+from nodulebench.cli.show.evaluation import print_evaluation, print_missed
 from nodulebench.cli.vault_options import vault_options
 
 
@@ -118,5 +118,7 @@ def command(
         )
     print_evaluation(evaluation)
     print_written(*written)
+    if out is not None:
+        print_missed(evaluation, out)
     is_met = evaluation.plan is None or evaluation.plan.verdict == "passed"
     return DONE if is_met else NOT_MET

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE
+from nodulebench.cli.progress import ProgressLine
 
 
 @click.group("folds")
@@ -28,7 +29,8 @@ def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
     """
     from nodulebench.workflows.compare.check_folds import check_folds
 
-    sizes = check_folds(folds, reference, cases=cases)
+    with ProgressLine("checking"):
+        sizes = check_folds(folds, reference, cases=cases)
     width = max(4, *(len(one.fold) for one in sizes))
     click.secho(f"{'fold':<{width}} {'cases':>6} {'patients':>9} {'nodules':>8}", bold=True)
     for one in sizes:

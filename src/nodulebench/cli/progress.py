@@ -1,8 +1,11 @@
 """How far a long command is: a bar on a terminal; in a log a line for every tenth."""
 
 import sys
+from collections.abc import Iterator
+from itertools import count
 from threading import Event, Lock, Thread
 from time import monotonic
+from typing import TypeVar
 
 import click
 
@@ -11,6 +14,21 @@ from nodulebench.cli.terminal import commanded, harmless
 BAR_WIDTH = 30
 PATIENCE = 2.0
 """Seconds that nobody minds to wait without a word."""
+
+
+Item = TypeVar("Item")
+
+
+def told_while_made(work: str, items: Iterator[Item], of: int) -> Iterator[Item]:
+    """Items that take long to make, each under a line that is gone before the item is printed."""
+    for done in count():
+        with ProgressLine(work) as line:
+            line.tell(work, done, of)
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def tell_line(what: str, _done: int, _of: int) -> None:

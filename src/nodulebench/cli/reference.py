@@ -86,7 +86,8 @@ def compare(first: Path, second: Path, marks: Path | None, protocol: str) -> Non
     """
     from nodulebench.workflows.reference.compare import compare_reference_files
 
-    found = compare_reference_files(first, second)
+    with ProgressLine("pairing"):
+        found = compare_reference_files(first, second)
     click.echo(
         f"{found.cases} cases in common: {found.pairs.height} nodules in both, "
         f"{found.only_first.height} only in {first}, {found.only_second.height} only in {second}"
@@ -154,7 +155,8 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     """
     from nodulebench.workflows.reference.readers import readers_of_files
 
-    found = readers_of_files(source, out=out, **chosen)
+    with ProgressLine("scoring"):
+        found = readers_of_files(source, out=out, **chosen)
     click.echo(
         f"{'reader':<16}{'cases':>6}{'nodules':>9}{'found':>7}{'sensitivity':>13}{'lone/case':>11}"
     )
@@ -182,7 +184,8 @@ def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
 def _print_flips(first: Path, second: Path, marks: Path, protocol: str) -> None:
     from nodulebench.workflows.reference.flips import flipped_marks_of_files
 
-    flipped = flipped_marks_of_files(first, second, marks, protocol)
+    with ProgressLine("scoring"):
+        flipped = flipped_marks_of_files(first, second, marks, protocol)
     click.echo(f"{flipped.height} mark(s) of {marks.name} are labelled differently")
     for row in flipped.iter_rows(named=True):
         places = [

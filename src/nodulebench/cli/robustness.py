@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option
+from nodulebench.cli.progress import told_while_made
 from nodulebench.language import english
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -50,9 +51,10 @@ def command(
     from nodulebench.workflows.detect.robustness_bench import RobustnessChoice
 
     choice = RobustnessChoice(**strictness)
-    runs = check_case(algorithm, case, choice, tests or tuple(TESTS), image)
+    asked = tests or tuple(TESTS)
+    runs = check_case(algorithm, case, choice, asked, image)
     outcomes = []
-    for outcome, bench in runs:
+    for outcome, bench in told_while_made("testing relations", runs, len(asked)):
         outcomes.append(outcome)
         colour = {"pass": "green", "FAIL": "red"}.get(outcome.word, "yellow")
         click.echo(

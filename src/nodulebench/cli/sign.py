@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import FILE, option
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import first_line, signing_passphrase
 
 
@@ -47,6 +48,7 @@ def command(
         click.echo(f"key {digest}")
     elif folder is not None and key is not None:
         passphrase = signing_passphrase(key, passphrase_file)
-        signed = keys.sign_folder(folder, key, passphrase=passphrase, by=by)
+        with ProgressLine("signing"):
+            signed = keys.sign_folder(folder, key, passphrase=passphrase, by=by)
         click.echo(f"signed {folder} at {signed.at}")
         click.echo(f"key {signed.key}")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import FILE, WHOLE, nodules_option, option
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import english
 
 
@@ -33,7 +34,8 @@ def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: 
     """
     from nodulebench.workflows.plan.freeze import freeze_files
 
-    plan, unattainable = freeze_files(criteria, reference, protocol, out=out, **chosen)
+    with ProgressLine("freezing"):
+        plan, unattainable = freeze_files(criteria, reference, protocol, out=out, **chosen)
     click.echo(f"{plan.name}: {plan.test_set}, {plan.cases} cases, protocol {plan.protocol.name}")
     for criterion in plan.criteria:
         click.echo(f"  {criterion}")

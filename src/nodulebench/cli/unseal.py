@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.options import COUNT, FILE, option
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import person_option, required_secret, vault_options
 
 
@@ -41,5 +42,6 @@ def command(
     if result is not None:
         click.echo(json.dumps(open_result(sealed, secret, person, result), indent=1))
     elif out is not None:
-        count = export_reference(sealed, secret, person, reason, out)
+        with ProgressLine("opening"):
+            count = export_reference(sealed, secret, person, reason, out)
         click.echo(f"wrote {count} files in plain form to {out}; it stands in the log")

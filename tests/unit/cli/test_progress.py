@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -100,3 +101,42 @@ def test_nothing_is_shown_after_the_end(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_what_nobody_can_count_is_told_without_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, ("union", 0, 0), ("majority", 1, 0)) == "union\nmajority\n"
+
+
+def test_items_are_printed_between_lines_that_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow work speaks while an item is made, and is silent where the item is printed."""
+    told: list[str] = []
+
+    class Line:
+        def __init__(self, work: str) -> None:
+            told.append(f"begin {work}")
+
+        def __enter__(self) -> "Line":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            told.append("gone")
+
+        def tell(self, _what: str, done: int, of: int) -> None:
+            told.append(f"{done} of {of}")
+
+    monkeypatch.setattr(progress, "ProgressLine", Line)
+    for item in progress.told_while_made("testing", iter("ab"), 2):
+        told.append(item)
+    made = ["begin testing", "0 of 2", "gone", "a", "begin testing", "1 of 2", "gone", "b"]
+    assert told == [*made, "begin testing", "2 of 2", "gone"]
+
+
+SHORT = {"formats", "help", "options", "progress", "terminal", "vault_options", "__init__"}
+"""Commands that only tell what they know, and what commands share."""
+
+
+def test_every_command_tells_that_it_is_at_work() -> None:
+    """A command that may take longer than two seconds has a line, whatever its input."""
+    folder = Path(progress.__file__).parent
+    silent = [
+        path.stem
+        for path in sorted(folder.glob("*.py"))
+        if path.stem not in SHORT and "cli.progress" not in path.read_text(encoding="utf-8")
+    ]
+    assert silent == []

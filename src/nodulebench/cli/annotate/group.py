@@ -7,6 +7,7 @@ import click
 
 from nodulebench.cli.help import keep_examples
 from nodulebench.cli.options import FILE, WHOLE, option, print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import english
 
 
@@ -50,7 +51,8 @@ def exam(
     from nodulebench.workflows.annotate.exam import JUDGED, ExamRules, exam_files
 
     rules = ExamRules(sequences=sequences or None, pass_mark=pass_mark)
-    sheets = exam_files(key, answers, rules=rules, **files)
+    with ProgressLine("marking"):
+        sheets = exam_files(key, answers, rules=rules, **files)
     click.secho(f"{'candidate':<16} {'precision':>9} {'recall':>7} {'Dice':>7}  result", bold=True)
     for sheet in sheets:
         values = [sheet.figures[name].value for name in JUDGED]
@@ -95,7 +97,8 @@ def consistency(
     from nodulebench.workflows.annotate.compare_readings import ConsistencyRule, compare_readings
 
     rule = ConsistencyRule(minimum_iou=minimum_iou, center_in_box=center_in_box)
-    found = compare_readings(readings, rule=rule, **files)
+    with ProgressLine("comparing"):
+        found = compare_readings(readings, rule=rule, **files)
     for check in found.checks:
         slices = ", ".join(str(number) for number in check.inconsistent_slices)
         verdict = f"inconsistent on slice {slices}" if slices else "consistent"
@@ -121,7 +124,8 @@ def quality(readings: tuple[Path, ...], cases: Path | None, out: Path | None) ->
     from nodulebench.workflows.annotate.compare_readings import compare_readings
     from nodulebench.workflows.annotate.reader_agreement import reader_agreement, write_agreement
 
-    found = reader_agreement(compare_readings(readings, cases=cases))
+    with ProgressLine("comparing"):
+        found = reader_agreement(compare_readings(readings, cases=cases))
     for row in found.rows:
         ends = f" ({row['low']:.3f} to {row['high']:.3f})" if "low" in row else ""
         value = english(row["reason"]) if row["value"] is None else f"{row['value']:.3f}{ends}"

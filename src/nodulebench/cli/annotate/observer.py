@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.options import COUNT, FILE, POSITIVE, option, print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import english
 
 REFERENCE = click.option("--reference", type=FILE, required=True, help="The test set.")
@@ -34,7 +35,8 @@ def select(marks: Path, reference: Path, out: Path, **chosen: Any) -> None:
     """
     from nodulebench.workflows.annotate.observer_files import select_files
 
-    found = select_files(marks, reference, out, **chosen)
+    with ProgressLine("selecting"):
+        found = select_files(marks, reference, out, **chosen)
     for name, count in found.flow.items():
         click.echo(f"{name.replace('_', ' '):<18} {count:>6}")
     click.echo(f"wrote {out}")
@@ -59,7 +61,8 @@ def conclude(
     """
     from nodulebench.workflows.annotate.observer_files import conclude_files
 
-    found, scored = conclude_files(study, calls, reference, out, **chosen)
+    with ProgressLine("scoring"):
+        found, scored = conclude_files(study, calls, reference, out, **chosen)
     click.secho(f"{'readers':>7} {'at least':>9} {'exactly':>8}", bold=True)
     for level, at_least, exactly in found.levels.rows():
         click.echo(f"{level:>7} {at_least:>9} {exactly:>8}")
@@ -90,7 +93,8 @@ def analyse(readings: Path, out: Path | None, **choice: Any) -> None:
     """
     from nodulebench.workflows.annotate.reader_study import StudyChoice, analyse_readers
 
-    found = analyse_readers(readings, StudyChoice(**choice), out=out)
+    with ProgressLine("analysing"):
+        found = analyse_readers(readings, StudyChoice(**choice), out=out)
     count = len({one["reader_id"] for one in found["readers"]})
     click.echo(
         f"{found['figure']} of {count} readers on {found['cases']} cases, "

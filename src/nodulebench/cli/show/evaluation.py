@@ -9,8 +9,12 @@ from nodulebench.language import english
 from nodulebench.model.results import Estimate, Evaluation, RuleResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nodulebench.model.plan import CriterionOutcome, PlanOutcome
 
+MOST_TOLD = 10
+"""How many algorithms are told in one line."""
 _COLOURS = {"passed": "green", "failed": "red", "undecided": "yellow"}
 
 
@@ -32,6 +36,15 @@ def print_evaluation(evaluation: Evaluation) -> None:
                 click.echo(f"  {line}")
     if evaluation.plan is not None:
         print_verdict(evaluation.plan)
+
+
+def print_missed(evaluation: Evaluation, folder: "Path") -> None:
+    """Print how many nodules were missed under the first rule, and where they are listed."""
+    first = [(one.name, next(iter(one.rules.values()))) for one in evaluation.algorithms]
+    told = [f"{name} {rule.counts['missed']}" for name, rule in first if rule.counts]
+    if told:
+        shown = ", ".join(told[:MOST_TOLD]) + (", …" if len(told) > MOST_TOLD else "")
+        click.echo(f"nodules missed: {shown}; listed in {folder / 'misses.csv'}")
 
 
 def print_verdict(outcome: "PlanOutcome") -> None:
