@@ -41,6 +41,19 @@ def test_slices_are_cleaned_and_pass_the_check(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == "out: clean\n"
 
 
+def test_only_what_a_curation_admitted_is_cleaned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    curated = tmp_path / "curated"
+    curated.mkdir()
+    (curated / "case_files.csv").write_text("case_id,slice_index,file,frame\nuid,0,2.dcm,0\n")
+    (curated / "curation.json").write_text(f'{{"folder": "{tmp_path / "in"}"}}')
+    assert run("deidentify", "--curated", "curated", *CLEAN[2:]) == 0
+    assert "wrote       1 slices of 1 patients to out" in capsys.readouterr().out
+    assert run("deidentify", "elsewhere", "--curated", "curated", *CLEAN[2:]) == 1
+    assert "2.dcm: is not there any more" in capsys.readouterr().err
+
+
 def test_what_is_left_out_is_named_and_the_exit_status_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option
+from nodulebench.cli.options import COUNT, FILE, option, print_next
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, vault_options
 
 
 @click.command("deidentify")
 @click.argument("folder", metavar="[DIR]", type=FILE, required=False)
+@click.option("--curated", type=FILE, help="What 'curate' wrote: only what it admitted.")
 @click.option("--out", type=FILE, help="Folder for the slices without identities.")
 @click.option("--key-table", type=FILE, help="Who is who, sealed; kept apart from both folders.")
 @vault_options
@@ -24,6 +25,7 @@ from nodulebench.cli.vault_options import required_secret, vault_options
 @click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
 def command(
     folder: Path | None,
+    curated: Path | None,
     out: Path | None,
     key_table: Path | None,
     vault_key: Path | None,
@@ -41,6 +43,7 @@ def command(
 
     \b
     nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
+    nodulebench deidentify --curated curated/ --out clean/ --key-table who.keys --vault-key v.key
     nodulebench deidentify clean/ --check
     nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
@@ -51,6 +54,12 @@ def command(
             raise click.UsageError("give --key-table with --show-keys")
         _show_keys(key_table, required_secret(vault_key, passphrase_file, is_new=False))
         return 0
+    files = None
+    if curated is not None:
+        from nodulebench.workflows.curate.case_files import read_case_files
+
+        admitted = read_case_files(curated, folder)
+        folder, files = admitted.folder, admitted.paths
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
@@ -68,6 +77,7 @@ def command(
             out,
             key_table,
             secret,
+            files=files,
             prefix=prefix,
             has_pixel_check=pixel_check,
             jobs=jobs,
@@ -83,6 +93,7 @@ def command(
     click.echo(f"wrote       {made.written} slices of {made.patients} patients to {out}")
     click.echo(f"took        {made.seconds:.1f} s: {rate}")
     click.echo(f"key table   {key_table}: keep it, and what opens it, apart from the slices")
+    print_next(f"nodulebench deidentify {out} --check", f"nodulebench curate {out} --out CURATED")
     return 1 if made.refused else 0
 
 

@@ -1,12 +1,20 @@
-"""nodulebench reference: build a reference from readings, compare two, try many, score readers."""
+"""nodulebench reference: build one from readings, compare two, try many, rename, score readers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_notices, print_written
+from nodulebench.cli.options import (
+    COUNT,
+    FILE,
+    option,
+    print_next,
+    print_notices,
+    print_written,
+)
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import required_secret, vault_options
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,6 +79,7 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
         f"{int(is_ignored.sum())} ignored findings"
     )
     print_written(out, chosen["findings"])
+    print_next(f"nodulebench bundle {out} --curated CURATED --out BUNDLE")
 
 
 @command.command("compare")
@@ -169,6 +178,39 @@ def readers(source: Path, out: Path | None, **chosen: Any) -> None:
     for outlined_by, kind, count in found.silent.iter_rows():
         click.echo(f"outlined by {outlined_by}: {count} other reader(s) marked {kind}")
     print_written(out)
+
+
+@command.command("rename")
+@click.argument("source", type=FILE)
+@click.option("--key-table", required=True, type=FILE, help="Who is who, as 'deidentify' seals it.")
+@vault_options
+@click.option("--cases", type=FILE, help="Table of cases, if SOURCE does not name all.")
+@click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
+def rename(
+    source: Path,
+    key_table: Path,
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    cases: Path | None,
+    out: Path,
+) -> None:
+    r"""Give the cases of a reference SOURCE the names that de-identification gave their slices.
+
+    Series, studies and patients get their new names, dates move as those of the slices did. Only
+    who can open the key table can do this.
+
+    \b
+    nodulebench reference rename luna16/ --key-table who.keys --vault-key vault.key --out clean/
+    """
+    from nodulebench.workflows.reference.rename import rename_files
+
+    secret = required_secret(vault_key, passphrase_file)
+    renamed = rename_files(source, out, key_table, secret, cases)
+    made = renamed.reference
+    if renamed.left_out:
+        click.echo(f"left out    {renamed.left_out} case(s) that the key table does not know")
+    click.echo(f"wrote {out}: {made.nodules.height} nodules in {made.cases.height} cases")
+    print_next(f"nodulebench bundle {out} --images CLEAN --out BUNDLE")
 
 
 def _parameters(settings: tuple[str, ...]) -> dict[str, str]:

@@ -67,6 +67,7 @@ def deidentify_folder(
     key_table: Path,
     secret: Secret,
     *,
+    files: Sequence[Path] | None = None,
     prefix: str = "P",
     has_pixel_check: bool = True,
     jobs: int = 1,
@@ -82,6 +83,7 @@ def deidentify_folder(
         out: where the slices go, by patient and series; their names say nothing.
         key_table: who is who, sealed; made if it is not there. Not below ``out``.
         secret: opens the key table.
+        files: only these of the folder, such as those that a curation admitted; None: all.
         prefix: begins every pseudonym, for instance the site's letters.
         has_pixel_check: whether text is searched for in the pictures.
         jobs: processes.
@@ -93,7 +95,7 @@ def deidentify_folder(
     _refuse_places(folder, out, key_table, prefix)
     started = time.monotonic()
     table = open_key_table(key_table, secret)
-    paths, closed = _files_below(folder)
+    paths, closed = _files_below(folder) if files is None else ([*files], [])
     pseudonyms = Pseudonyms(table.vault.key_for("pseudonyms"), prefix)
     found: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
