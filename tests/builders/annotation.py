@@ -8,11 +8,12 @@ import polars as pl
 from nodulebench.annotate.people import PROGRAM, Person, Roster, Team
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event
-from nodulebench.annotate.process.storage import act
+from nodulebench.annotate.process.log import act, annotation_log
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.reading import DrawnFinding, DrawnSlice, Reading
-from nodulebench.errors import InputError, Problem
 from nodulebench.model.tables import CASES
+from nodulebench.storage.event_log.indexed import IndexedLog
+from nodulebench.storage.event_log.store import Stored
 
 
 def drawn(name: str, *boxes: tuple[int, float, float, float], type: str | None = None) -> Any:  # noqa: A002
@@ -69,20 +70,50 @@ def small_cases(*names: str) -> pl.DataFrame:
 
 
 class MemoryStore:
-    """Events in memory."""
+    """The bytes of events in memory, as a database would keep them."""
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
+        self._events: list[bytes] = []
+        self._head: bytes | None = None
 
-    def read(self) -> list[Event]:
-        """All events, first to last."""
-        return list(self._events)
+    def read(self, first: int = 1) -> list[Stored]:
+        """The events from a number on."""
+        found = [self.read_one(number) for number in range(first, len(self._events) + 1)]
+        return [one for one in found if one is not None]
 
-    def append(self, event: Event) -> None:
-        """Keep one more event."""
-        if event.number != len(self._events) + 1:
-            raise InputError(Problem(f"event {event.number}", "another came first."))
-        self._events.append(event)
+    def read_one(self, number: int) -> Stored | None:
+        """One event."""
+        if number > len(self._events):
+            return None
+        return Stored(self.where(number), number, self._events[number - 1])
+
+    def append(self, number: int, content: bytes) -> bool:
+        """Keep one more event, if its number is free."""
+        if number != len(self._events) + 1:
+            return False
+        self._events.append(content)
+        return True
+
+    def read_head(self) -> bytes | None:
+        """The head."""
+        return self._head
+
+    def write_head(self, content: bytes) -> None:
+        """Keep a head."""
+        self._head = content
+
+    def where(self, number: int | None = None) -> str:
+        """How messages name an event, or the head."""
+        return "head" if number is None else f"event {number}"
+
+    def strangers(self) -> list[str]:
+        """Nothing lies among the events."""
+        return []
+
+
+def memory_log() -> IndexedLog[Event]:
+    """A new log in memory."""
+    return annotation_log(MemoryStore(), "root")
 
 
 SHARED = drawn("f", (3, 50, 50, 8))
@@ -96,7 +127,7 @@ class Desk:
 
     def __init__(self, workflow: Workflow, store=None) -> None:
         self.workflow = workflow
-        self.store = store or MemoryStore()
+        self.store = memory_log() if store is None else annotation_log(store, "root")
 
     def does(self, actor: str, action) -> None:
         act(self.workflow, self.store, actor, action, lambda: NOON)

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from builders.annotation import MemoryStore, drawn, reading, small_cases, two_teams
+from builders.annotation import drawn, memory_log, reading, small_cases, two_teams
 from nodulebench.annotate.people import PROGRAM
 from nodulebench.annotate.process.actions import (
     AddNodule,
@@ -21,8 +21,7 @@ from nodulebench.annotate.process.actions import (
     TypeNodule,
 )
 from nodulebench.annotate.process.batch import NIFDC, State, WorkflowRules
-from nodulebench.annotate.process.events import check_chain
-from nodulebench.annotate.process.storage import act
+from nodulebench.annotate.process.log import act
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading
 from nodulebench.errors import InputError
@@ -59,7 +58,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.workflow = Workflow(ROSTER, CASES, self.rules_of_workflow)
-        self.store = MemoryStore()
+        self.store = memory_log()
         self.handed_in: dict[tuple[str, str, str], Reading] = {}
         self.highest: dict[str, int] = {}
         self.added: dict[tuple[str, str, str], tuple[str, DrawnFinding]] = {}
@@ -351,7 +350,7 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
 
     @invariant()
     def the_log_is_whole(self) -> None:
-        check_chain(self.store.read())
+        assert self.store.log.check().problems == []
 
 
 class AllReadersType(AnyoneTriesAnything):

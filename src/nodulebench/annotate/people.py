@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.written import Written
+from nodulebench.storage.keys.person_key import PublicKey, parse_public_key
 
 Known = TypeVar("Known")
 Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
@@ -29,6 +30,8 @@ REQUIRED: dict[Role, tuple[Title, float]] = {
 
 READING_ROLES: tuple[Role, ...] = ("junior", "leader", "arbitrator", "panel")
 """Who can be a reader in a team."""
+IDLE_ROLES: frozenset[Role] = frozenset(("candidate", "scientist"))
+"""Who takes no step in a batch."""
 PROGRAM = "program"
 """The actor of steps that nobody takes by hand; no person has this name."""
 
@@ -43,6 +46,13 @@ class Person(Written):
     years_reading: float = Field(default=0, ge=0)
     """Years of reading images."""
     roles: tuple[Role, ...] = ("candidate",)
+    key: str = ""
+    """The own public key, ``ssh-ed25519 AAAA…``; empty: none."""
+
+    @field_validator("key")
+    @classmethod
+    def _is_key(cls, line: str) -> str:
+        return parse_public_key(line).line if line else line
 
 
 class Team(Written):
@@ -80,6 +90,11 @@ class Roster(Written):
             InputError: if there is no such team.
         """
         return _named({one.team_id: one for one in self.teams}, "team", team_id)
+
+    @property
+    def keys(self) -> dict[str, PublicKey]:
+        """The public keys of those who have one."""
+        return {one.person_id: parse_public_key(one.key) for one in self.people if one.key}
 
     def has_role(self, person_id: str, role: Role) -> bool:
         """Whether a known person has a role."""
@@ -121,7 +136,27 @@ def check_roster(roster: Roster, *, requires_seniority: bool = True) -> None:
         problems += _team_problems(team, known)
     readers = [reader for team in roster.teams for reader in team.reader_ids]
     problems += _repeats(readers, "reader of teams")
+    problems += _key_problems(roster)
     refuse_any(problems)
+
+
+def _key_problems(roster: Roster) -> Iterator[Problem]:
+    """Where some have keys, all who take steps have one, and each their own."""
+    keys = roster.keys
+    if not keys:
+        return
+    owners: dict[PublicKey, str] = {}
+    for one in roster.people:
+        where = f"person '{one.person_id}'"
+        if one.person_id not in keys:
+            if set(one.roles) - IDLE_ROLES:
+                yield Problem(
+                    where, "has no key, though others have.", "Give everybody who acts a key."
+                )
+            continue
+        other = owners.setdefault(keys[one.person_id], one.person_id)
+        if other != one.person_id:
+            yield Problem(where, f"has the key of '{other}'.", "A key is one person's.")
 
 
 def _repeats(names: list[str], kind: str) -> Iterator[Problem]:

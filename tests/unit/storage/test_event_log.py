@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders.word_log import Word, log_in, say
-from nodulebench.annotate.process.storage import FileStore
+from nodulebench.annotate.process.log import annotation_log
 from nodulebench.errors import InputError
 from nodulebench.storage.event_log.chain import Link, chain_problems
 from nodulebench.storage.event_log.log import EventLog
@@ -267,12 +267,12 @@ OLD_LOG = (
 def test_a_log_of_version_0_1_is_read_and_written_on(tmp_path: Path) -> None:
     for number, text in enumerate(OLD_LOG, start=1):
         (tmp_path / f"{number:08d}.json").write_text(text, encoding="utf-8")
-    events = FileStore(tmp_path).read()
+    events = annotation_log(FolderStore(tmp_path)).read()
     assert [event.step for event in events] == ["open", "read"]
     last = "sha256:4bc19ceac8ba37b17b5707ac2e2effcb9a7addae12bac9042ac4d12a345442b5"
     assert events[-1].digest == last
-    again = FileStore(tmp_path / "again")
+    again = annotation_log(FolderStore(tmp_path / "again"))
     for event in events:
-        again.append(event)
+        again.append(lambda _, event=event: event)
     written = [one.content.decode() for one in FolderStore(tmp_path / "again").read()]
     assert written == list(OLD_LOG)

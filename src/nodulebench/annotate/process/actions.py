@@ -1,8 +1,9 @@
 """What people can do in the workflow, as they send it."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_validator
 
 from nodulebench.annotate.people import Name
 from nodulebench.annotate.readings.consistency import CaseCheck
@@ -102,6 +103,33 @@ class ReleaseBatch(Written):
     batch_id: Name
 
 
+OneStep = Annotated[
+    SubmitReading
+    | CheckBatch
+    | TypeNodule
+    | ReviewNodule
+    | AddNodule
+    | FinishCase
+    | ArbitrateNodule
+    | ReleaseBatch,
+    Field(discriminator="step"),
+]
+
+
+class Several(Written):
+    """Steps in one batch that are taken at once: all of them or none."""
+
+    step: Literal["several"] = "several"
+    batch_id: Name
+    steps: tuple[OneStep, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _is_of_one_batch(self) -> Self:
+        if any(one.batch_id != self.batch_id for one in self.steps):
+            raise ValueError("the steps are not all of one batch")
+        return self
+
+
 Action = (
     OpenBatch
     | SubmitReading
@@ -112,5 +140,11 @@ Action = (
     | FinishCase
     | ArbitrateNodule
     | ReleaseBatch
+    | Several
 )
 ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="step")])
+
+
+def at_once(batch_id: str, steps: Sequence[OneStep]) -> Action:
+    """Steps as one action; one step is itself."""
+    return steps[0] if len(steps) == 1 else Several(batch_id=batch_id, steps=tuple(steps))

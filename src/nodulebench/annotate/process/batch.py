@@ -9,6 +9,7 @@ from pydantic import Field
 
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.record import taken_by
 from nodulebench.annotate.readings.consistency import (
     Candidate,
     CaseCheck,
@@ -240,5 +241,9 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             return replace(batch, rulings={**batch.rulings, (case_id, candidate_id): action})
         case actions.ReleaseBatch():
             return replace(batch, is_released=True)
+        case actions.Several(steps=steps):
+            for one in steps:
+                batch = after(batch, taken_by(actor_id, one), one)
+            return batch
         case actions.OpenBatch():
             raise AssertionError("a batch is opened once")

@@ -1,16 +1,14 @@
-"""Events: who did what and when, in a chain in which nothing can be changed unnoticed."""
+"""Events: who did what and when, each with the digest of the one before <-> bytes."""
 
 import hashlib
 import json
-from collections.abc import Sequence
 from typing import Any
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from nodulebench.annotate.people import Name
-from nodulebench.errors import refuse_any
 from nodulebench.model.written import Written
-from nodulebench.storage.event_log.chain import Link, chain_problems
 
 
 class Event(Written):
@@ -29,42 +27,50 @@ class Event(Written):
     """What was given, in full."""
     payload_digest: str
     previous: str
-    """Digest of the event before; empty for the first."""
+    """Digest of the event before; of the project for the first, empty in version 0.1."""
+    code: str = ""
+    """By which others can tell who wrote it; empty: the project has no keys."""
+
+    @property
+    def person(self) -> str:
+        """Who answers for the event."""
+        return self.actor_id
 
     @property
     def digest(self) -> str:
         """SHA-256 of all that the event says."""
-        return json_digest(self.model_dump(mode="json"))
+        return json_digest(self.model_dump(mode="json", exclude=self._left_out))
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        """What the code is made of."""
+        return _canonical(self.model_dump(mode="json", exclude={"code"}))
+
+    def to_bytes(self) -> bytes:
+        """The event as it stands on the disk; nothing, where it holds what is no text."""
+        try:
+            return f"{self.model_dump_json(indent=1, exclude=self._left_out)}\n".encode()
+        except PydanticSerializationError:
+            return b""
+
+    @property
+    def _left_out(self) -> set[str]:
+        """Without a code an event is what version 0.1 wrote."""
+        return set() if self.code else {"code"}
 
 
 def json_digest(value: Any) -> str:
     """SHA-256 of a JSON value: keys in order, no spaces."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(_canonical(value)).hexdigest()
 
 
-def check_chain(events: Sequence[Event], places: Sequence[tuple[str, int]] = ()) -> None:
-    """Refuse a log in which an event is missing, moved or changed.
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
-    Args:
-        events: the log, first to last.
-        places: where each event lies, and its number there; none: one after the other.
 
-    Raises:
-        InputError: naming the events that do not follow from those before.
-    """
-    where = places or [(f"event {number}", number) for number in range(1, len(events) + 1)]
-    links = [
-        Link(
-            name,
-            number,
-            event.number,
-            event.previous,
-            event.digest,
-            ""
-            if event.payload_digest == json_digest(event.payload)
-            else "was changed: its payload has another digest.",
-        )
-        for event, (name, number) in zip(events, where, strict=True)
-    ]
-    refuse_any(chain_problems(links, "", "the beginning"))
+def parse_event(content: bytes) -> Event | None:
+    """The event in some bytes; None: they are none."""
+    try:
+        return Event.model_validate_json(content)
+    except ValidationError:
+        return None

@@ -112,8 +112,8 @@ class Permissions:
                 return self._release_refusal(batch, actor_id)
             case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
                 return self._candidate_refusal(batch, actor_id, action)
-            case actions.OpenBatch():
-                raise AssertionError("a batch is opened once")
+            case actions.OpenBatch() | actions.Several():
+                raise AssertionError("a batch is opened once, and steps are asked for one by one")
 
     def _candidate_refusal(
         self,

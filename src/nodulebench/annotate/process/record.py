@@ -1,18 +1,47 @@
-"""An action that was allowed -> its event, with what changed in words."""
+"""An action that was allowed -> its event, with what changed in words; and back to its steps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
+from nodulebench.annotate.people import PROGRAM
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event, json_digest
+from nodulebench.storage.event_log.seal import Seal
 
 
-def event_of(events: Sequence[Event], actor_id: str, action: actions.Action, at: datetime) -> Event:
-    """The event that an allowed action becomes after these."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an event, which may hold several."""
+
+    actor_id: str
+    step: str
+    case_id: str | None
+    change: str
+
+
+def event_of(
+    number: int,
+    previous: str,
+    actor_id: str,
+    action: actions.Action,
+    at: datetime,
+    seal: Seal | None = None,
+) -> Event:
+    """The event that an allowed action becomes.
+
+    Args:
+        number: of the event.
+        previous: digest of the event before.
+        actor_id: who acts.
+        action: what was allowed.
+        at: when.
+        seal: makes its code; None: it has none.
+    """
     case_id, change = _words(action)
     payload = action.model_dump(mode="json")
-    return Event(
-        number=len(events) + 1,
+    event = Event(
+        number=number,
         at=at,
         actor_id=actor_id,
         step=action.step,
@@ -21,8 +50,25 @@ def event_of(events: Sequence[Event], actor_id: str, action: actions.Action, at:
         change=change,
         payload=payload,
         payload_digest=json_digest(payload),
-        previous=events[-1].digest if events else "",
+        previous=previous,
     )
+    if seal is None:
+        return event
+    return event.model_copy(update={"code": seal.make(event.unsigned_bytes, actor_id)})
+
+
+def steps_of(event: Event) -> Iterator[Step]:
+    """The steps that were taken with an event, in their order."""
+    if event.step != "several":
+        yield Step(event.actor_id, event.step, event.case_id, event.change)
+        return
+    for one in actions.Several.model_validate(event.payload).steps:
+        yield Step(taken_by(event.actor_id, one), one.step, *_words(one))
+
+
+def taken_by(actor_id: str, action: actions.Action) -> str:
+    """Who takes a step of an event: the program what nobody takes by hand."""
+    return PROGRAM if isinstance(action, actions.CheckBatch) else actor_id
 
 
 def _words(action: actions.Action) -> tuple[str | None, str]:
@@ -52,6 +98,8 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
             return action.case_id, f"{action.candidate_id} is {ruling}{_quoted(action.comment)}"
         case actions.ReleaseBatch():
             return None, "released"
+        case actions.Several(steps=steps):
+            return None, f"{len(steps)} steps at once"
 
 
 def _quoted(comment: str) -> str:

@@ -5,19 +5,18 @@ reason and changes nothing, or becomes one event. Nobody sees another's reading 
 and no reader of a batch before it is released.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 
 import polars as pl
 
 from nodulebench.annotate.people import Roster, check_roster
-from nodulebench.annotate.process.actions import Action, AddNodule, CheckBatch, OpenBatch
+from nodulebench.annotate.process.actions import Action, AddNodule, CheckBatch, Several
 from nodulebench.annotate.process.batch import NIFDC, Batch, WorkflowRules, after, batches_of
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.process.permissions import Permissions, known_batch
-from nodulebench.annotate.process.record import event_of
+from nodulebench.annotate.process.record import taken_by
 from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck, check_consistency
 from nodulebench.annotate.readings.reading import Reading
 
@@ -56,38 +55,23 @@ class Workflow:
         """All batches as the events left them."""
         return batches_of(events, self._teams, self.rules)
 
-    def perform(
-        self, events: Sequence[Event], actor_id: str, action: Action, at: datetime
-    ) -> Event:
-        """The event that an action becomes.
+    def allowed(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
+        """The action, with what the program adds to it.
 
         Raises:
-            InputError: with the reason, if the action is not allowed or cannot be.
+            InputError: with the reason, if it or one of its steps is not allowed or cannot be.
         """
-        return self.perform_all(events, [(actor_id, action)], at)[0]
+        if isinstance(action, Several):
+            batch, steps = known_batch(batches, action.batch_id), []
+            for wanted in action.steps:
+                actor = taken_by(actor_id, wanted)
+                one = self._allowed_step({action.batch_id: batch}, actor, wanted)
+                batch = after(batch, actor, one)
+                steps.append(one)
+            return action.model_copy(update={"steps": tuple(steps)})
+        return self._allowed_step(batches, actor_id, action)
 
-    def perform_all(
-        self, events: Sequence[Event], actions: Iterable[tuple[str, Action]], at: datetime
-    ) -> list[Event]:
-        """The events that actions, one after another, become: all of them or none.
-
-        Raises:
-            InputError: with the reason, if one of them is not allowed or cannot be.
-        """
-        batches = self.batches(events)
-        done = list(events)
-        for actor_id, wanted in actions:
-            action = self._allowed(batches, actor_id, wanted)
-            done.append(event_of(done, actor_id, action, at))
-            batches[action.batch_id] = (
-                Batch(action, self._teams[action.team_id], self.rules)
-                if isinstance(action, OpenBatch)
-                else after(batches[action.batch_id], actor_id, action)
-            )
-        return done[len(events) :]
-
-    def _allowed(self, batches: dict[str, Batch], actor_id: str, action: Action) -> Action:
-        """The action, with what the program adds to it; refused with an InputError."""
+    def _allowed_step(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
         self._permissions.require(batches, actor_id, action)
         if isinstance(action, CheckBatch):
             return action.model_copy(update={"checks": _checks(batches[action.batch_id])})

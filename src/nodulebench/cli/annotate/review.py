@@ -5,26 +5,26 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, SHARE, Command, option, print_written
+from nodulebench.cli.annotate.log import log
+from nodulebench.cli.annotate.options import (
+    BATCH,
+    BY,
+    CASES,
+    COMMENT,
+    FOLDER,
+    one_candidate,
+    signed,
+)
+from nodulebench.cli.options import FILE, SHARE, option, print_written
 from nodulebench.language import english
-
-FOLDER = click.argument("folder", type=FILE)
-BATCH = click.argument("batch_id", metavar="BATCH")
-CASES = click.argument("case_ids", metavar="CASE...", nargs=-1, required=True)
-COMMENT = option("--comment", str, "", "Why.")
-BY = click.option("--by", "actor_id", required=True, help="Who takes the step.")
-
-
-def one_candidate(command: Command) -> Command:
-    """Add the arguments that name a candidate of a project: FOLDER BATCH CASE CANDIDATE."""
-    for name in ("candidate", "case", "batch"):
-        command = click.argument(f"{name}_id", metavar=name.upper())(command)
-    return FOLDER(command)
 
 
 @click.group("review")
 def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
+
+
+command.add_command(log)
 
 
 @command.command("start")
@@ -46,7 +46,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     \b
     nodulebench annotate review start panel/ --roster people.toml --cases cases.csv
     """
-    from nodulebench.workflows.annotate.desk import start_project
+    from nodulebench.workflows.annotate.start_project import start_project
 
     desk = start_project(folder, roster, cases, **chosen)
     for team in desk.workflow.roster.teams:
@@ -60,16 +60,15 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
 @CASES
 @click.option("--team", "team_id", required=True, help="The team that reads.")
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
-@BY
-def open_cases(folder: Path, batch_id: str, **given: Any) -> None:
+@signed
+def open_cases(desk: Any, batch_id: str, **given: Any) -> None:
     r"""Give CASEs to a team.
 
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
     """
-    from nodulebench.workflows.annotate.desk import open_batch, open_project
+    from nodulebench.workflows.annotate.desk import open_batch
 
-    desk = open_project(folder)
     open_batch(desk, batch_id=batch_id, **given)
     _tell(desk, batch_id)
 
@@ -78,16 +77,15 @@ def open_cases(folder: Path, batch_id: str, **given: Any) -> None:
 @FOLDER
 @BATCH
 @click.argument("reading", type=FILE)
-@BY
-def read(folder: Path, batch_id: str, reading: Path, actor_id: str) -> None:
+@signed
+def read(desk: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     r"""Hand in a reader's file for all cases of a BATCH; the last one starts the check.
 
     \b
     nodulebench annotate review read panel/ b1 ann.csv --by ann
     """
-    from nodulebench.workflows.annotate.desk import hand_in, open_project
+    from nodulebench.workflows.annotate.desk import hand_in
 
-    desk = open_project(folder)
     hand_in(desk, batch_id, actor_id, reading)
     _tell(desk, batch_id)
 
@@ -95,7 +93,7 @@ def read(folder: Path, batch_id: str, reading: Path, actor_id: str) -> None:
 @command.command("type")
 @one_candidate
 @click.argument("type", metavar="TYPE")
-@BY
+@signed
 def say_type(**fields: Any) -> None:
     r"""Say the TYPE of a nodule that one drew.
 
@@ -109,7 +107,7 @@ def say_type(**fields: Any) -> None:
 @one_candidate
 @click.option("--agree/--object", "agrees", required=True, help="Accept it, or dispute it.")
 @COMMENT
-@BY
+@signed
 def judge(**fields: Any) -> None:
     r"""Review a candidate, as the leader of another team.
 
@@ -124,8 +122,8 @@ def judge(**fields: Any) -> None:
 @BATCH
 @click.argument("nodules", metavar="FILE", type=FILE)
 @COMMENT
-@BY
-def add(folder: Path, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
+@signed
+def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) -> None:
     r"""Add nodules that every reader missed, as the leader of another team.
 
     FILE holds their boxes or outlines and types, like a reader's file. An arbitrator decides.
@@ -133,9 +131,8 @@ def add(folder: Path, batch_id: str, nodules: Path, comment: str, actor_id: str)
     \b
     nodulebench annotate review add panel/ b1 missed.csv --by dee
     """
-    from nodulebench.workflows.annotate.desk import add_nodules, open_project
+    from nodulebench.workflows.annotate.desk import add_nodules
 
-    desk = open_project(folder)
     add_nodules(desk, batch_id, actor_id, nodules, comment=comment)
     _tell(desk, batch_id)
 
@@ -144,16 +141,15 @@ def add(folder: Path, batch_id: str, nodules: Path, comment: str, actor_id: str)
 @FOLDER
 @BATCH
 @CASES
-@BY
-def finish(folder: Path, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
+@signed
+def finish(desk: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
     r"""Finish the review of CASEs: all candidates are judged, and nothing is missing.
 
     \b
     nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
     """
-    from nodulebench.workflows.annotate.desk import finish_cases, open_project
+    from nodulebench.workflows.annotate.desk import finish_cases
 
-    desk = open_project(folder)
     finish_cases(desk, batch_id, actor_id, case_ids)
     _tell(desk, batch_id)
 
@@ -164,7 +160,7 @@ def finish(folder: Path, batch_id: str, case_ids: tuple[str, ...], actor_id: str
 @click.option("--type", "type", help="The type of the nodule.")
 @click.option("--with", "discussed_with", multiple=True, help="Who took part in the discussion.")
 @COMMENT
-@BY
+@signed
 def settle(**fields: Any) -> None:
     r"""Settle a dispute, as arbitrator.
 
@@ -199,7 +195,7 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
 @command.command("release")
 @FOLDER
 @BATCH
-@BY
+@signed
 def release(**fields: Any) -> None:
     r"""Release a BATCH in which no dispute is open.
 
@@ -301,27 +297,9 @@ def _shown(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-@command.command("log")
-@FOLDER
-def log(folder: Path) -> None:
-    r"""Show every step: who, when, what changed.
+def _step(step: str, desk: Any, actor_id: str, **fields: Any) -> None:
+    from nodulebench.workflows.annotate.desk import step_of
 
-    \b
-    nodulebench annotate review log panel/
-    """
-    from nodulebench.workflows.annotate.desk import open_project
-
-    for event in open_project(folder).store.read():
-        case = f" {event.case_id}" if event.case_id else ""
-        at = event.at.isoformat(timespec="seconds")
-        step = f"{event.actor_id} {event.step} {event.batch_id}{case}"
-        click.echo(f"{event.number} {at} {step}: {event.change}")
-
-
-def _step(step: str, folder: Path, actor_id: str, **fields: Any) -> None:
-    from nodulebench.workflows.annotate.desk import open_project, step_of
-
-    desk = open_project(folder)
     desk.does(actor_id, step_of({"step": step, **fields}))
     _tell(desk, fields["batch_id"])
 

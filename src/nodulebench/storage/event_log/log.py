@@ -75,10 +75,8 @@ class EventLog(Generic[E]):
     """An event from its bytes; None: they are none, or not as they would be written."""
     seal: Seal | None = None
     """None: codes are neither made nor checked."""
-    old_root: str | None = None
-    """What the first event of a log of an older version may follow from."""
-    needs_head: bool = True
-    """Whether a log without a head is one that lost it."""
+    headed_from: int | None = 0
+    """How many events a log has at least that has a head; None: it may have none."""
     flaw: Callable[[E], str] = lambda _: ""
     """What is wrong with an event by itself."""
 
@@ -88,15 +86,10 @@ class EventLog(Generic[E]):
         head = self.store.read_head()
         read = [(one, self.parse(one.content)) for one in self.store.read()]
         links = [self.link(one, event) for one, event in read]
-        problems = chain_problems(links, self.start(links), self.root_name)
+        problems = chain_problems(links, self.root, self.root_name)
         problems += self.head_problems(head, links)
         events = [event for _, event in read if event is not None]
         return LogCheck(events, links, problems, date_problems(links))
-
-    def start(self, links: Sequence[Link]) -> str:
-        """What the first of these follows from if it is the first of this log."""
-        is_old = self.old_root is not None and links and links[0].previous == self.old_root
-        return self.old_root if is_old and self.old_root is not None else self.root
 
     def read(self) -> list[E]:
         """All events.
@@ -208,7 +201,7 @@ class EventLog(Generic[E]):
         A log that is longer than its head was interrupted between two writes; nothing is lost.
         """
         where = self.store.where()
-        if content is None and not self.needs_head:
+        if content is None and (self.headed_from is None or len(links) < self.headed_from):
             return []
         if content is None:
             return [Problem(where, "is not there, so a cut-off log cannot be told.")]

@@ -1,42 +1,45 @@
 """A folder that holds an annotation project: who takes part, the cases, and every step taken."""
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from pydantic import Field, ValidationError
 
-from nodulebench.annotate.people import PROGRAM, Roster
+from nodulebench.annotate.people import Roster
 from nodulebench.annotate.process.actions import (
     ACTIONS,
     Action,
     AddNodule,
     CheckBatch,
     FinishCase,
+    OneStep,
     OpenBatch,
     SubmitReading,
+    at_once,
 )
-from nodulebench.annotate.process.batch import WORKFLOWS, Batch, WorkflowRules
-from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.batch import Batch, WorkflowRules
+from nodulebench.annotate.process.events import Event, json_digest
+from nodulebench.annotate.process.log import Batches, act, annotation_log
 from nodulebench.annotate.process.permissions import known_batch
-from nodulebench.annotate.process.storage import FileStore, act
+from nodulebench.annotate.process.record import steps_of as steps_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
-from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
-from nodulebench.annotate.teams import random_reviewer, random_teams
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.annotate.teams import random_reviewer
+from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked
-from nodulebench.storage.json_text import read_json, write_json
-from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import write_table
-from nodulebench.workflows.annotate.exam import who_passed
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.event_log.indexed import IndexedLog
+from nodulebench.storage.event_log.seal import PersonSeal
+from nodulebench.storage.event_log.store import FolderStore
+from nodulebench.storage.json_text import read_json
+from nodulebench.storage.keys.person_key import read_private_key
 
 PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"
+INDEX = "events.index.json"
 
 
 class Project(Written):
@@ -46,6 +49,8 @@ class Project(Written):
     rules: WorkflowRules
     repeats: dict[str, str] = Field(default_factory=dict)
     """Cases that are shown a second time: the name each is shown by -> the case."""
+    log_version: int = 1
+    """1: the log follows from nothing and has no head, as in version 0.1; 2: from the project."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +59,19 @@ class Desk:
 
     folder: Path
     workflow: Workflow
-    store: FileStore
+    log: IndexedLog[Event]
     repeats: Mapping[str, str]
     """Cases that are shown a second time: the name each is shown by -> the case."""
 
-    def does(self, actor_id: str, action: Action) -> Event:
-        """Take one step.
+    def does(
+        self, actor_id: str, action: Action | Callable[[Mapping[str, Batch]], Action]
+    ) -> Event:
+        """Take one step; see ``act``.
 
         Raises:
             InputError: with the reason, if it is not allowed; nothing is changed.
         """
-        return act(self.workflow, self.store, actor_id, action)
+        return act(self.workflow, self.log, actor_id, action)
 
     def batch(self, batch_id: str) -> Batch:
         """A batch as it stands.
@@ -76,117 +83,54 @@ class Desk:
 
     def visible(self, actor_id: str, batch_id: str) -> tuple[list[Reading], list[SeenCandidate]]:
         """The readings and candidates of a batch that someone may see now."""
-        events = self.store.read()
+        view = self.log.view()
+        known_batch(Batches(self.workflow, view), batch_id)
+        events = view.events(batch_id)
         return (
             self.workflow.visible_readings(events, actor_id, batch_id),
             self.workflow.visible_candidates(events, actor_id, batch_id),
         )
 
-    def batches(self) -> dict[str, Batch]:
+    def batches(self) -> Mapping[str, Batch]:
         """All batches as they stand."""
-        return self.workflow.batches(self.store.read())
+        return Batches(self.workflow, self.log.view())
 
 
-def start_project(
-    folder: Path,
-    roster: Path,
-    cases: Path,
-    *,
-    workflow: str = "nifdc-2022",
-    seed: int | None = None,
-    repeat_share: float = 0.0,
-    exam: Path | None = None,
-) -> Desk:
-    """Make the folder of a project.
-
-    Args:
-        folder: where it shall be; it must not hold anything yet.
-        roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
-            ``[rules]`` changes single rules of the workflow.
-        cases: the table of cases.
-        workflow: the name of a published workflow.
-        seed: draw teams at random from all juniors and leaders with this seed.
-        repeat_share: the share of the cases that readers are shown a second time under another
-            name, to see how far they agree with themselves.
-        exam: ``exam.json`` of an exam: only who passed it can read.
-    """
-    written = _read_toml(roster)
-    changes = written.pop("rules", {})
-    if workflow not in WORKFLOWS:
-        raise InputError.at(
-            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
-        )
-    people = checked(Roster, written, roster.name)
-    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
-    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
-    passed = None if exam is None else who_passed(exam)
-    if seed is not None:
-        people = _with_drawn_teams(people, rules, seed, passed)
-    elif passed is not None:
-        _refuse_failed(people, passed)
-    table = read_cases(cases)
-    repeats = (
-        draw_repeats(table["case_id"].to_list(), repeat_share, seed=seed or 0)
-        if repeat_share
-        else {}
-    )
-    table = with_repeats(table, repeats)
-    Workflow(people, table, rules)
-    with staged_folder(folder, last=PROJECT, is_new=True) as stage:
-        write_table(table, stage / CASES)
-        project = Project(roster=people, rules=rules, repeats=repeats)
-        write_json(project.model_dump(mode="json"), stage / PROJECT)
-    return open_project(folder)
-
-
-def _with_drawn_teams(
-    people: Roster, rules: WorkflowRules, seed: int, passed: frozenset[str] | None
-) -> Roster:
-    juniors = [
-        one.person_id
-        for one in people.people
-        if "junior" in one.roles and (passed is None or one.person_id in passed)
-    ]
-    leaders = [one.person_id for one in people.people if "leader" in one.roles]
-    teams = random_teams(juniors, leaders, size=rules.readers, seed=seed)
-    return people.model_copy(update={"teams": teams})
-
-
-def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
-    problems = [
-        Problem(
-            f"team '{team.team_id}'",
-            f"'{reader}' has not passed the exam.",
-            "Give the place to somebody who has, or draw the teams.",
-        )
-        for team in people.teams
-        for reader in team.reader_ids
-        if reader not in passed
-    ]
-    refuse_any(problems)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError.at(path.name, f"is not valid TOML: {error}.") from error
-
-
-def open_project(folder: Path) -> Desk:
+def open_project(folder: Path, key: Path | None = None, passphrase: str = "") -> Desk:
     """The project of a folder.
 
+    Args:
+        folder: what ``start`` made.
+        key: private OpenSSH key of whoever will take a step, where the roster names keys.
+        passphrase: of the key, if it has one.
+
     Raises:
-        InputError: if the folder holds none.
+        InputError: if the folder holds none, or the key cannot be used.
     """
-    if not (folder / PROJECT).is_file():
+    file = folder / PROJECT
+    if not file.is_file():
         raise InputError.at(str(folder), "holds no annotation project.", "Start one with 'start'.")
     try:
-        project = Project.model_validate(read_json(folder / PROJECT))
+        project = Project.model_validate(read_json(file))
     except ValidationError as error:
-        raise InputError.at(str(folder / PROJECT), "is damaged.") from error
+        raise InputError.at(str(file), "is damaged.") from error
     workflow = Workflow(project.roster, read_cases(folder / CASES), project.rules)
-    return Desk(folder, workflow, FileStore(folder / EVENTS), project.repeats)
+    keys = project.roster.keys
+    seal = None
+    if keys:
+        seal = PersonSeal(keys, None if key is None else read_private_key(key, passphrase))
+    elif key is not None:
+        raise InputError.at(
+            str(file), "names no keys, so that steps are not signed.", "Leave out --key."
+        )
+    root = project_digest(folder) if project.log_version > 1 else ""
+    log = annotation_log(FolderStore(folder / EVENTS), root, seal, folder / INDEX)
+    return Desk(folder, workflow, log, project.repeats)
+
+
+def project_digest(folder: Path) -> str:
+    """What the log of a project follows from: who takes part, the rules and the cases."""
+    return json_digest({name: file_digest(folder / name) for name in (PROJECT, CASES)})
 
 
 def open_batch(
@@ -210,58 +154,54 @@ def open_batch(
     return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
 
 
-def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> list[Event]:
-    """Hand in a reader's file for all cases of a batch, all or nothing.
+def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> Event:
+    """Hand in a reader's file for all cases of a batch, as one event.
 
-    When the last reading is in, the program checks the consistency by itself.
+    With the last reading the program checks the consistency by itself.
     """
-    desk.workflow.roster.person(reader_id)
-    order = desk.batch(batch_id).order
-    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
-    said = read_submission(path, desk.workflow.cases)
-    steps: list[tuple[str, Action]] = [
-        (reader_id, SubmitReading(batch_id=batch_id, reading=reading))
-        for reading in readings_of(said, cases, reader_id)
-    ]
-    if not {reader for _, reader in desk.batch(batch_id).missing_readings} - {reader_id}:
-        steps.append((PROGRAM, CheckBatch(batch_id=batch_id)))
-    return _does_all(desk, steps)
+    readings = _drawn(desk, batch_id, reader_id, path)
+
+    def steps(batches: Mapping[str, Batch]) -> Action:
+        batch = known_batch(batches, batch_id)
+        # a hand-in that version 0.1 was killed in is completed by the same once more
+        new = [one for one in readings if batch.readings.get((one.case_id, reader_id)) != one]
+        still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
+        is_last = not still and batch.checks is None
+        taken: list[OneStep] = [
+            SubmitReading(batch_id=batch_id, reading=one)
+            for one in (new if new or is_last else readings)
+        ]
+        return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
+
+    return desk.does(reader_id, steps)
 
 
 def add_nodules(
     desk: Desk, batch_id: str, reviewer_id: str, path: Path, *, comment: str = ""
-) -> list[Event]:
+) -> Event:
     """Add the nodules of a reviewer's file, all or none, each with its type."""
-    desk.workflow.roster.person(reviewer_id)
-    order = desk.batch(batch_id).order
-    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
-    said = read_submission(path, desk.workflow.cases)
-    steps: list[tuple[str, Action]] = [
-        (
-            reviewer_id,
-            AddNodule(batch_id=batch_id, case_id=reading.case_id, finding=finding, comment=comment),
-        )
-        for reading in readings_of(said, cases, reviewer_id)
+    steps = [
+        AddNodule(batch_id=batch_id, case_id=reading.case_id, finding=finding, comment=comment)
+        for reading in _drawn(desk, batch_id, reviewer_id, path)
         for finding in reading.findings
     ]
     if not steps:
         raise InputError.at(path.name, "holds no nodule to add.")
-    return _does_all(desk, steps)
+    return desk.does(reviewer_id, at_once(batch_id, steps))
 
 
-def finish_cases(
-    desk: Desk, batch_id: str, reviewer_id: str, case_ids: Iterable[str]
-) -> list[Event]:
+def finish_cases(desk: Desk, batch_id: str, reviewer_id: str, case_ids: Iterable[str]) -> Event:
     """Finish the review of cases, all or none."""
-    steps = [(reviewer_id, FinishCase(batch_id=batch_id, case_id=case_id)) for case_id in case_ids]
-    return _does_all(desk, steps)
+    steps = [FinishCase(batch_id=batch_id, case_id=case_id) for case_id in case_ids]
+    return desk.does(reviewer_id, at_once(batch_id, steps))
 
 
-def _does_all(desk: Desk, steps: Iterable[tuple[str, Action]]) -> list[Event]:
-    done = desk.workflow.perform_all(desk.store.read(), steps, datetime.now(UTC))
-    for event in done:
-        desk.store.append(event)
-    return done
+def _drawn(desk: Desk, batch_id: str, person_id: str, path: Path) -> list[Reading]:
+    """What somebody's file says of the cases of a batch."""
+    desk.workflow.roster.person(person_id)
+    order = desk.batch(batch_id).order
+    cases = desk.workflow.cases.filter(pl.col("case_id").is_in(order.case_ids))
+    return readings_of(read_submission(path, desk.workflow.cases), cases, person_id)
 
 
 def step_of(fields: dict[str, Any]) -> Action:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nodulebench.annotate.process.events import Event
+from nodulebench.annotate.process.record import Step, steps_of
 from nodulebench.annotate.readings.consistency import CaseCheck
 from nodulebench.annotate.readings.quality import (
     drift,
@@ -31,7 +31,8 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
         desk: the project.
         periods: into how many parts, of equally many cases, a reader's time is divided.
     """
-    events = desk.store.read()
+    events = desk.log.read()
+    steps = [step for event in events for step in steps_of(event)]
     batches = [one for one in desk.workflow.batches(events).values() if one.checks is not None]
     repeats = desk.repeats
     checks = [
@@ -50,7 +51,7 @@ def reader_quality(desk: Desk, *, periods: int = 4) -> dict[str, Any]:
             | {
                 "sensitivity": one.sensitivity,
                 "lone_per_case": one.lone_per_case,
-                "drift": _drift(one.reader_id, checks, events, periods),
+                "drift": _drift(one.reader_id, checks, steps, periods),
             }
             for one in skills(checks)
         ],
@@ -67,13 +68,13 @@ def write_quality(found: dict[str, Any], path: Path) -> None:
 
 
 def _drift(
-    reader_id: str, checks: Sequence[CaseCheck], events: Sequence[Event], periods: int
+    reader_id: str, checks: Sequence[CaseCheck], steps: Sequence[Step], periods: int
 ) -> Mapping[str, Any]:
     by_case = {check.case_id: check for check in checks if reader_id in check.reader_ids}
     in_order = [
-        by_case[event.case_id]
-        for event in events
-        if event.step == "read" and event.actor_id == reader_id and event.case_id in by_case
+        by_case[one.case_id]
+        for one in steps
+        if one.step == "read" and one.actor_id == reader_id and one.case_id in by_case
     ]
     parts = np.array_split(np.arange(len(in_order)), min(periods, len(in_order)))
     grouped = [[in_order[place] for place in part] for part in parts]

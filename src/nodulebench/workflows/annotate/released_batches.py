@@ -14,6 +14,7 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.annotate.process.batch import Batch, Key
+from nodulebench.annotate.process.record import steps_of
 from nodulebench.annotate.readings.findings import findings_of
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.bundle import PROVENANCE, write_reference
@@ -144,7 +145,7 @@ def _listed(desk: Desk, batches: Sequence[Batch]) -> pl.DataFrame:
 
 def _provenance(desk: Desk, batch_ids: Sequence[str]) -> dict[str, Any]:
     """Who did what and when, and the digest of the log that says it in full."""
-    events = desk.store.read()
+    events = desk.log.read()
     return {
         "schema": "nodulebench/reference@1",
         "version": __version__,
@@ -157,13 +158,14 @@ def _provenance(desk: Desk, batch_ids: Sequence[str]) -> dict[str, Any]:
             {
                 "number": event.number,
                 "at": event.at.isoformat(),
-                "actor_id": event.actor_id,
-                "step": event.step,
+                "actor_id": step.actor_id,
+                "step": step.step,
                 "batch_id": event.batch_id,
-                "case_id": event.case_id,
-                "change": event.change,
+                "case_id": step.case_id,
+                "change": step.change,
             }
             for event in events
             if event.batch_id in set(batch_ids)
+            for step in steps_of(event)
         ],
     }

@@ -1,13 +1,19 @@
+from pathlib import Path
+
 import pytest
 
-from builders.annotation import SHARED, Desk
-from nodulebench.annotate.process.events import check_chain
+from builders.annotation import SHARED, Desk, small_cases, two_teams
+from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
+from nodulebench.storage.event_log.store import FolderStore
 
 
-def test_an_event_that_does_not_follow_is_found(desk: Desk) -> None:
+def test_an_event_that_does_not_follow_is_found(tmp_path: Path) -> None:
+    desk = Desk(Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path))
     desk.opens()
     desk.reads("r1", SHARED)
-    first, second = desk.store.read()
-    with pytest.raises(InputError, match=r"^event 2: does not follow from event 1: one of the two"):
-        check_chain([first.model_copy(update={"change": "other"}), second])
+    first, _ = desk.store.read()
+    changed = first.model_copy(update={"change": "other"})
+    (tmp_path / "00000001.json").write_bytes(changed.to_bytes())
+    with pytest.raises(InputError, match=r"02.json: does not follow from .*01.json: one of the"):
+        desk.store.read()

@@ -5,16 +5,17 @@ import pytest
 from builders.annotation import NOON, SHARED, Desk, small_cases, two_teams
 from nodulebench.annotate.process.actions import OpenBatch
 from nodulebench.annotate.process.events import json_digest
-from nodulebench.annotate.process.storage import FileStore
+from nodulebench.annotate.process.log import act, annotation_log
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
+from nodulebench.storage.event_log.store import FolderStore
 
 
 def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
-    desk = Desk(Workflow(two_teams(), small_cases("a")), FileStore(tmp_path / "events"))
+    desk = Desk(Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path / "events"))
     desk.opens()
     desk.reads("r1", SHARED)
-    again = FileStore(tmp_path / "events").read()
+    again = annotation_log(FolderStore(tmp_path / "events"), "root").read()
     assert [event.step for event in again] == ["open", "read"]
     assert again[1].at == NOON
     assert again[1].previous == again[0].digest
@@ -34,12 +35,13 @@ def test_files_keep_the_log_and_show_tampering(tmp_path: Path) -> None:
 
 def test_a_damaged_file_of_the_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "00000001.json").write_text('{"number": 1}')
-    with pytest.raises(InputError, match=r"00000001.json: is not an event. Restore the log"):
-        FileStore(tmp_path).read()
+    told = r"00000001.json: was changed: it is not as NoduleBench writes it. Restore the log"
+    with pytest.raises(InputError, match=told):
+        annotation_log(FolderStore(tmp_path)).read()
 
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    desk = Desk(Workflow(two_teams(), small_cases("a")), FileStore(tmp_path))
+    desk = Desk(Workflow(two_teams(), small_cases("a")), FolderStore(tmp_path))
     desk.opens()
     (event,) = desk.store.read()
     payload = {**event.payload, "case_ids": ["a\ud800"]}
@@ -52,17 +54,27 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
         }
     )
     with pytest.raises(InputError, match=r"00000002.json: was not written: .* the log is as it"):
-        desk.store.append(harmful)
+        desk.store.append(lambda _: harmful)
     assert desk.store.read() == [event]
 
 
-def test_of_two_simultaneous_steps_one_is_refused(tmp_path: Path) -> None:
-    store = FileStore(tmp_path)
+def test_of_two_simultaneous_steps_the_second_sees_the_first(tmp_path: Path) -> None:
     workflow = Workflow(two_teams(), small_cases("a"))
-    order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), reviewer_id="lead2")
-    event = workflow.perform([], "office", order, NOON)
-    store.append(event)
-    with pytest.raises(InputError, match="somebody else was faster: event 1 exists"):
-        store.append(event)
-    assert store.read() == [event]
+    first = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), reviewer_id="lead2")
+    other = first.model_copy(update={"batch_id": "b2"})
+    log = annotation_log(FolderStore(tmp_path), "root")
+
+    class Raced(FolderStore):
+        """Somebody else opens a batch just before."""
+
+        def append(self, number: int, content: bytes) -> bool:
+            if number == 1:
+                act(workflow, log, "office", first)
+            return super().append(number, content)
+
+    raced = annotation_log(Raced(tmp_path), "root")
+    assert act(workflow, raced, "office", other).number == 2
+    with pytest.raises(InputError, match="was opened before"):
+        act(workflow, raced, "office", first)
+    assert [event.batch_id for event in log.read()] == ["b1", "b2"]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -1,0 +1,105 @@
+"""A roster, cases and a workflow -> the folder of an annotation project."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from nodulebench.annotate.people import Roster
+from nodulebench.annotate.process.batch import WORKFLOWS, WorkflowRules
+from nodulebench.annotate.process.workflow import Workflow
+from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
+from nodulebench.annotate.teams import random_teams
+from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.formats import read_cases
+from nodulebench.model.written import checked
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import write_table
+from nodulebench.workflows.annotate.desk import CASES, PROJECT, Desk, Project, open_project
+from nodulebench.workflows.annotate.exam import who_passed
+
+
+def start_project(
+    folder: Path,
+    roster: Path,
+    cases: Path,
+    *,
+    workflow: str = "nifdc-2022",
+    seed: int | None = None,
+    repeat_share: float = 0.0,
+    exam: Path | None = None,
+) -> Desk:
+    """Make the folder of a project.
+
+    Args:
+        folder: where it shall be; it must not hold anything yet.
+        roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
+            ``[rules]`` changes single rules of the workflow.
+        cases: the table of cases.
+        workflow: the name of a published workflow.
+        seed: draw teams at random from all juniors and leaders with this seed.
+        repeat_share: the share of the cases that readers are shown a second time under another
+            name, to see how far they agree with themselves.
+        exam: ``exam.json`` of an exam: only who passed it can read.
+    """
+    written = _read_toml(roster)
+    changes = written.pop("rules", {})
+    if workflow not in WORKFLOWS:
+        raise InputError.at(
+            f"workflow '{workflow}'", "is not known.", f"Known: {', '.join(WORKFLOWS)}."
+        )
+    people = checked(Roster, written, roster.name)
+    changed = {**WORKFLOWS[workflow].model_dump(), **changes}
+    rules = checked(WorkflowRules, changed, f"{roster.name} rules")
+    passed = None if exam is None else who_passed(exam)
+    if seed is not None:
+        people = _with_drawn_teams(people, rules, seed, passed)
+    elif passed is not None:
+        _refuse_failed(people, passed)
+    table = read_cases(cases)
+    repeats = (
+        draw_repeats(table["case_id"].to_list(), repeat_share, seed=seed or 0)
+        if repeat_share
+        else {}
+    )
+    table = with_repeats(table, repeats)
+    Workflow(people, table, rules)
+    with staged_folder(folder, last=PROJECT, is_new=True) as stage:
+        write_table(table, stage / CASES)
+        project = Project(roster=people, rules=rules, repeats=repeats, log_version=2)
+        write_json(project.model_dump(mode="json"), stage / PROJECT)
+    return open_project(folder)
+
+
+def _with_drawn_teams(
+    people: Roster, rules: WorkflowRules, seed: int, passed: frozenset[str] | None
+) -> Roster:
+    juniors = [
+        one.person_id
+        for one in people.people
+        if "junior" in one.roles and (passed is None or one.person_id in passed)
+    ]
+    leaders = [one.person_id for one in people.people if "leader" in one.roles]
+    teams = random_teams(juniors, leaders, size=rules.readers, seed=seed)
+    return people.model_copy(update={"teams": teams})
+
+
+def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
+    problems = [
+        Problem(
+            f"team '{team.team_id}'",
+            f"'{reader}' has not passed the exam.",
+            "Give the place to somebody who has, or draw the teams.",
+        )
+        for team in people.teams
+        for reader in team.reader_ids
+        if reader not in passed
+    ]
+    refuse_any(problems)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError.at(path.name, f"is not valid TOML: {error}.") from error
