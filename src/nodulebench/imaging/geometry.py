@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problems, adding_to, refuse_any
+from nodulebench.errors import InputError, Problem, Problems, adding_to, refuse_any
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 SIZE = ("size_x", "size_y", "size_z")
@@ -22,6 +22,14 @@ LARGEST_SHEAR = 0.0175
 """How far the third axis may lean over the others: a gantry tilted by one degree."""
 _NEAR = np.full((3, 3), ORTHONORMAL_TOLERANCE)
 _NEAR[:2, 2] = _NEAR[2, :2] = LARGEST_SHEAR
+
+
+@dataclass(frozen=True, slots=True)
+class GeometryProblem(Problem):
+    """That places cannot be worked out because the geometry of cases is not known."""
+
+    cases: tuple[str, ...] = ()
+    """All the cases whose geometry is wanted."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, Problems, refuse_any
+from nodulebench.errors import InputError, Problems, refuse_any
 from nodulebench.formats.case_names import algorithm_name, case_of_image
 from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import (
@@ -17,7 +17,7 @@ from nodulebench.formats.marks.boxes import (
     submission_of,
 )
 from nodulebench.formats.sniff import Glimpse
-from nodulebench.imaging.geometry import geometries
+from nodulebench.imaging.geometry import GeometryProblem, geometries
 from nodulebench.model.tables import NODULE_TYPES, Reference, Submission
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import entries, number, place_numbers, read_json, write_json
@@ -149,10 +149,11 @@ def _in_mm(
         known = geometries(cases)
         unknown = table.filter(~pl.col("case_id").is_in(list(known)))["case_id"]
         refuse_any(
-            Problem(
+            GeometryProblem(
                 name,
                 f"is in voxels, and the geometry of case '{case_id}' is not known.",
                 "Give the cases with spacing and origin.",
+                (case_id,),
             )
             for case_id in unknown.unique(maintain_order=True)
         )

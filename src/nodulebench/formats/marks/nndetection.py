@@ -13,7 +13,13 @@ from nodulebench.formats.format import Format
 from nodulebench.formats.marks.boxes import BOXES, boxes_of_marks, submission_of
 from nodulebench.formats.marks.safe_pickle import read_pickle
 from nodulebench.formats.sniff import Glimpse
-from nodulebench.imaging.geometry import FARTHEST_MM, Geometry, checked_geometry, geometries
+from nodulebench.imaging.geometry import (
+    FARTHEST_MM,
+    Geometry,
+    GeometryProblem,
+    checked_geometry,
+    geometries,
+)
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import Submission
 from nodulebench.storage.digest import file_digest
@@ -86,7 +92,7 @@ def _boxes(file: Path, case_id: str, grid: Geometry | None) -> pl.DataFrame:
     scores = _array(content, "pred_scores", file).reshape(-1)
     if len(boxes) != len(scores):
         raise InputError.at(file.name, f"has {len(boxes)} boxes and {len(scores)} scores.")
-    grid = grid or _own_geometry(content, file)
+    grid = grid or _own_geometry(content, file, case_id)
     low, high = boxes[:, _LOW], boxes[:, _HIGH]
     center = grid.to_world((low + high) / 2)
     extent = grid.extent_to_world(np.maximum(high - low - _MARGIN, 0.0))
@@ -117,7 +123,7 @@ def _array(content: dict[str, Any], key: str, file: Path) -> FloatArray:
     return array
 
 
-def _own_geometry(content: dict[str, Any], file: Path) -> Geometry:
+def _own_geometry(content: dict[str, Any], file: Path, case_id: str) -> Geometry:
     try:
         spacing, origin = (
             np.asarray(content[key], dtype=np.float64).reshape(3)
@@ -125,11 +131,9 @@ def _own_geometry(content: dict[str, Any], file: Path) -> Geometry:
         )
         direction = np.asarray(content["itk_direction"], dtype=np.float64).reshape(3, 3)
     except (KeyError, OverflowError, TypeError, ValueError) as error:
-        raise InputError.at(
-            file.name,
-            "has boxes in voxels, and the geometry of the case is not known.",
-            "Give the cases with spacing and origin.",
-        ) from error
+        what = "has boxes in voxels, and the geometry of the case is not known."
+        remedy = "Give the cases with spacing and origin."
+        raise InputError(GeometryProblem(file.name, what, remedy, (case_id,))) from error
     return checked_geometry(spacing, origin, direction, None, file.name)
 
 

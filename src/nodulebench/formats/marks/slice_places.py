@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from nodulebench.errors import Problem, Problems, refuse_any
-from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.geometry import Geometry, GeometryProblem
 from nodulebench.model.arrays import BoolArray, FloatArray
 
 _LARGEST_DIFFERENCE = 0.5
@@ -44,7 +44,7 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
     is_strange = is_unplaced & ~boxes["case_id"].is_in(list(known)).to_numpy()
     if not known:
         is_strange[:] = False
-    problems = [
+    unknown = [
         *_told(
             boxes,
             is_strange,
@@ -60,9 +60,10 @@ def placed(boxes: pl.DataFrame, known: dict[str, Geometry], name: str) -> pl.Dat
             "slice_index and z_mm are not both known.",
             "Give both, or one of them and the geometry of the case (spacing, origin, size).",
         ),
-        *_contradictions(boxes, known, name),
     ]
-    refuse_any(problems)
+    cases = tuple(boxes["case_id"].filter(pl.Series(is_unplaced)).unique(maintain_order=True))
+    wanted = [GeometryProblem(one.where, one.what, one.remedy, cases) for one in unknown]
+    refuse_any([*wanted, *_contradictions(boxes, known, name)])
     return boxes.with_columns(slice_index=pl.Series(number), z_mm=pl.Series(height))
 
 

@@ -29,7 +29,6 @@ from nodulebench.custody.feedback import Standing, corrected_figures, feedback, 
 from nodulebench.custody.policy import Reuse
 from nodulebench.custody.roster import Entry
 from nodulebench.errors import InputError, NoduleBenchError, Problem
-from nodulebench.formats import read_submission
 from nodulebench.match import targets
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.documents.evaluation import Document, evaluation_document
@@ -37,10 +36,16 @@ from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission
-from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.kept_results import keep_result
+from nodulebench.workflows.custody.received import (
+    held_copy,
+    read_alone,
+    read_with,
+    submission_digest,
+)
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.files import choose_protocol
@@ -131,29 +136,28 @@ def take_look(
         reference: what decrypts the reference standard, asked once the look is charged; None: the
             set itself.
     """
-    look = ordered_look(order, chosen)
-    number, standing = _charge(opened, order, look)
-    try:
-        truth = (reference or opened.reference)()
-        submission = _read(order.marks, truth)
-    except NoduleBenchError as error:
-        opened.record(
-            "failed", {**look_facts(look), "look": number, "reason": _short(error)}, order.at
-        )
-        raise
-    try:
-        name, evaluation = _scored(truth, submission, order, chosen)
-        document = evaluation_document(evaluation)
-        if opened.policy.reuse.feedback != "cases":
-            _refuse_few(document, evaluation, opened.policy.reuse)
-        told = _told(document, evaluation, opened, standing)
-    except NoduleBenchError as error:
-        counts = standing.failures > 0
-        facts = {**look_facts(look), "look": number, "reason": _short(error), "counts": counts}
-        opened.record("failed", facts, order.at)
-        if counts:
-            raise _told_cost(error) from error
-        raise
+    with held_copy(order.marks) as copy:
+        look = ordered_look(replace(order, marks=copy), chosen)
+        number, standing = _charge(opened, order, look)
+        try:
+            truth = (reference or opened.reference)()
+            wanted = read_alone(copy, order.marks)
+        except NoduleBenchError as error:
+            failed = {**look_facts(look), "look": number, "reason": _short(error)}
+            opened.record("failed", failed, order.at)
+            raise
+        try:
+            submission = read_with(copy, truth.cases, wanted)
+            name, evaluation = _scored(truth, submission, order, chosen)
+            document = evaluation_document(evaluation)
+            if opened.policy.reuse.feedback != "cases":
+                _refuse_few(document, evaluation, opened.policy.reuse)
+            told = _told(document, evaluation, opened, standing)
+        except (Exception, PanicException) as error:
+            counts, known = standing.failures > 0, _known(error, order.marks)
+            failed = {**look_facts(look), "look": number, "reason": _short(known)}
+            opened.record("failed", {**failed, "counts": counts}, order.at)
+            raise (_with_cost(known) if counts else known) from error
     alias = _alias(order)
     if alias:
         told |= {"algorithm": name, **alias}
@@ -193,7 +197,7 @@ def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
     if not developer:
         raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
     plan_digest = "" if plan is None else plan.digest
-    return Look(developer, file_digest(order.marks), protocol.digest, plan_digest)
+    return Look(developer, submission_digest(order.marks), protocol.digest, plan_digest)
 
 
 def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standing]:
@@ -252,25 +256,19 @@ def _refuse_few(document: Document, evaluation: Evaluation, reuse: Reuse) -> Non
     refuse_few(document, nodules, int(is_target.sum()), reuse)
 
 
-def _told_cost(error: NoduleBenchError) -> InputError:
+def _known(error: BaseException, marks: Path) -> NoduleBenchError:
+    """An error as we tell it: whatever breaks down over a submission is told as its fault."""
+    if isinstance(error, NoduleBenchError):
+        return error
+    what = f"cannot be scored ({type(error).__name__})."
+    return InputError.at(marks, what, "Look at it with: nodulebench check.")
+
+
+def _with_cost(error: NoduleBenchError) -> InputError:
     """A failure over what is in the set, with the word that it costs a look."""
     problems = error.problems if isinstance(error, InputError) else [Problem("look", str(error))]
     what = "counts: that a look fails over what is in the set is an answer, free only once."
     return InputError([*problems, Problem("look", what)])
-
-
-def _read(marks: Path, reference: Reference) -> Submission:
-    """A submission; whatever breaks down over it is told as its fault, and nothing of the set."""
-    try:
-        return read_submission(marks, reference.cases)
-    except NoduleBenchError:
-        raise
-    except (Exception, PanicException) as error:
-        raise InputError.at(
-            marks,
-            f"cannot be read ({type(error).__name__}), and cost no look.",
-            "Look at it with: nodulebench check. What can be read: nodulebench formats.",
-        ) from error
 
 
 def _refuse_other_cases(

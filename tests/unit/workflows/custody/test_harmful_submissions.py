@@ -10,7 +10,7 @@ import pytest
 
 from builders.sealed import HEADER, SECRET, Desk, make_desk
 from nodulebench.cli import main
-from nodulebench.workflows.custody import evaluate_sealed as module
+from nodulebench.workflows.custody import received as module
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
 

@@ -1,0 +1,168 @@
+"""A submission as it was sent -> a copy that nobody else changes: digested, read, and read alone.
+
+What is digested is what is scored: a file that changes meanwhile, or lies beside the submission, is
+no part of it. What is told of a submission that cannot be read must not depend on the sealed set:
+it is first read without it, and only what passes that is read with the geometry of its cases.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+from polars.exceptions import PanicException
+
+from nodulebench.errors import InputError, NoduleBenchError, Problem, refuse_any
+from nodulebench.formats import read_submission
+from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
+from nodulebench.model.tables import CASES, Submission
+from nodulebench.storage.csv_dialect import spelt
+from nodulebench.storage.csv_text import read_header, read_strings
+from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.file_names import shown
+
+_NAME = "seriesuid"
+_CHECK = "Look at it with: nodulebench check. What can be read: nodulebench formats."
+_NOMINAL = {
+    **dict.fromkeys(SIZE, 1000),
+    **dict.fromkeys(SPACING_MM, 1.0),
+    **dict.fromkeys(ORIGIN_MM, 0.0),
+}
+"""A geometry for cases that a set does not have, so that reading goes on as for those it has."""
+
+
+@contextmanager
+def held_copy(marks: Path) -> Iterator[Path]:
+    """A private copy of a file or folder under its own name, for as long as it is needed.
+
+    Raises:
+        InputError: if it cannot be copied, or holds links or what is no file: those would bring in
+            what was not sent.
+    """
+    with tempfile.TemporaryDirectory(prefix="nodulebench-look-") as place:
+        copy = Path(place) / (marks.name or marks.resolve().name)
+        try:
+            _copy(marks, copy)
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}."
+            raise InputError.at(shown(str(marks)), what) from error
+        yield copy
+
+
+def _copy(marks: Path, copy: Path) -> None:
+    if not marks.is_dir():
+        shutil.copyfile(marks, copy)
+        return
+    parts = sorted(marks.rglob("*"))
+    refuse_any(
+        Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
+        for part in parts
+        if part.is_symlink() or not (part.is_file() or part.is_dir())
+    )
+    copy.mkdir()
+    for part in parts:
+        target = copy / part.relative_to(marks)
+        if part.is_dir():
+            target.mkdir()
+        else:
+            shutil.copyfile(part, target, follow_symlinks=False)
+
+
+def submission_digest(marks: Path) -> str:
+    """What identifies a submission: its bytes; of JSON its name too, which may be its case's."""
+    digest = file_digest(marks)
+    if marks.is_dir():
+        return digest
+    with marks.open("rb") as file:
+        start = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start.startswith((b"{", b"[", b"\x1f\x8b")):
+        return digest
+    return bytes_digest(f"{marks.name} {digest}".encode("utf-8", "surrogatepass"))
+
+
+def read_alone(copy: Path, sent: Path) -> tuple[str, ...]:
+    """Read a submission without the test set, so that all who cannot read it are told the same.
+
+    Returns:
+        The cases whose geometry is needed to read the rest.
+
+    Raises:
+        InputError: if it cannot be read, whatever set it is for.
+    """
+    try:
+        read_submission(copy, None)
+    except InputError as error:
+        wanted = [one.cases for one in error.problems if isinstance(one, GeometryProblem)]
+        if len(wanted) == len(error.problems):
+            return tuple(dict.fromkeys(name for cases in wanted for name in cases))
+        named = _named_in_rows(copy)
+        if named is None:
+            raise _as_sent(error, copy, sent) from error
+        try:
+            read_submission(copy, named)
+        except InputError as still:
+            raise _as_sent(still, copy, sent) from error
+    except NoduleBenchError:
+        raise
+    except (Exception, PanicException) as error:
+        what = f"cannot be read ({type(error).__name__}), and cost no look."
+        raise InputError.at(sent, what, _CHECK) from error
+    return ()
+
+
+def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submission:
+    """Read a submission that can be read alone, with the geometry of a set's cases.
+
+    Args:
+        copy: the submission.
+        cases: CASES of the set.
+        wanted: cases whose geometry is needed; those that the set does not have get another one.
+
+    Raises:
+        InputError: if it does not fit the images of the set, without a word on what or where.
+    """
+    listed = {*cases["case_id"], *cases["case_id"].str.replace_all(".", "_", literal=True)}
+    others = [{"case_id": name, **_NOMINAL} for name in wanted if name not in listed]
+    known = cases
+    if others:
+        known = pl.concat([cases, pl.DataFrame(others)], how="diagonal_relaxed")
+    try:
+        return read_submission(copy, known)
+    except (Exception, PanicException) as error:
+        raise InputError.at(
+            copy.name,
+            "does not fit the images of this test set: where its marks lie and on which slices.",
+            "Is it for another set, or in other coordinates?",
+        ) from error
+
+
+def _named_in_rows(copy: Path) -> pl.DataFrame | None:
+    """The cases that rows of a LUNA16 file name, but for a header that is repeated; None: no such.
+
+    Rows that repeat the header name no case, and are passed over in every set.
+    """
+    file = copy if copy.is_file() else next(iter(sorted(copy.glob("marks.csv*"))), None)
+    try:
+        header = [] if file is None else read_header(file)
+        if file is None or _NAME not in spelt(header, (_NAME,)):
+            return None
+        column = header[spelt(header, (_NAME,)).index(_NAME)]
+        names = read_strings(file, header, columns=[column], truncate_ragged_lines=True)[column]
+    except (Exception, PanicException):
+        return None
+    if column not in names:
+        return None
+    return CASES.arrange(names.filter(names != column).unique().rename("case_id").to_frame())
+
+
+def _as_sent(error: InputError, copy: Path, sent: Path) -> InputError:
+    """The same error about the submission where it lies."""
+
+    def told(text: str) -> str:
+        return text.replace(str(copy), str(sent)).replace(shown(str(copy)), shown(str(sent)))
+
+    return InputError(
+        Problem(told(one.where), told(one.what), told(one.remedy)) for one in error.problems
+    )

@@ -1,0 +1,245 @@
+"""What is digested is what is scored, and what is told of a broken file says nothing of the set."""
+
+import json
+import os
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.dicom import marks_on, write_series
+from builders.reports import written
+from builders.sealed import HEADER, SECRET, Desk, make_desk
+from nodulebench.errors import InputError
+from nodulebench.formats import read_cases
+from nodulebench.model.tables import CASES
+from nodulebench.workflows.custody import evaluate_sealed as module
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.received import (
+    held_copy,
+    read_alone,
+    read_with,
+    submission_digest,
+)
+
+pytest.importorskip("cryptography")
+GRID = {
+    **{f"size_{axis}": 100 for axis in "xyz"},
+    **{f"spacing_{axis}_mm": 1.0 for axis in "xyz"},
+    **{f"origin_{axis}_mm": -50.0 for axis in "xyz"},
+}
+SET = CASES.arrange(pl.DataFrame([{"case_id": name, **GRID} for name in ("in.1", "in.2")]))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = make_desk(tmp_path)
+    desk.seal()
+    return desk
+
+
+def ask(desk: Desk, marks: Path, **more: Any) -> dict[str, Any]:
+    order = LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
+    return evaluate_sealed(order)[0]
+
+
+def looks(desk: Desk) -> int:
+    return sum(len(one.looks) for one in read_audit(desk.sealed).uses)
+
+
+def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = desk.marks("mine.csv")
+    charge = module._charge
+
+    def swapping(*arguments: Any) -> Any:
+        charged = charge(*arguments)
+        desk.marks("mine.csv", "scan0", "scan1", "scan2", "scan3")
+        return charged
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_charge", swapping)
+        told = ask(desk, marks)
+    assert told["figures"]["luna16.recall"]["value"] == 0
+    event = next(one for one in read_audit(desk.sealed).events if one.step == "look")
+    assert event.facts["submission"] != submission_digest(marks)
+    assert told["submission"] == event.facts["submission"]
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> Path:
+    """A folder with a measurement report that needs the CT images which lie beside it."""
+    pytest.importorskip("highdicom")
+    write_series(tmp_path / "ct")
+    cases = read_cases(tmp_path / "ct")
+    written(marks_on(cases), cases, tmp_path / "sent")
+    for slice_file in (tmp_path / "ct").iterdir():
+        shutil.copy(slice_file, tmp_path / "sent" / f"ct-{slice_file.name}")
+    return tmp_path / "sent"
+
+
+def test_files_beside_a_submission_are_no_part_of_it(reported: Path) -> None:
+    """CT images beside a report say on which slices its marks lie, and its digest stayed."""
+    report = next(path for path in reported.iterdir() if not path.name.startswith("ct-"))
+
+    def slices(sent: Path) -> list[Any]:
+        with held_copy(sent) as copy:
+            assert read_alone(copy, sent) == ()
+            found = read_with(copy, SET, ()).slices
+        return [] if found is None else found.rows()
+
+    alone, whole = slices(report), slices(reported)
+    assert alone != whole
+    before = submission_digest(report), submission_digest(reported)
+    for image in reported.glob("ct-*"):
+        image.unlink()
+    assert slices(report) == slices(reported) == alone
+    assert submission_digest(report) == before[0]
+    assert submission_digest(reported) != before[1]
+
+
+def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> None:
+    """A link to the vault's key was read as marks, and its first line was told."""
+    (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    (folder / "marks.csv").symlink_to(tmp_path / "vault.key")
+    with pytest.raises(InputError, match=r"marks\.csv: is a link, or no file") as told:
+        held_copy(folder).__enter__()
+    assert "00ff" not in str(told.value)
+
+
+def test_what_never_ends_is_no_file(tmp_path: Path) -> None:
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    os.mkfifo(folder / "marks.csv")
+    with pytest.raises(InputError, match="is a link, or no file"):
+        held_copy(folder).__enter__()
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        held_copy(tmp_path / "nothing.csv").__enter__()
+
+
+def test_the_name_counts_where_it_is_that_of_a_case(tmp_path: Path) -> None:
+    one = {"type": "Multiple points", "version": {"major": 1, "minor": 0}}
+    content = json.dumps({**one, "points": [{"name": "1", "point": [1, 2, 3]}]})
+    digests = set()
+    for name in ("in.1.json", "in.2.json"):
+        (tmp_path / name).write_text(content)
+        digests.add(submission_digest(tmp_path / name))
+    assert len(digests) == 2
+    csv = {tmp_path / name for name in ("a.csv", "b.csv")}
+    for path in csv:
+        path.write_text(HEADER)
+    assert len({submission_digest(path) for path in csv}) == 1
+
+
+@pytest.mark.parametrize("case", ["scan0", "elsewhere"])
+def test_a_row_that_cannot_be_read_says_nothing_of_its_case(desk: Desk, case: str) -> None:
+    """It was an error only where the case is in the set, at no cost: a list of its cases."""
+    marks = desk.folder / "mine.csv"
+    marks.write_text(f"{HEADER}scan1,1,2,3,0.5\n{case},here,2,3,0.9\n")
+    with pytest.raises(InputError, match=r"mine\.csv line 3: coordX 'here' is not a finite number"):
+        ask(desk, marks)
+    assert looks(desk) == 0
+
+
+def test_a_header_that_is_repeated_is_passed_over_as_ever(desk: Desk) -> None:
+    marks = desk.folder / "mine.csv"
+    marks.write_text(f"{HEADER}scan0,1,2,3,0.5\n{HEADER}scan1,1,2,3,0.9\n")
+    assert ask(desk, marks)["figures"]["luna16.recall"]["value"] == 0.5
+    marks.write_text(f"{HEADER}scan0,1,2,3,0.5\n{HEADER}elsewhere,1,x,3,0.9\n")
+    with pytest.raises(InputError, match="coordY 'x' is not a finite number"):
+        ask(desk, marks)
+
+
+def coco(folder: Path, case: str) -> Path:
+    box = {"id": 1, "image_id": 1, "bbox": [10, 10, 10, 5, 5, 5], "score": 0.5}
+    images = [{"id": 1, "case_id": case}]
+    content = {"info": {"coordinates": "voxel"}, "images": images, "annotations": [box]}
+    (folder / "a.json").write_text(json.dumps(content))
+    return folder / "a.json"
+
+
+def nifdc(folder: Path, case: str) -> Path:
+    head = "case_id,nodule_id,slice_index,center_x_mm,center_y_mm,length_mm,width_mm,score\n"
+    (folder / "a.csv").write_text(f"{head}{case},1,10,1,2,5,5,0.9\n")
+    return folder / "a.csv"
+
+
+def boxes(folder: Path, case: str) -> Path:
+    corners = [[0, 0, 3], [5, 0, 3], [5, 5, 3], [0, 5, 3]]
+    one = {"name": "x", "corners": corners, "probability": 0.5}
+    content = {"case_id": case, "type": "Multiple 2D bounding boxes", "boxes": [one]}
+    (folder / "a.json").write_text(json.dumps([{**content, "version": {"major": 1, "minor": 0}}]))
+    return folder / "a.json"
+
+
+def nndetection(folder: Path, case: str) -> Path:
+    content = {"pred_boxes": np.array([[1, 2, 8, 9, 3, 7.0]]), "pred_scores": np.array([0.5])}
+    made = folder / "sent"
+    made.mkdir(exist_ok=True)
+    (made / f"{case.replace('.', '_')}_boxes.pkl").write_bytes(pickle.dumps(content))
+    return made
+
+
+@pytest.mark.parametrize("make", [coco, nifdc, boxes, nndetection])
+def test_places_in_voxels_are_read_whether_or_not_the_set_has_the_case(
+    tmp_path: Path, make: Any
+) -> None:
+    """That the geometry of a case is not known told which cases the set has."""
+    for number, case in enumerate(("in.1", "elsewhere.9")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        sent = make(folder, case)
+        with held_copy(sent) as copy:
+            wanted = read_alone(copy, sent)
+            assert len(wanted) == 1
+            marks = read_with(copy, SET, wanted).marks
+        assert marks.height == 1
+        assert marks["case_id"][0].replace("_", ".") == case
+
+
+@pytest.mark.parametrize("make", [coco, nifdc, boxes, nndetection])
+@pytest.mark.parametrize("case", ["in.1", "elsewhere.9"])
+def test_what_is_broken_is_told_alike_for_every_case(tmp_path: Path, make: Any, case: str) -> None:
+    sent = make(tmp_path, case)
+    for file in [sent] if sent.is_file() else list(sent.iterdir()):
+        content = file.read_bytes()
+        broken = content.replace(b"0.5", b'"no"').replace(b"0.9", b"no")
+        file.write_bytes(content[:-8] if broken == content else broken)
+    with held_copy(sent) as copy, pytest.raises(InputError) as told:
+        read_alone(copy, sent)
+    assert not any("geometry" in str(one) for one in told.value.problems)
+
+
+def test_what_does_not_fit_the_images_is_told_without_where(tmp_path: Path) -> None:
+    head = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,score\n"
+    sent = tmp_path / "a.csv"
+    sent.write_text(f"{head}in.1,1,10,900,1,2,5,5,0.9\n")
+    with held_copy(sent) as copy:
+        assert read_alone(copy, sent) == ()
+        with pytest.raises(InputError) as told:
+            read_with(copy, SET, ())
+    assert str(told.value).startswith("a.csv: does not fit the images of this test set")
+    assert "in.1" not in str(told.value)
+
+
+def test_a_scorer_that_breaks_down_gives_no_traceback(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    marks = desk.marks("mine.csv", "scan0")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_scored", fail)
+        with pytest.raises(InputError, match=r"mine\.csv: cannot be scored \(ZeroDivisionError\)"):
+            ask(desk, marks)
+    assert looks(desk) == 0
+    assert ask(desk, marks)["looks"]["look"] == 1
