@@ -128,13 +128,17 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert told.splitlines() == [
         "b1: arbitration",
         "  a candidate-2: in dispute, the readers are not consistent, the reviewer objects",
+        f"next  nodulebench annotate review ask {desk} b1 FILE --by ARBITRATOR",
     ]
     assert run("review", "release", desk, "b1", "--by", "judge") == 1
     assert "has 1 open dispute(s): a candidate-2. Settle them first." in capsys.readouterr().err
     assert run("review", "export", desk, tmp_path / "bundle") == 1
     assert "no batch is released" in capsys.readouterr().err
     step("settle", "b1", "a", "candidate-2", "--nodule", "--type", "calcified", by="judge")
-    assert step("release", "b1", by="judge") == "b1: released\n"
+    assert step("release", "b1", by="judge").splitlines() == [
+        "b1: released",
+        f"next  nodulebench annotate review export {desk} REFERENCE",
+    ]
     assert run("review", "export", desk, tmp_path / "bundle") == 0
     made = read_reference(tmp_path / "bundle")
     assert made.nodules.select("nodule_id", "type", "agreement").rows() == [

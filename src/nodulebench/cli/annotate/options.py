@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FOLDER = click.argument("folder", type=FILE)
 BATCH = click.argument("batch_id", metavar="BATCH")
-CASES = click.argument("case_ids", metavar="CASE...", nargs=-1, required=True)
+CASES = click.argument("case_ids", metavar="[CASE]...", nargs=-1)
 COMMENT = option("--comment", str, "", "Why.")
 BY = click.option("--by", "actor_id", required=True, help="Who takes the step.")
 

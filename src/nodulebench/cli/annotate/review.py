@@ -15,7 +15,9 @@ from nodulebench.cli.annotate.options import (
     one_candidate,
     signed,
 )
-from nodulebench.cli.options import FILE, SHARE, option, print_written
+from nodulebench.cli.annotate.questions import answer, ask
+from nodulebench.cli.annotate.tell import tell_batch
+from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
 from nodulebench.language import english
 
 
@@ -24,13 +26,15 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-command.add_command(log)
+for part in (log, ask, answer):
+    command.add_command(part)
 
 
 @command.command("start")
 @FOLDER
 @click.option("--roster", type=FILE, required=True, help="TOML of people and teams.")
-@click.option("--cases", type=FILE, required=True, help="Table of cases with geometry.")
+@click.option("--cases", type=FILE, required=True, help="Cases: a table, or what 'curate' wrote.")
+@click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
 @option("--workflow", str, "nifdc-2022", "nifdc-2022 or fg-ai4h.")
 @click.option("--draw-teams", "seed", type=int, metavar="SEED", help="Draw the teams at random.")
 @option(
@@ -52,6 +56,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     for team in desk.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
+    print_next(f"nodulebench annotate review open {folder} BATCH --team … --by …")
 
 
 @command.command("open")
@@ -61,16 +66,17 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
 @click.option("--team", "team_id", required=True, help="The team that reads.")
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
 @signed
-def open_cases(desk: Any, batch_id: str, **given: Any) -> None:
-    r"""Give CASEs to a team.
+def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
+    r"""Give CASEs to a team; without any, all that no batch has yet.
 
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
     """
     from nodulebench.workflows.annotate.desk import open_batch
+    from nodulebench.workflows.annotate.questions import unread_cases
 
-    open_batch(desk, batch_id=batch_id, **given)
-    _tell(desk, batch_id)
+    open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
+    tell_batch(desk, batch_id)
 
 
 @command.command("read")
@@ -87,7 +93,7 @@ def read(desk: Any, batch_id: str, reading: Path, actor_id: str) -> None:
     from nodulebench.workflows.annotate.desk import hand_in
 
     hand_in(desk, batch_id, actor_id, reading)
-    _tell(desk, batch_id)
+    tell_batch(desk, batch_id)
 
 
 @command.command("type")
@@ -134,7 +140,7 @@ def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) ->
     from nodulebench.workflows.annotate.desk import add_nodules
 
     add_nodules(desk, batch_id, actor_id, nodules, comment=comment)
-    _tell(desk, batch_id)
+    tell_batch(desk, batch_id)
 
 
 @command.command("finish")
@@ -143,15 +149,15 @@ def add(desk: Any, batch_id: str, nodules: Path, comment: str, actor_id: str) ->
 @CASES
 @signed
 def finish(desk: Any, batch_id: str, case_ids: tuple[str, ...], actor_id: str) -> None:
-    r"""Finish the review of CASEs: all candidates are judged, and nothing is missing.
+    r"""Finish the review of CASEs, or of all: candidates are judged, and nothing is missing.
 
     \b
     nodulebench annotate review finish panel/ b1 ct-1 ct-2 --by dee
     """
     from nodulebench.workflows.annotate.desk import finish_cases
 
-    finish_cases(desk, batch_id, actor_id, case_ids)
-    _tell(desk, batch_id)
+    finish_cases(desk, batch_id, actor_id, case_ids or desk.batch(batch_id).unfinished)
+    tell_batch(desk, batch_id)
 
 
 @command.command("settle")
@@ -247,6 +253,7 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path 
         f"wrote {target}: {reference.nodules.height} nodules in {reference.cases.height} cases"
     )
     print_written(findings)
+    print_next(f"nodulebench bundle {target} --curated … --out BUNDLE")
 
 
 @command.command("status")
@@ -261,7 +268,7 @@ def status(folder: Path) -> None:
 
     desk = open_project(folder)
     for batch in desk.batches():
-        _tell(desk, batch)
+        tell_batch(desk, batch)
 
 
 @command.command("quality")
@@ -301,23 +308,4 @@ def _step(step: str, desk: Any, actor_id: str, **fields: Any) -> None:
     from nodulebench.workflows.annotate.desk import step_of
 
     desk.does(actor_id, step_of({"step": step, **fields}))
-    _tell(desk, fields["batch_id"])
-
-
-def _tell(desk: Any, batch_id: str) -> None:
-    batch = desk.batch(batch_id)
-    click.echo(f"{batch_id}: {batch.state}")
-    for case_id, reader in batch.missing_readings:
-        click.echo(f"  {case_id}: waits for the reading of {reader}")
-    for case_id, name in batch.untyped:
-        click.echo(f"  {case_id} {name}: waits for its type")
-    if batch.state == "review":
-        for case_id, name in batch.unreviewed:
-            click.echo(f"  {case_id} {name}: waits for {batch.order.reviewer_id}")
-        for case_id in batch.unfinished:
-            click.echo(f"  {case_id}: waits for {batch.order.reviewer_id} to finish its review")
-    if batch.state in ("review", "arbitration"):
-        for key in batch.open_disputes:
-            click.echo(
-                f"  {key[0]} {key[1]}: in dispute, {', '.join(map(english, batch.dispute(key)))}"
-            )
+    tell_batch(desk, fields["batch_id"])

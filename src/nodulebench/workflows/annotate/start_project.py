@@ -11,6 +11,8 @@ from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
 from nodulebench.annotate.teams import random_teams
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats import read_cases
+from nodulebench.formats.case_lists import read_case_list
+from nodulebench.model.tables import NODULES, Reference
 from nodulebench.model.written import checked
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
@@ -24,6 +26,7 @@ def start_project(
     roster: Path,
     cases: Path,
     *,
+    series: Path | None = None,
     workflow: str = "nifdc-2022",
     seed: int | None = None,
     repeat_share: float = 0.0,
@@ -35,7 +38,8 @@ def start_project(
         folder: where it shall be; it must not hold anything yet.
         roster: TOML with ``[[people]]`` and, unless they are drawn, ``[[teams]]``; a table
             ``[rules]`` changes single rules of the workflow.
-        cases: the table of cases.
+        cases: the table of cases, or a folder that holds one.
+        series: list or table of cases, as ``draw`` writes it: restricts and orders them.
         workflow: the name of a published workflow.
         seed: draw teams at random from all juniors and leaders with this seed.
         repeat_share: the share of the cases that readers are shown a second time under another
@@ -57,6 +61,9 @@ def start_project(
     elif passed is not None:
         _refuse_failed(people, passed)
     table = read_cases(cases)
+    if series is not None:
+        pool = Reference(cases.name, table, NODULES.empty())
+        table = pool.restricted(read_case_list(series), series.name).cases
     repeats = (
         draw_repeats(table["case_id"].to_list(), repeat_share, seed=seed or 0)
         if repeat_share

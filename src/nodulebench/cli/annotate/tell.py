@@ -1,0 +1,58 @@
+"""How far a batch has come, what it waits for, and which command comes next."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import click
+
+from nodulebench.cli.options import print_next
+from nodulebench.language import english
+
+MOST_LINES = 40
+
+
+def tell_batch(desk: Any, batch_id: str) -> None:
+    """Say the state of a batch, the first of what is open, and what comes next."""
+    batch = desk.batch(batch_id)
+    click.echo(f"{batch_id}: {batch.state}")
+    lines = _open_things(batch)
+    for line in islice(lines, MOST_LINES):
+        click.echo(f"  {line}")
+    more = sum(1 for _ in lines)
+    if more:
+        click.echo(f"  and {more} more")
+    print_next(f"nodulebench annotate review {_next(batch, desk.folder, batch_id)}")
+
+
+def _open_things(batch: Any) -> Iterator[str]:
+    reviewer = batch.order.reviewer_id
+    for case_id, reader in batch.missing_readings:
+        yield f"{case_id}: waits for the reading of {reader}"
+    for case_id, name in batch.untyped:
+        yield f"{case_id} {name}: waits for its type"
+    if batch.state == "review":
+        for case_id, name in batch.unreviewed:
+            yield f"{case_id} {name}: waits for {reviewer}"
+        for case_id in batch.unfinished:
+            yield f"{case_id}: waits for {reviewer} to finish its review"
+    if batch.state in ("review", "arbitration"):
+        for key in batch.open_disputes:
+            reasons = ", ".join(map(english, batch.dispute(key)))
+            yield f"{key[0]} {key[1]}: in dispute, {reasons}"
+
+
+def _next(batch: Any, folder: Any, batch_id: str) -> str:
+    """The step that a batch waits for."""
+    place = f"{folder} {batch_id}"
+    if batch.state == "reading":
+        reader = next((one for _, one in batch.missing_readings), "READER")
+        return f"read {place} FILE --by {reader}"
+    if batch.state == "review" and not batch.unreviewed:
+        return f"finish {place} --by {batch.order.reviewer_id}"
+    if batch.state == "arbitration" and not batch.open_disputes:
+        return f"release {place} --by ARBITRATOR"
+    if batch.state == "released":
+        return f"export {folder} REFERENCE"
+    who = {"typing": "READER", "review": batch.order.reviewer_id}.get(batch.state, "ARBITRATOR")
+    return f"ask {place} FILE --by {who}"

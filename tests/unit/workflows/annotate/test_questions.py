@@ -1,0 +1,107 @@
+"""What waits for somebody is asked in a table, and the answers are handed in as one event."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.annotation import small_cases
+from builders.tables import Slice, case, mark, submission
+from nodulebench.errors import InputError
+from nodulebench.formats.marks.nifdc_csv import write_marks
+from nodulebench.workflows.annotate.desk import Desk, finish_cases, hand_in, open_batch
+from nodulebench.workflows.annotate.questions import answer, ask, ask_into, unread_cases
+from nodulebench.workflows.annotate.start_project import start_project
+
+PEOPLE = """
+people = [
+  { person_id = "office", roles = ["organiser"] },
+  { person_id = "ann", years_reading = 6, roles = ["junior"] },
+  { person_id = "bo", years_reading = 7, roles = ["junior"] },
+  { person_id = "cy", years_reading = 8, roles = ["junior"] },
+  { person_id = "dee", title = "deputy_chief", years_reading = 12, roles = ["leader"] },
+  { person_id = "eve", title = "chief", years_reading = 20, roles = ["arbitrator"] },
+  { person_id = "flo", years_reading = 9, roles = ["junior"] },
+]
+teams = [
+  { team_id = "one", reader_ids = ["ann", "bo", "cy"] },
+  { team_id = "two", reader_ids = ["flo"], leader_id = "dee" },
+]
+"""
+SHARED, LONE = Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6)
+
+
+def read_batch(folder: Path) -> Desk:
+    """A batch of the case 'a' that three have read; all saw one thing, ann saw another too."""
+    (folder / "people.toml").write_text(PEOPLE)
+    small_cases("a", "b").write_csv(folder / "cases.csv")
+    (folder / "drawn.csv").write_text("case_id\na\n")
+    desk = start_project(
+        folder / "panel",
+        folder / "people.toml",
+        folder / "cases.csv",
+        series=folder / "drawn.csv",
+    )
+    assert unread_cases(desk) == ["a"]
+    open_batch(desk, "office", "b1", "one", unread_cases(desk), reviewer_id="dee")
+    assert unread_cases(desk) == []
+    for name in ("ann", "bo", "cy"):
+        boxes = [SHARED, LONE] if name == "ann" else [SHARED]
+        drawn = case("a", *(mark(None, (box.x, box.y, box.index), box) for box in boxes))
+        write_marks(submission(drawn), folder / f"{name}.csv")
+        hand_in(desk, "b1", name, folder / f"{name}.csv")
+    return desk
+
+
+def fill(path: Path, asked: pl.DataFrame, **answers: list[Any]) -> Path:
+    asked.with_columns(**{name: pl.Series(said) for name, said in answers.items()}).write_csv(path)
+    return path
+
+
+def test_a_batch_is_asked_and_answered_to_its_release(tmp_path: Path) -> None:
+    desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
+    asked = ask(desk, "b1", "ann")
+    assert asked.select("case_id", "slices", "x_mm", "length_mm", "type").rows() == [
+        ("a", "3", 50.0, 8.0, ""),
+        ("a", "9", 20.0, 6.0, ""),
+    ]
+    assert ask(desk, "b1", "bo").height == 1  # nobody is asked of what another drew
+    event = answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", "solid"]))
+    assert desk.log.read()[-1].number == event.number
+    assert desk.batch("b1").state == "review"
+    assert ask(desk, "b1", "bo").height == 0
+
+    asked = ask(desk, "b1", "dee")
+    assert asked["why"].to_list() == ["", "the readers are not consistent"]
+    answer(desk, "b1", "dee", fill(sheet, asked, agrees=["yes", "no"], comment=["", "a vessel"]))
+    finish_cases(desk, "b1", "dee", desk.batch("b1").unfinished)
+    asked = ask(desk, "b1", "eve")
+    assert asked["candidate_id"].to_list() == ["candidate-2"]
+    answer(desk, "b1", "eve", fill(sheet, asked, is_nodule=["No"]))
+    assert desk.batch("b1").open_disputes == []
+    assert desk.batch("b1").nodules == [("a", "candidate-1")]
+
+
+def test_rows_left_open_stay_open_and_wrong_ones_change_nothing(tmp_path: Path) -> None:
+    desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
+    asked = ask(desk, "b1", "ann")
+    before = len(desk.log.read())
+    with pytest.raises(InputError, match=r"answers nothing\. Fill in the column 'type'"):
+        answer(desk, "b1", "ann", fill(sheet, asked, type=["", ""]))
+    with pytest.raises(InputError, match="'hard'"):
+        answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", "hard"]))
+    with pytest.raises(InputError, match=r"sheet\.csv line 2: 'maybe' in 'agrees' is neither"):
+        answer(desk, "b1", "dee", fill(sheet, asked, agrees=["maybe", "yes"]))
+    assert len(desk.log.read()) == before
+    answer(desk, "b1", "ann", fill(sheet, asked, type=["solid", ""]))
+    assert desk.batch("b1").untyped == [("a", "candidate-2")]
+
+
+def test_answers_are_not_overwritten_by_questions(tmp_path: Path) -> None:
+    desk, sheet = read_batch(tmp_path), tmp_path / "sheet.csv"
+    assert ask_into(desk, "b1", "ann", sheet) == 2
+    with pytest.raises(InputError, match=r"sheet\.csv: is there already\. Hand it in"):
+        ask_into(desk, "b1", "ann", sheet)
+    assert ask_into(desk, "b1", "eve", tmp_path / "none.csv") == 0
+    assert not (tmp_path / "none.csv").exists()
