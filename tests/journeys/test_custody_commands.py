@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.keyed import make_keyed_desk
 from builders.sealed import Desk, make_desk
 from nodulebench.cli import main
 
@@ -25,14 +26,17 @@ def run(*words: str) -> int:
 
 
 SEAL = ["seal", "bundle", "--key", "key.pem", "--policy", "policy.toml", "--as", "Ada"]
-SEAL += ["--out", "sealed"]
+OUT = ["--out", "sealed"]
+SEAL += OUT
 
 
 def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     key = ["--vault-key", "vault.key"]
     assert run("seal", "--new-vault-key", "vault.key") == 0
     assert run(*SEAL, *key) == 0
-    assert "sealed small: 15 files, 3 of the set encrypted" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
+    assert "one secret opens this set for all" in shown.err
     assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
     out = capsys.readouterr().out
     assert "log         1 events, chain and codes" in out
@@ -64,6 +68,37 @@ def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str
     assert run("audit", "sealed") == 1
 
 
+def test_the_same_with_a_key_for_each_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyrage")
+    monkeypatch.chdir(tmp_path)
+    desk = make_keyed_desk(tmp_path)
+    assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
+    shown = capsys.readouterr()
+    assert "sealed small: 15 files" in shown.out
+    assert "one secret" not in shown.err
+    desk.marks("mine.csv", "scan0", "scan1")
+    score = ["evaluate", "mine.csv", "--reference", "sealed", "--developer", "Example"]
+    assert run(*score, "--bootstraps", "20", "--key", "bo.key", "--as", "Cem") == 1
+    assert "is that of 'Bo', who cannot act as 'Cem'" in capsys.readouterr().err
+    monkeypatch.setenv("NODULEBENCH_KEY", "bo.key")
+    assert run(*score, "--bootstraps", "20") == 0
+    assert "look 1 of 2" in capsys.readouterr().out
+    monkeypatch.delenv("NODULEBENCH_KEY")
+    assert run("unseal", "sealed", "--key", "bo.key", "--out", "plain", "--reason", "x") == 1
+    assert run("unseal", "sealed", "--key", "ada.key", "--out", "plain", "--reason", "x") == 0
+    assert run("unseal", "sealed", "--key", "cem.key", "--result", "3") == 0
+    capsys.readouterr()
+    assert run("audit", "sealed", "--anchor", "small.anchor", "--key", "cem.key") == 0
+    out = capsys.readouterr().out
+    assert "evaluated  Bo (operator)" in out
+    assert "one secret" not in out
+    verify = ["verify", "sealed", "--key", "cem.key", "--anchor", "small.anchor"]
+    assert run(*verify, "--public-key", "ada.key.pub") == 0
+    assert "7 events, chain and everybody's signatures" in capsys.readouterr().out
+
+
 def test_no_name_passes_for_an_event_of_the_log(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +111,7 @@ def test_no_name_passes_for_an_event_of_the_log(
     capsys.readouterr()
     assert run("audit", "sealed") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["1", "2", "3", "developer"]
+    assert [line.split()[0] for line in lines] == ["1", "2", "3", "developer", "one"]
     assert r"algorithm mine\n   9  forged\x1b[2K" in lines[1]
 
 
@@ -102,8 +137,8 @@ def test_a_sealed_set_is_no_reference_for_everybody(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (SEAL, "give --vault-key or --passphrase-file"),
-        (["seal"], "give BUNDLE, --key, --policy, --as and --out, or --new-vault-key"),
+        (SEAL, "give --key, or --vault-key or --passphrase-file"),
+        (["seal"], "give BUNDLE, --key, --policy and --out, or --new-vault-key"),
         (
             ["evaluate", "a", "b", "--reference", "sealed", "--as", "Bo", "--developer", "x"],
             "a sealed set takes one submission",

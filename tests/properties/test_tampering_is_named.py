@@ -115,7 +115,7 @@ def test_a_log_put_back_with_its_head_is_found_by_an_anchor_kept_elsewhere(
     from nodulebench.storage.digest import file_digest
     from nodulebench.storage.json_text import read_json
     from nodulebench.storage.vault import open_vault
-    from nodulebench.workflows.custody.sealed_set import vault_seal
+    from nodulebench.workflows.custody.life.examined import vault_seal
 
     vault = open_vault(read_json(folder / "vault.json"), SECRET, "vault")
     log = log_of(folder, file_digest(folder / "manifest.json"), vault_seal(vault))

@@ -7,7 +7,12 @@ import click
 
 from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import secret_from, signing_passphrase, vault_options
+from nodulebench.cli.vault_options import (
+    Opening,
+    secret_from,
+    secret_options,
+    signing_passphrase,
+)
 
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.audit_log import Event
@@ -15,27 +20,25 @@ if TYPE_CHECKING:
 
 @click.command("audit")
 @click.argument("sealed", type=FILE)
-@vault_options
+@secret_options
 @click.option("--anchor", type=FILE, help="Write how far the log goes, to be kept elsewhere.")
-@click.option("--key", type=FILE, help="Private Ed25519 key that signs the anchor, PEM.")
-@click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
 def command(
     sealed: Path,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
+    opening: Opening,
     anchor: Path | None,
-    key: Path | None,
-    key_passphrase_file: Path | None,
 ) -> int:
-    r"""Show the log of the sealed set SEALED, and check its chain; with the secret, who wrote it.
+    r"""Show the log of the sealed set SEALED, and check its chain and who wrote it.
+
+    Where people have keys, their signatures are checked; else codes, which need the secret. The
+    key, PEM or OpenSSH, signs the anchor.
 
     \b
     nodulebench audit sealed/
-    nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key auditor.pem
+    nodulebench audit sealed/ --anchor notary/lung-2026a.anchor --key ~/.ssh/cem
     """
     from nodulebench.workflows.custody.audit_log import in_a_line, read_audit, write_anchor
 
-    secret = secret_from(vault_key, passphrase_file)
+    secret = secret_from(opening.vault_key, opening.passphrase_file)
     with ProgressLine("reading the log"):
         found = read_audit(sealed, secret)
     # who submits names files and developers: no name may pass for an event
@@ -44,13 +47,15 @@ def command(
     for use in found.uses:
         told = f"developer {use.developer}: {len(use.looks)} of {use.allowed} looks"
         click.echo(in_a_line(told))
+    if not found.has_keys:
+        click.echo("one secret for all: names are as given by those who share it")
     for problem in found.problems:
         click.echo(f"error: {problem}", err=True)
     if found.problems:
         return 1
     if anchor is not None:
-        passphrase = signing_passphrase(key, key_passphrase_file)
-        made = write_anchor(sealed, anchor, key=key, passphrase=passphrase)
+        passphrase = signing_passphrase(opening.key, opening.key_passphrase_file)
+        made = write_anchor(sealed, anchor, key=opening.key, passphrase=passphrase)
         click.echo(f"wrote {anchor}: {made.events} events, {made.digest}")
     return 0
 

@@ -8,7 +8,7 @@ from nodulebench.cli.help import DONE, NOT_MET
 from nodulebench.cli.options import FILE, nodules_option, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.evaluation import print_evaluation, print_missed
-from nodulebench.cli.vault_options import vault_options
+from nodulebench.cli.vault_options import Opening, opening_options
 
 
 @click.command("evaluate")
@@ -31,8 +31,7 @@ from nodulebench.cli.vault_options import vault_options
 )
 @click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the bootstrap.")
-@vault_options
-@click.option("--as", "person", help="On a sealed set: who you are in its policy.")
+@opening_options
 @click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
 @click.option("--roster", type=FILE, help="On a sealed set: CSV of file, developer, alias.")
 @click.option("--engine", type=click.Choice(["local"]), hidden=True, expose_value=False)
@@ -52,9 +51,7 @@ def command(
     at_fp: float | None,
     bootstraps: int | None,
     seed: int | None,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
-    person: str | None,
+    opening: Opening,
     developer: str | None,
     roster: Path | None,
 ) -> int:
@@ -63,29 +60,27 @@ def command(
     \b
     nodulebench evaluate my_marks.csv --reference luna16/ --protocol luna16 --out result/
     nodulebench evaluate my_marks.csv --reference sealed/ --plan plan.json \
-        --as "Bo" --developer "Example Ltd" --vault-key vault.key --out feedback/
+        --key ~/.ssh/bo --developer "Example Ltd" --out feedback/
     nodulebench evaluate --roster roster.csv --reference sealed/ --protocol nifdc-2022 \
-        --as "Bo" --vault-key vault.key --out feedback/
+        --key ~/.ssh/bo --out feedback/
     """
     if not marks and roster is None:
         raise click.UsageError("Missing argument 'MARKS...'.")
-    if person is not None or developer is not None or roster is not None:
+    if opening.person or developer is not None or roster is not None:
         from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
 
         others = (series, cases, nodules, columns, candidates, names)
         is_one = len(marks) == 1 and bool(developer)
-        if any(others) or not person or (is_one if roster else not is_one):
+        if any(others) or not opening.is_named or (is_one if roster else not is_one):
             raise click.UsageError(
-                "a sealed set takes one submission, --as and --developer, or --as and --roster, "
-                "and neither tables of cases and nodules nor --name and --columns"
+                "a sealed set takes one submission, --key (or --as) and --developer, or --key and "
+                "--roster, and neither tables of cases and nodules nor --name and --columns"
             )
         return evaluate_on_sealed(
             marks,
             reference,
             roster=roster,
-            vault_key=vault_key,
-            passphrase_file=passphrase_file,
-            person=person,
+            opening=opening,
             developer=developer,
             protocol=protocol,
             plan=plan,

@@ -8,7 +8,7 @@ import click
 from nodulebench.cli.help import DONE, NOT_MET, PROBLEM
 from nodulebench.cli.options import print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import required_secret
+from nodulebench.cli.vault_options import Opening
 from nodulebench.language import english
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ def evaluate_on_sealed(
     *,
     roster: Path | None,
     developer: str | None,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
+    opening: Opening,
     **order: Any,
 ) -> int:
     """Score submissions on a sealed set, and say what their developers may be told.
@@ -31,7 +30,7 @@ def evaluate_on_sealed(
     """
     from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 
-    secret = required_secret(vault_key, passphrase_file)
+    secret, order["person"] = opening.required(), opening.person
     if roster is not None:
         blank = LookOrder(Path(), sealed, secret, developer="", **order)
         return _evaluate_roster(roster, blank, marks)

@@ -1,5 +1,6 @@
 """nodulebench seal: sign a test set, encrypt its reference, and begin the log of its use."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -7,18 +8,25 @@ import click
 from nodulebench.cli.bundle import print_gaps
 from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import required_secret, signing_passphrase, vault_options
+from nodulebench.cli.vault_options import (
+    key_options,
+    required_secret,
+    signing_passphrase,
+    vault_options,
+)
+
+KEY_WORDS = "Private Ed25519 key that signs: your own OpenSSH key, or PEM."
 
 
 @click.command("seal")
 @click.argument("bundle", required=False, type=FILE)
-@click.option("--key", type=FILE, help="Private Ed25519 key that signs, PEM.")
-@click.option("--key-passphrase-file", type=FILE, help="File whose first line opens that key.")
+@partial(key_options, words=KEY_WORDS)
 @vault_options
 @click.option("--policy", type=FILE, help="Who may do what, and how often: policy.toml.")
-@click.option("--as", "person", help="Who you are in the policy.")
+@click.option("--as", "person", help="Who you are in the policy, without a key of your own.")
 @click.option("--datasheet", type=FILE, help="What people say of the set, TOML.")
 @click.option("--out", type=FILE, help="Folder of the sealed set.")
+@click.option("--encrypt-images", is_flag=True, help="Encrypt the images, too.")
 @click.option("--new-vault-key", type=FILE, help="Make a key file for vaults instead.")
 def command(
     bundle: Path | None,
@@ -30,14 +38,18 @@ def command(
     person: str | None,
     datasheet: Path | None,
     out: Path | None,
+    encrypt_images: bool,
     new_vault_key: Path | None,
 ) -> None:
-    r"""Seal the test set BUNDLE: its images stay readable, all else needs the vault's secret.
+    r"""Seal the test set BUNDLE: its images stay readable, all else needs a key.
+
+    Where the policy names people's keys, your own OpenSSH key says who you are and signs, and each
+    key opens what its role needs. Else one secret opens everything for all who share it.
 
     BUNDLE itself is not changed. A run that was interrupted is completed by the same command.
 
     \b
-    nodulebench sign --new-key key.pem
+    nodulebench seal lung-2026a/ --key ~/.ssh/ada --policy policy.toml --out sealed/
     nodulebench seal --new-vault-key vault.key
     nodulebench seal lung-2026a/ --key key.pem --vault-key vault.key \
         --policy policy.toml --as "Ada" --out sealed/
@@ -48,13 +60,21 @@ def command(
         new_key_file(new_vault_key)
         click.echo(f"wrote {new_vault_key}: keep it, and a copy, apart from every sealed set")
         return
-    if bundle is None or key is None or policy is None or person is None or out is None:
-        raise click.UsageError("give BUNDLE, --key, --policy, --as and --out, or --new-vault-key")
+    if bundle is None or key is None or policy is None or out is None:
+        raise click.UsageError("give BUNDLE, --key, --policy and --out, or --new-vault-key")
+    from nodulebench.workflows.custody import keys
     from nodulebench.workflows.custody.seal import SealOrder, seal_bundle
 
-    secret = required_secret(vault_key, passphrase_file, is_new=True)
     key_passphrase = signing_passphrase(key, key_passphrase_file)
-    order = SealOrder(bundle, out, key, secret, policy, person, datasheet, key_passphrase)
+    if keys.is_person_key(key) and vault_key is None and passphrase_file is None:
+        secret = keys.person_secret(keys.read_private_key(key, key_passphrase))
+    elif person is None:
+        raise click.UsageError("give --as, or your own OpenSSH key as --key")
+    else:
+        secret = required_secret(vault_key, passphrase_file, is_new=True)
+    order = SealOrder(
+        bundle, out, key, secret, policy, person or "", datasheet, key_passphrase, encrypt_images
+    )
     with ProgressLine() as line:
         made = seal_bundle(order, progress=line.tell)
     if made.was_there:
@@ -64,4 +84,10 @@ def command(
     if made.taken_over:
         click.echo(f"taken over  {made.taken_over} file(s) of an interrupted run")
     print_gaps(made.gaps)
+    if secret.key is None:
+        click.echo(
+            "note: one secret opens this set for all: whoever has it can name another with --as, "
+            "and decrypt the reference without a trace; give people keys (policy.toml: key)",
+            err=True,
+        )
     click.echo(f"wrote {out}")

@@ -7,21 +7,18 @@ import click
 
 from nodulebench.cli.options import COUNT, FILE, option
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import person_option, required_secret, vault_options
+from nodulebench.cli.vault_options import Opening, opening_options
 
 
 @click.command("unseal")
 @click.argument("sealed", type=FILE)
-@person_option
-@vault_options
+@opening_options
 @click.option("--out", type=FILE, help="New folder for the reference in plain form.")
 @option("--reason", str, "", "Why; stands in the log.")
 @click.option("--result", type=COUNT, help="Show the result of this look instead.")
 def command(
     sealed: Path,
-    person: str,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
+    opening: Opening,
     out: Path | None,
     reason: str,
     result: int | None,
@@ -31,14 +28,15 @@ def command(
     Both stand in the log before anything is written.
 
     \b
-    nodulebench unseal sealed/ --as "Ada" --vault-key vault.key --reason "new reading" --out plain/
+    nodulebench unseal sealed/ --key ~/.ssh/ada --reason "new reading" --out plain/
+    nodulebench unseal sealed/ --key ~/.ssh/cem --result 2
     nodulebench unseal sealed/ --as "Cem" --vault-key vault.key --result 2
     """
     if (out is None) == (result is None):
         raise click.UsageError("give --out, or --result")
     from nodulebench.workflows.custody.unseal import export_reference, open_result
 
-    secret = required_secret(vault_key, passphrase_file)
+    secret, person = opening.required(), opening.person
     if result is not None:
         click.echo(json.dumps(open_result(sealed, secret, person, result), indent=1))
     elif out is not None:

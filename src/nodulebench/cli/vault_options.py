@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +15,76 @@ from nodulebench.errors import InputError
 if TYPE_CHECKING:
     from nodulebench.workflows.custody.keys import Secret
 
+KEY_VARIABLE = "NODULEBENCH_KEY"
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How somebody opens a sealed set, and who they say they are."""
+
+    key: Path | None
+    key_passphrase_file: Path | None
+    vault_key: Path | None
+    passphrase_file: Path | None
+    person: str
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is said who acts: by a key of their own, or by a name."""
+        return bool(self.person) or self.key is not None
+
+    def secret(self) -> "Secret | None":
+        """The secret that was given; nothing is asked for but the passphrase of a key.
+
+        Raises:
+            InputError: if a file cannot be used.
+        """
+        shared = secret_from(self.vault_key, self.passphrase_file)
+        if shared is not None or self.key is None:
+            return shared
+        return key_secret(self.key, self.key_passphrase_file)
+
+    def required(self) -> "Secret":
+        """The secret that was given, or else is asked for on a terminal."""
+        if self.key is not None and self.vault_key is None and self.passphrase_file is None:
+            return key_secret(self.key, self.key_passphrase_file)
+        return required_secret(self.vault_key, self.passphrase_file)
+
+
+def secret_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options by which a sealed set is opened; the command gets them as ``opening``."""
+
+    @wraps(command)
+    def with_opening(
+        key: Path | None,
+        key_passphrase_file: Path | None,
+        vault_key: Path | None,
+        passphrase_file: Path | None,
+        person: str | None = None,
+        **given: Any,
+    ) -> Any:
+        opening = Opening(key, key_passphrase_file, vault_key, passphrase_file, person or "")
+        return command(**given, opening=opening)
+
+    return key_options(
+        vault_options(with_opening),
+        "Your own private OpenSSH key: opens a sealed set, and says who you are.",
+    )
+
+
+def opening_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options by which somebody opens a sealed set, and says who they are."""
+    words = "Who you are in the policy of a sealed set; a key of your own says it already."
+    return click.option("--as", "person", help=words)(secret_options(command))
+
+
+def key_options(command: Command, words: str) -> Command:
+    """Add --key and --key-passphrase-file."""
+    command = click.option(
+        "--key-passphrase-file", type=FILE, help="File whose first line opens that key."
+    )(command)
+    return click.option("--key", type=FILE, envvar=KEY_VARIABLE, help=words)(command)
 
 
 def vault_options(command: Command) -> Command:
@@ -24,9 +95,15 @@ def vault_options(command: Command) -> Command:
     )(command)
 
 
-def person_option(command: Command) -> Command:
-    """Add --as: who acts, by the name that the policy knows."""
-    return click.option("--as", "person", required=True, help="Who you are in the policy.")(command)
+def key_secret(key: Path, passphrase_file: Path | None) -> "Secret":
+    """A person's own key as a secret; its passphrase is asked for on a terminal.
+
+    Raises:
+        InputError: if the key cannot be used.
+    """
+    from nodulebench.workflows.custody.keys import person_secret, read_private_key
+
+    return person_secret(read_private_key(key, signing_passphrase(key, passphrase_file)))
 
 
 def secret_from(vault_key: Path | None, passphrase_file: Path | None) -> "Secret | None":
@@ -56,7 +133,7 @@ def required_secret(
     if secret is not None:
         return secret
     if not sys.stdin.isatty():
-        raise click.UsageError("give --vault-key or --passphrase-file")
+        raise click.UsageError("give --key, or --vault-key or --passphrase-file")
     asked = click.prompt("Passphrase of the vault", hide_input=True, confirmation_prompt=is_new)
     return passphrase_secret(asked)
 
@@ -69,7 +146,7 @@ def signing_passphrase(key: Path | None, passphrase_file: Path | None) -> str:
         return first_line(passphrase_file)
     if key is None or not sys.stdin.isatty() or not is_encrypted(key):
         return ""
-    return str(click.prompt("Passphrase of the signing key", hide_input=True))
+    return str(click.prompt(f"Passphrase of {key}", hide_input=True))
 
 
 def first_line(path: Path) -> str:

@@ -9,7 +9,7 @@ from nodulebench import __version__
 from nodulebench.cli.options import FILE, nodules_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
-from nodulebench.cli.vault_options import secret_from, vault_options
+from nodulebench.cli.vault_options import Opening, secret_options
 from nodulebench.errors import refuse_any
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @nodules_option
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
 @click.option("--columns", help="The names of own columns, if they were given.")
-@vault_options
+@secret_options
 @click.option(
     "--anchor", "anchors", type=FILE, multiple=True, help="Anchor of a sealed set's log; repeat."
 )
@@ -43,8 +43,7 @@ def command(
     nodules: Path | None,
     candidates: Path | None,
     columns: str | None,
-    vault_key: Path | None,
-    passphrase_file: Path | None,
+    opening: Opening,
     anchors: tuple[Path, ...],
     images: Path | None,
 ) -> int:
@@ -68,7 +67,7 @@ def command(
     if is_sealed(folder):
         from nodulebench.workflows.custody.verify_sealed import verify_sealed
 
-        secret = secret_from(vault_key, passphrase_file)
+        secret = opening.secret()
         checked = verify_sealed(
             folder, public_key=public_key, secret=secret, anchors=anchors, images=images
         )

@@ -21,7 +21,21 @@ from nodulebench.storage.event_log.statements import canonical
 from nodulebench.storage.event_log.store import FolderStore
 from nodulebench.storage.file_names import shown
 
-Step = Literal["sealed", "look", "evaluated", "failed", "refused", "exported", "inspected"]
+Step = Literal[
+    "sealed",
+    "look",
+    "evaluated",
+    "failed",
+    "refused",
+    "exported",
+    "inspected",
+    "admitted",
+    "rotated",
+    "revoked",
+    "retired",
+    "withdrawn",
+    "migrated",
+]
 STEPS: dict[Step, str] = {
     "sealed": "the set was sealed",
     "look": "a submission was admitted to scoring; counts against the budget",
@@ -30,6 +44,12 @@ STEPS: dict[Step, str] = {
     "refused": "somebody asked for what the policy does not allow",
     "exported": "the reference was written out in plain form",
     "inspected": "a kept result was opened",
+    "admitted": "somebody got a key and roles",
+    "rotated": "somebody's key was replaced by another",
+    "revoked": "a key counts no more",
+    "retired": "the use of the set ended",
+    "withdrawn": "a patient was taken out of the set",
+    "migrated": "people got keys of their own in place of the vault's one secret",
 }
 Fact = str | int | float | bool | None
 

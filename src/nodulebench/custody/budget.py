@@ -66,9 +66,9 @@ def same_developer(name: str) -> str:
 def look_of(facts: Mapping[str, Fact]) -> Look:
     """The look that an event is about."""
     return Look(
-        same_developer(str(facts["developer"])),
-        str(facts["submission"]),
-        str(facts["protocol"]),
+        same_developer(str(facts.get("developer"))),
+        str(facts.get("submission")),
+        str(facts.get("protocol")),
         str(facts.get("plan") or ""),
     )
 

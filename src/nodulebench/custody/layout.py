@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from nodulebench.custody.roles import Room
 from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, SIZE
 
-AUDIT, RESULTS = "audit", "results"
+AUDIT, RESULTS, CHANGES = "audit", "results", "changes"
 """Folders of a sealed set that grow after it was signed; the log answers for them."""
 HEAD = f"{AUDIT}/head.json"
 SEALED_NOTE, VAULT, POLICY = "sealed.json", "vault.json", "policy.toml"
@@ -28,11 +29,41 @@ class Place:
     is_secret: bool
 
 
-def place_of(name: str) -> Place:
-    """Where a file goes: images and their list stay plain, everything else is sealed."""
-    if PurePosixPath(name).parts[0] in (IMAGES, IMAGE_LIST):
+def place_of(name: str, *, encrypts_images: bool = False) -> Place:
+    """Where a file goes: a list of images stays plain, everything else is sealed.
+
+    Args:
+        name: of a file of the plain set.
+        encrypts_images: whether the images are sealed, too.
+    """
+    plain = (IMAGE_LIST,) if encrypts_images else (IMAGES, IMAGE_LIST)
+    if PurePosixPath(name).parts[0] in plain:
         return Place(name, f"{PAYLOAD}/{name}", is_secret=False)
-    return Place(name, f"{SECRETS}/{name}{SUFFIX}", is_secret=True)
+    return Place(name, sealed_file(name), is_secret=True)
+
+
+def sealed_file(name: str) -> str:
+    """Where a file of the plain set lies if it is sealed."""
+    return f"{SECRETS}/{name}{SUFFIX}"
+
+
+def room_of(name: str) -> Room:
+    """The room whose key seals something, by the name under which it is sealed."""
+    top, _, below = name.partition("/")
+    if below and top in (RESULTS, IMAGES):
+        return "results" if top == RESULTS else "images"
+    is_table = not below and (name == "manifest.json" or name.endswith(".parquet"))
+    return "reference" if is_table else "archive"
+
+
+def change_file(digest: str) -> str:
+    """What lists the files of a change."""
+    return f"{CHANGES}/{digest.removeprefix('sha256:')}.json"
+
+
+def change_stage(digest: str) -> str:
+    """Where the files of a change lie until they are in their places."""
+    return f"{CHANGES}/.{digest.removeprefix('sha256:')[:16]}.part"
 
 
 def event_file(number: int) -> str:
@@ -52,4 +83,4 @@ def older_result_file(number: int) -> str:
 
 def grows(name: str) -> bool:
     """Whether a file belongs to what is added after the set was signed."""
-    return PurePosixPath(name).parts[0] in (AUDIT, RESULTS)
+    return PurePosixPath(name).parts[0] in (AUDIT, RESULTS, CHANGES)

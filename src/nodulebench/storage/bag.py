@@ -48,14 +48,15 @@ def tag_files(
         INFO: "".join(
             f"{name}: {_one_line(text)}\n" for name, text in info.items() if text
         ).encode(),
-        PAYLOAD_MANIFEST: _manifest(digests),
+        PAYLOAD_MANIFEST: tag_manifest(digests),
         **others,
     }
     listed = {name: "sha256:" + hashlib.sha256(text).hexdigest() for name, text in files.items()}
-    return {**files, TAG_MANIFEST: _manifest(listed)}
+    return {**files, TAG_MANIFEST: tag_manifest(listed)}
 
 
-def _manifest(digests: Mapping[str, str]) -> bytes:
+def tag_manifest(digests: Mapping[str, str]) -> bytes:
+    """The lines of a bag's list of files, payload or tags, from their digests."""
     lines = (
         f"{digest.removeprefix('sha256:')}  {_escaped(name)}\n"
         for name, digest in sorted(digests.items())

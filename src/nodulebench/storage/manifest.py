@@ -1,7 +1,7 @@
 """Folder <-> its manifest: the SHA-256 of every file, so that a changed file is found and named."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -96,18 +96,23 @@ def listed_files(folder: Path) -> set[str]:
 
 
 def manifest_problems(
-    folder: Path, is_apart: Callable[[str], bool] = lambda _: False
+    folder: Path,
+    is_apart: Callable[[str], bool] = lambda _: False,
+    changed: Mapping[str, str | None] | None = None,
 ) -> list[Problem]:
     """The files of a folder that were changed, removed or added since its manifest was written.
 
     Args:
         folder: a folder with a manifest.
         is_apart: which files may have been added since; something else answers for them.
+        changed: files that were replaced since (digest) or removed (None), as something says that
+            can be believed.
     """
     try:
-        listed = read_manifest(folder).files
+        named = {**read_manifest(folder).files, **(changed or {})}
     except InputError as error:
         return list(error.problems)
+    listed = {name: digest for name, digest in named.items() if digest is not None}
     return [*_listed_problems(folder, listed), *_unlisted_problems(folder, listed, is_apart)]
 
 

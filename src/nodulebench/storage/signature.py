@@ -16,6 +16,8 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
 from nodulebench.storage.keys.person_key import (
     KIND,
+    PrivateKey,
+    PublicKey,
     has_passphrase,
     is_person_key,
     read_private_key,
@@ -166,6 +168,16 @@ def check_signature(folder: Path, public_key: Path | None = None) -> Signature |
             "signature was made with another key.",
         )
     return Signature(manifest.signed, known is not None)
+
+
+def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
+    """The private key in a file, PEM or OpenSSH.
+
+    Raises:
+        InputError: if the key cannot be used.
+    """
+    key = _private_key(path, passphrase)
+    return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
 
 
 def sign_bytes(content: bytes, key: Path, passphrase: str = "") -> bytes:

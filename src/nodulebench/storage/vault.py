@@ -15,10 +15,13 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
+
+if TYPE_CHECKING:
+    from nodulebench.storage.keys.person_key import PrivateKey
 
 SCHEMA = "nodulebench/vault@1"
 SEGMENT_BYTES = 1 << 20
@@ -35,8 +38,10 @@ _MOST_SCRYPT_COST = 1 << 20
 class Secret:
     """What opens a vault."""
 
-    kind: Literal["passphrase", "key file"]
+    kind: Literal["passphrase", "key file", "key of a person"]
     value: bytes = field(repr=False)
+    key: "PrivateKey | None" = field(default=None, repr=False)
+    """Of a person: opens what is wrapped for that person, and says who it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,11 @@ class Vault:
         return _aes(self.key_for(f"sealed file {name}", salt))
 
 
+def person_secret(key: "PrivateKey") -> Secret:
+    """A person's key as a secret."""
+    return Secret("key of a person", b"", key)
+
+
 def passphrase_secret(passphrase: str) -> Secret:
     """A passphrase as a secret."""
     return Secret("passphrase", passphrase.encode())
@@ -163,7 +173,15 @@ def read_key_file(path: Path) -> Secret:
 
 
 def create_vault(secret: Secret) -> tuple[Vault, dict[str, Any]]:
-    """A new vault, and what has to be kept of it to open it again with the same secret."""
+    """A new vault, and what has to be kept of it to open it again with the same secret.
+
+    Raises:
+        InputError: if the secret is one person's own.
+    """
+    if secret.key is not None:
+        raise InputError.at(
+            "vault", "is shared, and a person's key opens what is theirs.", "Give --vault-key."
+        )
     vault, salt = Vault(secrets.token_bytes(32)), secrets.token_bytes(_SALT_BYTES)
     cost = SCRYPT_COST if secret.kind == "passphrase" else 0
     nonce = secrets.token_bytes(12)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.sealed import POLICY, SECRET, Desk, make_desk
-from nodulebench.cli import evaluate_sealed, main
+from nodulebench.cli import main, vault_options
 from nodulebench.cli.help import MEANINGS
 
 CRITERIA = (
@@ -54,7 +54,7 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     freeze_files(
         tmp_path / "criteria.toml", made.bundle, "luna16", out=tmp_path / "plan.json", bootstraps=20
     )
-    monkeypatch.setattr(evaluate_sealed, "required_secret", lambda *_: SECRET)
+    monkeypatch.setattr(vault_options, "required_secret", lambda *_: SECRET)
     return made
 
 

@@ -19,7 +19,10 @@ def print_check(found: "SealedCheck", folder: Path) -> None:
     print_notices("notice", found.notices)
     click.echo(f"files       {found.files} listed")
     click.echo(f"signature   {signature_words(found)}")
-    codes = "chain and codes" if found.was_opened else "chain (codes need the vault's secret)"
+    if found.has_keys:
+        codes = "chain and everybody's signatures"
+    else:
+        codes = "chain and codes" if found.was_opened else "chain (codes need the vault's secret)"
     click.echo(f"log         {len(found.events)} events, {codes}")
     click.echo(f"anchors     {found.anchors} compared")
     print_verdict(folder, len(found.problems))

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodulebench.custody import layout
 from nodulebench.custody.audit import Event as Event
 from nodulebench.custody.budget import Use, uses
-from nodulebench.custody.policy import CustodyPolicy, parse_policy
+from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.storage.event_log.statements import Anchor
 from nodulebench.storage.file_names import in_a_line as in_a_line
 from nodulebench.storage.signature import sign_bytes
 from nodulebench.storage.staging import staged_file
 from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.life.examined import examine
 from nodulebench.workflows.custody.sealed_set import read_note, refuse_inside
-from nodulebench.workflows.custody.verify_sealed import log_with, signature_of_anchor
+from nodulebench.workflows.custody.verify_sealed import signature_of_anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,18 @@ class AuditReport:
     uses: tuple[Use, ...]
     """By developer; none where the log cannot be believed."""
     problems: tuple[Problem, ...]
+    has_keys: bool
+    """Whether each person has a key; else names are as those gave them who share the secret."""
 
 
 def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
     """The log of a sealed set; its chain is checked, with the secret also who wrote it."""
     note = read_note(folder)
-    policy = parse_policy((folder / layout.POLICY).read_text(encoding="utf-8"), layout.POLICY)
-    log, problems = log_with(folder, secret)
-    found = log.check()
-    problems += found.problems
-    used = () if problems else uses(found.events, policy.reuse)
-    told = (*problems, *found.dates)
-    return AuditReport(note["name"], policy, tuple(found.events), used, told)
+    found = examine(folder, secret)
+    events, policy = found.check.events, found.policy
+    used = () if found.problems else uses(events, policy.reuse)
+    told = (*found.problems, *found.check.dates)
+    return AuditReport(note["name"], policy, tuple(events), used, told, found.has_keys)
 
 
 def write_anchor(
@@ -57,13 +57,12 @@ def write_anchor(
         InputError: if the log was tampered with, or no longer holds what the older anchor says.
     """
     refuse_inside(path, folder)
-    log, _ = log_with(folder, None)
-    found = log.check()
-    problems = found.problems
+    found = examine(folder)
+    problems, links = list(found.problems), found.check.links
     if path.exists():
-        problems += log.anchor_problems(path.read_bytes(), found.links, str(path))
+        problems += found.log.anchor_problems(path.read_bytes(), links, str(path))
     refuse_any(problems)
-    anchor = log.anchor(found.events, datetime.now(UTC))
+    anchor = found.log.anchor(found.check.events, datetime.now(UTC))
     signature = None if key is None else sign_bytes(anchor.to_bytes(), key, passphrase)
     with staged_file(path) as stage:
         stage.write_bytes(anchor.to_bytes())

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event
+from nodulebench.custody.audit import Event, Fact
 from nodulebench.errors import InputError
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.results import Evaluation
@@ -89,6 +89,17 @@ def kept_file(folder: Path, look: int) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
+def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
+    """The digest that a kept result has to have.
+
+    Args:
+        listed: the files of the set as changes of the log left them, with their digests.
+        event: which says what was kept.
+        path: where it lies.
+    """
+    return listed.get(f"{layout.RESULTS}/{path.name}", event.facts.get("result"))
+
+
 def open_kept(opened: SealedSet, event: Event) -> KeptResult:
     """What was kept of a look, by the event that says that it was evaluated.
 
@@ -103,7 +114,7 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
         where = str(opened.folder / layout.result_file(number))
         raise InputError.at(where, f"is named by event {event.number}, but is not there.")
     sealed = path.read_bytes()
-    if bytes_digest(sealed) != event.facts.get("result"):
+    if bytes_digest(sealed) != result_digest(opened.manifest.files, event, path):
         what = f"was changed: event {event.number} names another content."
         raise InputError.at(str(path), what)
     content = unsealed(opened, path, sealed)

@@ -5,7 +5,7 @@ killed leaves that folder; the next run with the same secret takes over what is 
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,24 +27,21 @@ from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.durable import replace_whole, settle, write_through
+from nodulebench.storage.event_log.seal import Seal
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.lock import locked
 from nodulebench.storage.manifest import MANIFEST, SIGNATURE, Manifest, manifest_problems
 from nodulebench.storage.signature import sign_manifest
-from nodulebench.storage.vault import Secret, Vault, create_vault, open_vault
+from nodulebench.storage.vault import Secret, Vault
 from nodulebench.workflows.custody.bundle import what_is_written
+from nodulebench.workflows.custody.life.examined import opened_vault
+from nodulebench.workflows.custody.life.vaults import log_seal, sealer, storage_words, vault_of
 from nodulebench.workflows.custody.seal_files import Placed, place_files
 from nodulebench.workflows.custody.sealed_set import (
     SCHEMA,
     is_sealed,
     read_note,
-    vault_seal,
-)
-
-STORAGE = (
-    "Reference and all other tables encrypted with AES-256-GCM; images in plain form; every file "
-    "listed with its SHA-256; the list signed with Ed25519; a hash-chained log of every use."
 )
 
 
@@ -55,13 +52,16 @@ class SealOrder:
     bundle: Path
     out: Path
     key: Path
-    """Private Ed25519 key, PEM."""
+    """Private Ed25519 key, PEM or OpenSSH."""
     secret: Secret
+    """The person's own key where the policy knows keys; else what all will share."""
     policy: Path
     person: str
+    """Who seals; with a key of their own it may be empty."""
     answers: Path | None = None
     """What people say of the set, TOML."""
     key_passphrase: str = field(default="", repr=False)
+    encrypts_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
     """
     policy = parse_policy(order.policy.read_text(encoding="utf-8"), str(order.policy))
     _refuse_unknown_figures(policy, order.policy)
+    order = replace(order, person=sealer(policy, order.secret, order.person, str(order.policy)))
     role = policy.role_of(order.person, "seal")
     reference = bundle_format.read_reference(order.bundle)
     source = order.bundle / PAYLOAD if is_bag(order.bundle) else order.bundle
@@ -108,16 +109,17 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
                 str(order.out), "is already there.", "Choose a new place for the sealed set."
             )
         stage.mkdir(exist_ok=True)
-        vault = _vault_of(stage, order.secret)
-        placed = place_files(source, names, stage, vault, progress)
+        vault = vault_of(stage, order.secret, policy)
+        places = [layout.place_of(one, encrypts_images=order.encrypts_images) for one in names]
+        placed = place_files(source, places, stage, vault, progress)
         gaps = _write_descriptions(order, policy, reference, stage, vault, placed)
-        _finish(order, role, stage, vault, placed)
+        _finish(order, role, stage, log_seal(order.secret, policy, vault), placed)
         stage.replace(place)
         settle(place.parent)
     return SealReport(
         reference.name,
         files=len(placed.digests),
-        secrets=sum(layout.place_of(name).is_secret for name in names),
+        secrets=sum(place.is_secret for place in places),
         taken_over=placed.taken_over,
         gaps=gaps,
     )
@@ -150,10 +152,13 @@ def _write_descriptions(
     placed.add(stage, layout.RUN_CASES, file_digest(cases))
     stated, documents = what_is_written(order.bundle, order.answers)
     evidence = evidence_answers(documents.get(PROVENANCE), documents.get(CURATION))
-    images = [name for name in placed.source_digests if not layout.place_of(name).is_secret]
-    told = f"{len(images)} image files in {layout.PAYLOAD}/{layout.IMAGES}/." if images else ""
+    start = f"{layout.IMAGES}/"
+    images = [name for name in placed.source_digests if name.startswith(start)]
+    where = "encrypted" if order.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"
+    told = f"{len(images)} image files, {where}." if images else ""
+    storage = storage_words(policy, encrypts_images=order.encrypts_images)
     sheet = make_datasheet(
-        reference, stated, policy, images=told, storage=STORAGE, evidence=evidence
+        reference, stated, policy, images=told, storage=storage, evidence=evidence
     )
     note = {
         "schema": SCHEMA,
@@ -184,7 +189,7 @@ def _write_descriptions(
     return tuple(sheet.gaps)
 
 
-def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Placed) -> None:
+def _finish(order: SealOrder, role: Any, stage: Path, seal: Seal, placed: Placed) -> None:
     """Remove what does not belong, sign, and begin the log."""
     for path in sorted(stage.rglob("*"), reverse=True):
         name = path.relative_to(stage).as_posix()
@@ -204,7 +209,7 @@ def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Plac
     )
     for name in (MANIFEST, SIGNATURE):  # through to the disk, as all else
         write_through(stage / name, (stage / name).read_bytes())
-    bundle, seal = file_digest(stage / MANIFEST), vault_seal(vault)
+    bundle = file_digest(stage / MANIFEST)
     event = next_event(
         [],
         bundle=bundle,
@@ -222,38 +227,17 @@ def _finish(order: SealOrder, role: Any, stage: Path, vault: Vault, placed: Plac
         settle(folder)
 
 
-def _vault_of(stage: Path, secret: Secret) -> Vault:
-    """The vault that an interrupted run began, or a new one."""
-    path = stage / layout.VAULT
-    if not path.is_file():
-        vault, header = create_vault(secret)
-        replace_whole(path, _json_bytes(header))
-        return vault
-    try:
-        return open_vault(read_json(path), secret, str(path))
-    except InputError as error:
-        raise InputError(
-            [
-                *error.problems,
-                Problem(
-                    str(stage),
-                    "was left by an interrupted run with another secret.",
-                    "Give the same secret, or remove that folder to begin anew.",
-                ),
-            ]
-        ) from error
-
-
 def _already(order: SealOrder, reference: Reference, source: Path, names: list[str]) -> SealReport:
     """The report on a set that is already sealed there, if it is the same one."""
     path = order.out / layout.VAULT
-    vault = open_vault(read_json(path), order.secret, str(path))
+    vault = opened_vault(read_json(path), order.secret, str(path))
     found = _source_code(vault, {name: file_digest(source / name) for name in names})
     if read_note(order.out)["source"] != found:
         raise InputError.at(
             str(order.out), "is another sealed set.", "Choose a new place for this one."
         )
-    secrets = sum(layout.place_of(name).is_secret for name in names)
+    places = [layout.place_of(one, encrypts_images=order.encrypts_images) for one in names]
+    secrets = sum(place.is_secret for place in places)
     return SealReport(reference.name, len(names), secrets, len(names), (), was_there=True)
 
 

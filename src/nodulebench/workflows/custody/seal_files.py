@@ -33,15 +33,15 @@ class Placed:
 
 def place_files(
     source: Path,
-    names: list[str],
+    places: list[layout.Place],
     stage: Path,
     vault: Vault,
     progress: Progress,
 ) -> Placed:
     """Copy images and seal everything else into a stage; what is already whole there stays."""
     placed = Placed()
-    for number, name in enumerate(names, start=1):
-        place = layout.place_of(name)
+    for number, place in enumerate(places, start=1):
+        name = place.source
         target = stage / place.target
         digest = _finished(source / name, target, place, vault) if target.is_file() else ""
         if digest:
@@ -51,7 +51,7 @@ def place_files(
             digest = _place(source / name, target, place, vault)
         placed.source_digests[name] = digest
         placed.add(stage, place.target, file_digest(target) if place.is_secret else digest)
-        progress("sealing", number, len(names))
+        progress("sealing", number, len(places))
     return placed
 
 

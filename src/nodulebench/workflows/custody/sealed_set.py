@@ -1,39 +1,40 @@
 """A sealed test set, opened by somebody for something: its secrets in memory, its log kept."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, Fact, Step
-from nodulebench.custody.policy import CustodyPolicy, parse_policy
+from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.custody.roles import Action, Role
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.bundle import reference_from
 from nodulebench.model.tables import Reference
-from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.digest import file_digest
 from nodulebench.storage.durable import LEFTOVER
 from nodulebench.storage.event_log.log import EventLog
-from nodulebench.storage.event_log.seal import CodeSeal, Seal
 from nodulebench.storage.json_text import read_json
-from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
+from nodulebench.storage.manifest import MANIFEST, Manifest
 from nodulebench.storage.signature import check_signature
-from nodulebench.storage.vault import Secret, Vault, open_vault
+from nodulebench.storage.vault import Secret, Vault
+from nodulebench.workflows.custody.life.changes import apply_change, read_change
+from nodulebench.workflows.custody.life.examined import (
+    Examined,
+    examine,
+    holder_problems,
+    opened_vault,
+    person_of,
+)
 
 SCHEMA = "nodulebench/sealed@1"
-LOG_PURPOSE = "audit log"
 
 
 def is_sealed(folder: Path) -> bool:
     """Whether a folder says that it is a sealed test set."""
     return (folder / layout.SEALED_NOTE).is_file()
-
-
-def vault_seal(vault: Vault) -> Seal:
-    """What makes and checks the codes of a set's log."""
-    return CodeSeal(lambda content: vault.authenticator(content, LOG_PURPOSE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,12 @@ class SealedSet:
     bundle: str
     """Digest of the signed manifest."""
     manifest: Manifest
+    """The files as the log left them."""
     vault: Vault = field(repr=False)
     person: str
     role: Role | None
-
-    @property
-    def log(self) -> EventLog[Event]:
-        """The log, written with the codes of who opened the set."""
-        return audit.log_of(self.folder, self.bundle, vault_seal(self.vault))
+    log: EventLog[Event] = field(repr=False)
+    """Written with the codes or signatures of who opened the set."""
 
     @property
     def events(self) -> list[Event]:
@@ -81,7 +80,9 @@ class SealedSet:
         Raises:
             InputError: if the log was tampered with, or as ``facts`` raises.
         """
-        seal = vault_seal(self.vault)
+        seal = self.log.seal
+        if seal is None:
+            raise AssertionError("who opened the set has a secret")
         return self.log.append(
             lambda events: audit.next_event(
                 events,
@@ -101,7 +102,7 @@ class SealedSet:
         Raises:
             InputError: if it was changed.
         """
-        path = self.folder / layout.place_of(name).target
+        path = self.folder / layout.sealed_file(name)
         return self.vault.open(path.read_bytes(), name, str(path))
 
     @property
@@ -122,25 +123,63 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action) -> Se
     """Open a sealed set for something, if the person may do it; refusals stand in the log.
 
     The signature and every file but the images are checked; ``verify`` checks the images too.
+    A change that was interrupted is completed.
+
+    Args:
+        folder: what ``seal`` wrote.
+        secret: a person's own key, or what all share.
+        person: who acts; with a key of their own it may be left empty, and nobody else is let in.
+        action: what for.
 
     Raises:
         InputError: if anything was changed, the secret is another, or the person may not.
     """
-    manifest = _checked_manifest(folder)
-    policy = parse_policy((folder / layout.POLICY).read_text(encoding="utf-8"), layout.POLICY)
     note = read_note(folder)
-    vault_file = folder / layout.VAULT
-    vault = open_vault(read_json(vault_file), secret, str(vault_file))
-    content = (folder / MANIFEST).read_bytes()
+    check_signature(folder)
+    found = examine(folder, secret)
+    refuse_any(_file_problems(found) if not found.pending else ())
+    refuse_any(found.problems)
+    vault = opened_vault(found.header, secret, str(folder / layout.VAULT))
+    for digest in found.pending:
+        change = read_change(folder, digest)
+        if change is not None:
+            apply_change(folder, change)
+    refuse_any([*_file_problems(found), *holder_problems(found)])
     opened = SealedSet(
-        folder, note["name"], policy, bytes_digest(content), manifest, vault, person, None
+        folder,
+        note["name"],
+        found.policy,
+        found.bundle,
+        Manifest(found.listed, found.manifest.signed),
+        vault,
+        person_of(found, secret, person),
+        None,
+        found.log,
     )
     try:
-        role = policy.role_of(person, action)
+        _refuse_another(opened.person, person)
+        role = found.policy.role_of(opened.person, action)
+        _refuse_retired(found.check.events, action)
     except InputError as error:
         opened.record("refused", {"action": action, "reason": str(error)})
         raise
-    return SealedSet(folder, note["name"], policy, opened.bundle, manifest, vault, person, role)
+    return replace(opened, role=role)
+
+
+def _refuse_another(person: str, named: str) -> None:
+    if named and named != person:
+        raise InputError.at("key", f"is that of '{person}', who cannot act as '{named}'.")
+
+
+def _refuse_retired(events: list[Event], action: Action) -> None:
+    ended = next((event for event in events if event.step == "retired"), None)
+    if ended is not None and action == "evaluate":
+        raise InputError.at(
+            "set",
+            f"was retired on {ended.at:%Y-%m-%d} (event {ended.number}): "
+            f"{ended.facts.get('reason', '')}",
+            "It is used for no more tests.",
+        )
 
 
 def read_note(folder: Path) -> dict[str, Any]:
@@ -173,22 +212,17 @@ def is_leftover(path: Path) -> bool:
     return LEFTOVER.fullmatch(path.name) is not None
 
 
-def _checked_manifest(folder: Path) -> Manifest:
-    """The manifest, if its signature holds and all files but the images are as it says."""
-    read_note(folder)
-    check_signature(folder)
-    manifest = read_manifest(folder)
-    images = f"{layout.PAYLOAD}/{layout.IMAGES}/"
-    problems = []
-    for name, digest in manifest.files.items():
+def _file_problems(found: Examined) -> Iterator[Problem]:
+    """Files, but for the images, that are not as manifest and log say."""
+    folder, sealed_images = found.folder, layout.sealed_file(f"{layout.IMAGES}/")
+    images = (f"{layout.PAYLOAD}/{layout.IMAGES}/", sealed_images.removesuffix(layout.SUFFIX))
+    for name, digest in found.listed.items():
         path = folder / name
         if name.startswith(images):
             continue
         if not path.is_file():
-            problems.append(Problem(str(path), f"is listed in {MANIFEST}, but is not there."))
+            yield Problem(str(path), f"is listed in {MANIFEST}, but is not there.")
         elif file_digest(path) != digest:
-            problems.append(Problem(str(path), "was changed after the set was sealed."))
-    if manifest.signed is None:
-        problems.append(Problem(str(folder / MANIFEST), "is not signed."))
-    refuse_any(problems)
-    return manifest
+            yield Problem(str(path), "was changed after the set was sealed.")
+    if found.manifest.signed is None:
+        yield Problem(str(folder / MANIFEST), "is not signed.")

@@ -4,20 +4,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.custody import audit, layout
+from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
 from nodulebench.custody.budget import look_of
+from nodulebench.custody.changes import change_named
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
 from nodulebench.storage.digest import file_digest
-from nodulebench.storage.event_log.log import EventLog, LogCheck
-from nodulebench.storage.json_text import read_json
+from nodulebench.storage.keys.person_key import parse_public_key
+from nodulebench.storage.keys.rooms import RoomVault
 from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_problems
 from nodulebench.storage.signature import Signature, check_signature, is_signature_of
-from nodulebench.storage.vault import Secret, Vault, open_vault
+from nodulebench.storage.vault import Secret, Vault
 from nodulebench.workflows.custody.bundle import image_problems
-from nodulebench.workflows.custody.kept_results import kept_file
-from nodulebench.workflows.custody.sealed_set import is_leftover, vault_seal
+from nodulebench.workflows.custody.kept_results import kept_file, result_digest
+from nodulebench.workflows.custody.life.examined import Examined, examine, holder_problems
+from nodulebench.workflows.custody.sealed_set import is_leftover
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class SealedCheck:
     """The log, as far as it can be read."""
     was_opened: bool
     """Whether the vault was opened: codes of the log and sealed contents were checked too."""
+    has_keys: bool
+    """Whether each person has a key: signatures of events were checked without the vault."""
     anchors: int
     """Anchors that were compared."""
     problems: tuple[Problem, ...]
@@ -59,66 +63,72 @@ def verify_sealed(
         anchors: statements on the log that were kept elsewhere.
         images: where the images are that the set only lists.
     """
-    problems = manifest_problems(folder, is_apart=layout.grows)
-    signature: Signature | None = None
+    problems, signature = _signature_problems(folder, public_key)
     try:
-        signature = check_signature(folder, public_key)
-        if signature is None:
-            problems.append(Problem(str(folder / MANIFEST), "is not signed."))
+        found = examine(folder, secret)
     except InputError as error:
-        problems.extend(one for one in error.problems if one not in problems)
-    log, unopened = log_with(folder, secret)
-    checked = log.check()
-    events = checked.events
-    problems += [*unopened, *checked.problems, *checked.dates]
-    problems += _anchor_problems(log, checked, anchors, public_key)
-    problems += _result_problems(folder, events)
-    problems += _stray_problems(folder, checked)
+        problems += [*manifest_problems(folder, is_apart=layout.grows), *error.problems]
+        return SealedCheck(
+            len(listed_files(folder)), signature, (), False, False, 0, _once(problems), ()
+        )
+    problems += [
+        *manifest_problems(folder, layout.grows, found.changed),
+        *found.problems,
+        *found.check.dates,
+        *holder_problems(found),
+    ]
+    problems += _anchor_problems(found, anchors, public_key)
+    problems += _result_problems(found)
+    problems += _stray_problems(found)
+    problems += _pending_problems(found)
     if images is not None:
         problems += image_problems(folder, images)
-    vault, _ = _opened(folder, secret)
-    if vault is not None:
-        problems += _content_problems(folder, vault)
+    if found.vault is not None:
+        problems += _content_problems(folder, found.vault)
     return SealedCheck(
-        files=len(listed_files(folder)),
+        files=len(found.listed),
         signature=signature,
-        events=tuple(events),
-        was_opened=vault is not None,
+        events=tuple(found.check.events),
+        was_opened=found.vault is not None,
+        has_keys=found.has_keys,
         anchors=len(anchors),
-        problems=tuple(dict.fromkeys(problems)),
-        notices=tuple(_notices(folder, events)),
+        problems=_once(problems),
+        notices=tuple(_notices(found)),
     )
 
 
-def log_with(folder: Path, secret: Secret | None) -> tuple[EventLog[Event], list[Problem]]:
-    """The log of a set, whose codes are checked with the secret; and why it opens nothing."""
-    vault, problems = _opened(folder, secret)
-    seal = None if vault is None else vault_seal(vault)
-    return audit.log_of(folder, _bundle_digest(folder), seal), problems
+def _once(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys(problems))
 
 
-def _opened(folder: Path, secret: Secret | None) -> tuple[Vault | None, list[Problem]]:
-    file = folder / layout.VAULT
+def _signature_problems(
+    folder: Path, public_key: Path | None
+) -> tuple[list[Problem], Signature | None]:
     try:
-        return (None if secret is None else open_vault(read_json(file), secret, str(file))), []
+        signature = check_signature(folder, public_key)
     except InputError as error:
-        return None, list(error.problems)
+        return list(error.problems), None
+    if signature is None:
+        return [Problem(str(folder / MANIFEST), "is not signed.")], None
+    return [], signature
 
 
-def _bundle_digest(folder: Path) -> str:
-    manifest = folder / MANIFEST
-    return file_digest(manifest) if manifest.is_file() else ""
+def _pending_problems(found: Examined) -> Iterator[Problem]:
+    for digest in found.pending:
+        yield Problem(
+            str(found.folder / layout.change_file(digest)),
+            "lists a change that was interrupted.",
+            "Whoever opens the set next completes it.",
+        )
 
 
 def _anchor_problems(
-    log: EventLog[Event],
-    checked: LogCheck[Event],
-    anchors: Sequence[Path],
-    public_key: Path | None,
+    found: Examined, anchors: Sequence[Path], public_key: Path | None
 ) -> Iterator[Problem]:
     for anchor in anchors:
-        yield from log.anchor_problems(anchor.read_bytes(), checked.links, str(anchor))
-        yield from _anchor_signature_problems(anchor, public_key)
+        links = found.check.links
+        yield from found.log.anchor_problems(anchor.read_bytes(), links, str(anchor))
+        yield from _anchor_signature_problems(found, anchor, public_key)
 
 
 def signature_of_anchor(anchor: Path) -> Path:
@@ -126,19 +136,26 @@ def signature_of_anchor(anchor: Path) -> Path:
     return anchor.with_name(f"{anchor.name}.sig")
 
 
-def _anchor_signature_problems(anchor: Path, public_key: Path | None) -> Iterator[Problem]:
+def _anchor_signature_problems(
+    found: Examined, anchor: Path, public_key: Path | None
+) -> Iterator[Problem]:
+    """Whether an anchor was signed by whoever is known: the given key, or a person of the set."""
     file = signature_of_anchor(anchor)
-    if (
-        public_key is not None
-        and file.is_file()
-        and not is_signature_of(anchor.read_bytes(), file.read_bytes(), public_key)
-    ):
-        yield Problem(str(file), f"is not the signature of {anchor.name} by {public_key.name}.")
+    known = [parse_public_key(one.key) for one in found.policy.people if one.key]
+    if not file.is_file() or (public_key is None and not known):
+        return
+    content, signature = anchor.read_bytes(), file.read_bytes()
+    if any(key.is_signer_of(content, signature) for key in known):
+        return
+    if public_key is None or not is_signature_of(content, signature, public_key):
+        by = "anybody whom the policy knows" if public_key is None else public_key.name
+        yield Problem(str(file), f"is not the signature of {anchor.name} by {by}.")
 
 
-def _result_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]:
+def _result_problems(found: Examined) -> Iterator[Problem]:
     """Kept results that are not those that the log names."""
-    for event in events:
+    folder = found.folder
+    for event in found.check.events:
         if event.step != "evaluated":
             continue
         look = event.facts.get("look")
@@ -147,18 +164,21 @@ def _result_problems(folder: Path, events: Sequence[Event]) -> Iterator[Problem]
         if path is None:
             where = str(folder / layout.result_file(number))
             yield Problem(where, f"is named by event {event.number}, but is not there.")
-        elif file_digest(path) != event.facts.get("result"):
+        elif file_digest(path) != result_digest(found.listed, event, path):
             yield Problem(str(path), f"was changed: event {event.number} names another content.")
 
 
-def _stray_problems(folder: Path, checked: LogCheck[Event]) -> Iterator[Problem]:
+def _stray_problems(found: Examined) -> Iterator[Problem]:
     """Files beside the log and the results that nobody wrote."""
+    folder, checked = found.folder, found.check
     looks = [event.number for event in checked.events if event.step == "look"]
     kept = {layout.HEAD, *(layout.event_file(one.place) for one in checked.links)}
-    found = (kept_file(folder, one) for one in looks)
-    kept |= {path.relative_to(folder).as_posix() for path in found if path is not None}
-    for part in (layout.AUDIT, layout.RESULTS):
-        for path in sorted((folder / part).rglob("*")):
+    results = (kept_file(folder, one) for one in looks)
+    kept |= {path.relative_to(folder).as_posix() for path in results if path is not None}
+    named = (change_named(event) for event in checked.events)
+    kept |= {layout.change_file(digest) for digest in named if digest}
+    for part in (layout.AUDIT, layout.RESULTS, layout.CHANGES):
+        for path in sorted((folder / part).glob("*")):
             if path.relative_to(folder).as_posix() not in kept and not is_leftover(path):
                 yield Problem(str(path), "does not belong there: it was added.")
 
@@ -169,15 +189,19 @@ def _content_problems(folder: Path, vault: Vault) -> Iterator[Problem]:
     files = [(path, path.relative_to(secrets).as_posix()) for path in secrets.rglob("*")]
     results = (folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
     files += [(path, f"{layout.RESULTS}/{path.name}") for path in results]
-    for path, name in sorted(files):
-        if path.is_file():
+    for path, sealed in sorted(files):
+        name = sealed.removesuffix(layout.SUFFIX)
+        is_closed = isinstance(vault, RoomVault) and layout.room_of(name) not in vault.keys
+        if path.is_file() and not is_closed:
             try:
-                vault.open(path.read_bytes(), name.removesuffix(layout.SUFFIX), str(path))
+                vault.open(path.read_bytes(), name, str(path))
             except InputError as error:
                 yield from error.problems
 
 
-def _notices(folder: Path, events: Sequence[Event]) -> Iterator[Notice]:
+def _notices(found: Examined) -> Iterator[Notice]:
+    folder, events = found.folder, found.check.events
+    needed = {folder / layout.change_stage(digest) for digest in found.pending}
     failed = {event.facts.get("look") for event in events if event.step == "failed"}
     answered = {look_of(event.facts) for event in events if event.step == "evaluated"}
     for event in events:
@@ -186,5 +210,5 @@ def _notices(folder: Path, events: Sequence[Event]) -> Iterator[Notice]:
         if look_of(event.facts) not in answered:
             yield Notice("look_interrupted", {"event": event.number})
     for path in sorted(folder.rglob("*.part")):
-        if is_leftover(path):
+        if is_leftover(path) and path not in needed:
             yield Notice("leftover", {"file": str(path)})

@@ -1,0 +1,75 @@
+"""Log of a sealed set -> which of its files are no longer those that its manifest lists.
+
+A signed manifest is never rewritten. What changes later (keys wrapped anew, a patient withdrawn) is
+listed in a change, and an event of the log names the change by its digest.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from pydantic import ValidationError
+
+from nodulebench.custody.audit import Event
+from nodulebench.errors import Problem
+from nodulebench.model.written import Written
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.event_log.statements import canonical
+
+
+class Change(Written):
+    """Files that are replaced, added and removed at once."""
+
+    schema_name: Literal["nodulebench/change@1"] = "nodulebench/change@1"
+    files: dict[str, str | None]
+    """Path below the set -> digest; None: the file is no longer there."""
+
+    def to_bytes(self) -> bytes:
+        """The change as it stands on the disk."""
+        return canonical(self.model_dump(mode="json"))
+
+    @property
+    def digest(self) -> str:
+        """By which an event names it."""
+        return bytes_digest(self.to_bytes())
+
+
+def parse_change(content: bytes) -> Change | None:
+    """The change that some bytes are, exactly as it would be written; None: they are none."""
+    try:
+        found = Change.model_validate_json(content)
+    except (ValidationError, UnicodeDecodeError):
+        return None
+    return found if found.to_bytes() == content else None
+
+
+def change_named(event: Event) -> str:
+    """The digest of the change that an event made; empty: it made none."""
+    named = event.facts.get("change")
+    return named if isinstance(named, str) else ""
+
+
+def changes_of(
+    events: Sequence[Event], read: Callable[[str], Change | None]
+) -> tuple[dict[str, str | None], list[Problem]]:
+    """What all changes together replaced and removed, and those that are missing.
+
+    Args:
+        events: the log.
+        read: the change of a digest; None: it is not there, or was changed.
+    """
+    files: dict[str, str | None] = {}
+    problems = []
+    for event in events:
+        named = change_named(event)
+        change = read(named) if named else None
+        if named and change is None:
+            what = f"made a change {named} that is not there, or is not as it was written."
+            problems.append(Problem(f"event {event.number}", what, "Restore it from a copy."))
+        files |= {} if change is None else change.files
+    return files, problems
+
+
+def with_changes(listed: Mapping[str, str], changed: Mapping[str, str | None]) -> dict[str, str]:
+    """The files that a set has after its changes, with their digests."""
+    found = {**listed, **changed}
+    return {name: digest for name, digest in found.items() if digest is not None}

@@ -1,0 +1,175 @@
+"""Policy + log -> who may do what with which key at each event; signs and checks events by it.
+
+The signed policy says whose key is whose when the set is sealed. From then on the log does: who was
+admitted, whose key was replaced, whose was revoked. An event counts if it was signed with the key
+that its person had at that number, and if that person might do what it says.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.policy import CustodyPolicy, Person
+from nodulebench.custody.roles import Action, Role, role_for
+from nodulebench.errors import InputError
+from nodulebench.storage.event_log.seal import Seal
+from nodulebench.storage.keys.person_key import PrivateKey, PublicKey, parse_public_key
+from nodulebench.storage.keys.sshsig import is_code_of, signature_code
+
+STEP_NEEDS: dict[Step, Action] = {
+    "sealed": "seal",
+    "look": "evaluate",
+    "evaluated": "evaluate",
+    "failed": "evaluate",
+    "exported": "export",
+    "inspected": "inspect",
+    "admitted": "manage",
+    "rotated": "manage",
+    "revoked": "manage",
+    "retired": "retire",
+    "withdrawn": "withdraw",
+    "migrated": "seal",
+}
+"""What somebody has to be allowed to do for an event to count; everybody can be refused."""
+
+
+def policy_after(policy: CustodyPolicy, event: Event) -> CustodyPolicy:
+    """The policy as an event leaves it.
+
+    Raises:
+        ValueError: if it would break the policy's own rules: two roles that are kept apart, two
+            people with one key.
+    """
+    subject, key = str(event.facts.get("subject", "")), str(event.facts.get("key", ""))
+    people = {one.name: one for one in policy.people}
+    if event.step == "admitted":
+        roles = str(event.facts.get("roles", "")).split(", ")
+        people[subject] = Person.model_validate({"name": subject, "roles": roles, "key": key})
+    elif event.step == "rotated" and subject in people:
+        people[subject] = Person(name=subject, roles=people[subject].roles, key=key)
+    elif event.step == "revoked" and subject in people:
+        people[subject] = Person(name=subject, roles=people[subject].roles)
+    else:
+        return policy
+    return CustodyPolicy.model_validate(
+        {**policy.model_dump(), "people": [one.model_dump() for one in people.values()]}
+    )
+
+
+def refusal(policy: CustodyPolicy, event: Event) -> str:
+    """Why its person might not do what an event says; nothing: they might."""
+    roles: dict[str, tuple[Role, ...]] = {one.name: one.roles for one in policy.people}
+    if event.step == "rotated" and event.facts.get("subject") == event.person:
+        return ""  # everybody replaces their own key
+    action = STEP_NEEDS.get(event.step)
+    if action is not None and role_for(roles[event.person], action) is None:
+        return f"was written by '{event.person}', who may not {action}."
+    return ""
+
+
+@dataclass(slots=True)
+class PolicySeal:
+    """A seal by the signature of each person: it tells everybody from everybody else.
+
+    A log is checked from its first event on; each event is checked with what those before it say.
+    """
+
+    policy: CustodyPolicy
+    """As it was sealed, or as the migration brought it."""
+    key: PrivateKey | None = field(default=None, repr=False)
+    """Of whoever runs the program; None: nothing is written."""
+    was_migrated: bool = False
+    """Whether people have keys only from the event on that says so."""
+    signer: PublicKey | None = None
+    """Who signed the manifest, and has to sign a migration."""
+    signing_key: PrivateKey | None = field(default=None, repr=False)
+    """Of the signer, for whoever migrates."""
+    before: Seal | None = None
+    """Checks what was written before the migration; None: the chain alone does."""
+    _after: dict[int, CustodyPolicy | None] = field(default_factory=dict, repr=False)
+
+    def make(self, content: bytes, person: str) -> str:
+        """The signature of whoever runs the program, if that is the person.
+
+        Raises:
+            InputError: if it is not.
+        """
+        told = json.loads(content)
+        if told.get("step") == "migrated" and self.signing_key is not None:
+            self._after[told["number"]] = self.policy
+            return signature_code(content, self.signing_key)
+        number = told["number"] if "step" in told else told["events"]
+        known = [self._policy_at(number)] + (
+            [] if "step" in told else [self._policy_at(number + 1)]
+        )
+        mine = None if self.key is None else self.key.public
+        if self.key is None or mine not in [_key_of(one, person) for one in known]:
+            raise InputError.at("key", f"is not that of '{person}', and cannot sign as them.")
+        return signature_code(content, self.key)
+
+    def wrong(self, content: bytes, code: str, person: str) -> str:
+        """What is wrong with a signature: whose it is not, or that its person might not."""
+        told: dict[str, Any] = json.loads(content)
+        if "step" not in told:
+            return self._wrong_head(content, code, person, told["events"])
+        number, policy = told["number"], self._policy_at(told["number"])
+        self._after[number] = policy
+        if policy is None:
+            return self._wrong_before(content, code, person, told)
+        key = _key_of(policy, person)
+        if key is None:
+            return f"is in the name of '{person}', who had no key then: none yet, or revoked."
+        if not is_code_of(code, content, key):
+            return f"was changed, or was not signed with the key that '{person}' had then."
+        event = Event.model_validate({**told, "code": code})
+        why = refusal(policy, event)
+        if not why:
+            try:
+                self._after[number] = policy_after(policy, event)
+            except (ValidationError, ValueError) as error:
+                why = f"breaks the rules of the policy: {_first_words(error)}."
+        return why
+
+    def policy_now(self) -> CustodyPolicy | None:
+        """The policy as the log left it, once it was checked; None: nobody has a key yet."""
+        return self._policy_at(max(self._after, default=0) + 1)
+
+    def _policy_at(self, number: int) -> CustodyPolicy | None:
+        """The policy before an event."""
+        if number - 1 in self._after:
+            return self._after[number - 1]
+        start = None if self.was_migrated else self.policy
+        earlier = [one for one in self._after if one < number]
+        return self._after[max(earlier)] if earlier else start
+
+    def _wrong_before(self, content: bytes, code: str, person: str, told: dict[str, Any]) -> str:
+        if told["step"] == "migrated":
+            if self.signer is None or not is_code_of(code, content, self.signer):
+                return "was not signed with the key that signed the manifest."
+            self._after[told["number"]] = self.policy
+            return ""
+        return "" if self.before is None else self.before.wrong(content, code, person)
+
+    def _wrong_head(self, content: bytes, code: str, person: str, events: int) -> str:
+        known = [self._policy_at(number) for number in (events, events + 1)]
+        if all(one is None for one in known):
+            return "" if self.before is None else self.before.wrong(content, code, person)
+        keys = [key for one in known if (key := _key_of(one, person)) is not None]
+        if any(is_code_of(code, content, key) for key in keys):
+            return ""
+        return f"was changed, or was not signed with the key that '{person}' had then."
+
+
+def _key_of(policy: CustodyPolicy | None, person: str) -> PublicKey | None:
+    people = () if policy is None else policy.people
+    line = next((one.key for one in people if one.name == person), "")
+    return parse_public_key(line) if line else None
+
+
+def _first_words(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+    return str(error)

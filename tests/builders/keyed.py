@@ -1,0 +1,71 @@
+"""A small sealed test set whose people have keys of their own."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from builders.sealed import POLICY, Desk, make_desk
+from nodulebench.storage.keys.person_key import (
+    PrivateKey,
+    new_person_key,
+    read_private_key,
+    read_public_key,
+)
+from nodulebench.storage.vault import Secret, person_secret
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder
+from nodulebench.workflows.custody.seal import SealOrder, SealReport, seal_bundle
+
+ROLES = {
+    "Ada": "curator",
+    "Bo": "operator",
+    "Cem": "auditor",
+    "Ria": "reader",
+    "Safe": "keeper",
+}
+
+
+@dataclass(frozen=True)
+class KeyedDesk(Desk):
+    """The folder in which a test works; everybody's key lies in it under their name."""
+
+    def key_file(self, person: str) -> Path:
+        return self.folder / f"{person.lower()}.key"
+
+    def key(self, person: str) -> PrivateKey:
+        return read_private_key(self.key_file(person))
+
+    def line(self, person: str) -> str:
+        return read_public_key(self.folder / f"{person.lower()}.key.pub").line
+
+    def secret(self, person: str) -> Secret:
+        return person_secret(self.key(person))
+
+    def order(self) -> SealOrder:
+        plain = super().order()
+        return replace(plain, key=self.key_file("Ada"), secret=self.secret("Ada"), person="")
+
+    def seal(self, **more: object) -> SealReport:
+        return seal_bundle(replace(self.order(), **more))  # type: ignore[arg-type]
+
+    def look(self, name: str, *hits: str, person: str = "Bo", **more: object) -> LookOrder:
+        order = LookOrder(
+            self.marks(name, *hits), self.sealed, self.secret(person), "", "Example", bootstraps=0
+        )
+        return replace(order, **more)  # type: ignore[arg-type]
+
+
+def new_person(desk: KeyedDesk, person: str) -> str:
+    """Make a key for one more person; its public line."""
+    new_person_key(desk.key_file(person), comment=person)
+    return desk.line(person)
+
+
+def make_keyed_desk(folder: Path, cases: int = 4) -> KeyedDesk:
+    """As ``make_desk``, with keys and a policy that names them."""
+    desk = KeyedDesk(make_desk(folder, cases=cases).folder)
+    people = "".join(
+        f'[[people]]\nname = "{name}"\nroles = ["{role}"]\nkey = "{new_person(desk, name)}"\n\n'
+        for name, role in ROLES.items()
+    )
+    reuse = POLICY[POLICY.index("[reuse]") :]
+    (folder / "policy.toml").write_text(f'keeper = "Test laboratory"\n\n{people}{reuse}')
+    return desk
