@@ -102,6 +102,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "columns_unread": ("columns",),
     "cases_without_marks": ("count", "cases"),
     "runs_failed": ("runs", "failed", "timed_out"),
+    "strata_not_known": ("columns",),
     "marks_over_cap": ("count", "cap", "ties"),
     "candidates_scored": ("scored", "candidates"),
     "outside_image": ("outside", "checked", "mirrored"),

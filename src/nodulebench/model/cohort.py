@@ -64,6 +64,18 @@ class LabelledCohort:
             threshold=threshold,
         )
 
+    def of_nodules(self, is_in: BoolArray) -> "LabelledCohort":
+        """The same cases and false positives with some of the nodules; hits on others are gone."""
+        return replace(
+            self,
+            nodule_case=self.nodule_case[is_in],
+            is_hit=self.is_hit[is_in],
+            hit_score=self.hit_score[is_in],
+            nodule_row=self.nodule_row[is_in],
+            hit_mark=self.hit_mark[is_in],
+            whole=None if self.whole is None else self.whole.of_nodules(is_in),
+        )
+
     @property
     def nodule_count(self) -> int:
         """How many nodules there are to find."""

@@ -25,6 +25,10 @@ def _is_none(value: Any) -> bool:
     return value is None
 
 
+def _is_empty(value: Any) -> bool:
+    return not value
+
+
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_from_word)]
 
 
@@ -133,7 +137,10 @@ class TestProtocol(Written):
     """How intervals are made."""
     strata: tuple[str, ...] = ()
     """Divisions to report: type, size, density, lung_rads_size, fleischner_size, or any column of
-    CASES or NODULES."""
+    CASES or NODULES. A known column that the test set lacks is told as not known."""
+    stratum_figures: tuple[str, ...] = Field((), exclude_if=_is_empty)
+    """Figures, beside the miss rate, for strata of nodules: on all cases and their false positives,
+    with the stratum's nodules alone."""
     size_bins_mm: tuple[float, ...] = (4.0, 6.0, 10.0)
     """Cuts of the size strata; each bin holds its lower cut."""
     minimum_stratum: Annotated[int, Field(ge=1)] = 10

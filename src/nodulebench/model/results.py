@@ -150,7 +150,7 @@ class Stratum:
     cases: int | None = None
     """How many cases it has, where the stratum is one of whole cases."""
     figures: dict[str, Estimate] = field(default_factory=dict)
-    """Figures on these cases alone."""
+    """Figures on these cases alone, or on all cases with these nodules alone."""
 
     @property
     def soundly(self) -> "Stratum":
@@ -168,6 +168,7 @@ class Stratum:
         }
         if self.cases is not None:
             shown["cases"] = self.cases
+        if self.cases is not None or self.figures:
             shown["figures"] = {name: one.to_json() for name, one in self.figures.items()}
         return shown
 

@@ -52,6 +52,14 @@ CASES = TableSchema(
     is_open=True,
 )
 
+CASE_FACTS = (
+    *("scan_kind", "slice_thickness_mm", "kernel", "kernel_class", "contrast_agent"),
+    *("tube_voltage_kv", "tube_current_ma", "exposure_mas", "ctdi_vol_mgy", "dlp_mgy_cm"),
+    *("dose_msv", "dose_class", "vendor", "manufacturer", "model", "sex", "age", "race"),
+    *("country", "continent", "terrain", "province", "hospital", "hospital_beds", "is_public"),
+)
+"""Further columns of CASES that designs and protocols know: how, with what and whom was scanned."""
+
 IMAGES = "images"
 """A further column of CASES: the folder of the case's DICOM images, where objects about them are
 read or written. Results and bundles do not keep it."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from nodulebench.errors import UnknownNameError, did_you_mean
 from nodulebench.model.protocol import TestProtocol, parse_protocol, read_protocol
 
-NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fotin-2008")
+NAMES = ("luna16", "nifdc-2022", "fg-ai4h", "fg-ai4h-2", "fotin-2008")
 
 
 def load_protocol(name_or_file: str) -> TestProtocol:

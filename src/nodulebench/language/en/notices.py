@@ -7,6 +7,9 @@ NOTICES = {
         "{marks} mark(s) of {cases} case(s) that are not in the list were dropped[: {names:names}]."
     ),
     "headers_dropped": "{count} repeated header row(s) were dropped.",
+    "strata_not_known": (
+        "The test set does not say {columns:words}: results are not divided by it."
+    ),
     "marks_over_cap": (
         "{count} mark(s) beyond the {cap} best of their case were not judged ({ties:drop=marks "
         "tied across the cut are all dropped|keep=marks tied across the cut are all kept|"

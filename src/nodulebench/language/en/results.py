@@ -66,6 +66,9 @@ TEXTS = {
     "strata.miss_rate": "Miss rate",
     "strata.bars": "Bars from 0 to {end}, with intervals.",
     "strata.under_rule": "{division}, rule {rule}",
+    "strata.of_nodules": (
+        "With the false positives of all cases, because they belong to no stratum of nodules."
+    ),
     "strata.too_few": "too few",
     "strata.too_few_reason": (
         "fewer than {minimum} nodules, the least for which the protocol gives a rate"

@@ -5,6 +5,7 @@ NOTICES = {
     # the test set and its marks
     "marks_dropped": "不在病例列表中的 {cases} 个病例的 {marks} 个标记已舍去[：{names:names}]。",
     "headers_dropped": "重复的 {count} 行表头已舍去。",
+    "strata_not_known": "测试集未注明{columns:words}，结果不按其分层。",
     "marks_over_cap": (
         "有 {count} 个标记超出每例最高 {cap} 个的上限，未评判（"
         "{ties:drop=上限处同分的标记全部舍去|keep=上限处同分的标记全部保留|"

@@ -63,6 +63,7 @@ TEXTS = {
     "strata.miss_rate": "漏检率",
     "strata.bars": "条形由 0 至 {end}，附区间。",
     "strata.under_rule": "{division}，规则：{rule}",
+    "strata.of_nodules": "假阳性取自全部病例，因其不属于任何结节分层。",
     "strata.too_few": "过少",
     "strata.too_few_reason": "少于 {minimum} 个结节，低于方案给出比率的最小数目",
     "square.corner": "参考 ↓  所报 →",

@@ -6,15 +6,20 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, did_you_mean
 from nodulebench.metrics.classes import density_pairs, type_pairs
 from nodulebench.metrics.fleischner import FLEISCHNER_SIZES, fleischner_strata
 from nodulebench.metrics.lung_rads import LUNG_RADS, lung_rads_strata
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.tables import CASE_FACTS, NODULES
 
 BUILT_IN = ("size", "type", "density", "lung_rads_size", "fleischner_size")
+
+KNOWN = (*CASE_FACTS, *(column.name for column in NODULES.further))
+"""Columns that a test set may lack: what they say is then not known."""
 
 MOST_DISTINCT_NUMBERS = 8
 """A numeric column with more distinct values is cut at its quartiles."""
@@ -39,7 +44,7 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
     """Divide a cohort by a stratum's name; None where the data do not say.
 
     Raises:
-        InputError: if no table has such a column.
+        InputError: if no table has such a column, and none is known that may have it.
     """
     nodules = cohort.reference.nodules[cohort.nodule_row]
     cases = cohort.reference.cases
@@ -60,11 +65,21 @@ def divide(cohort: LabelledCohort, name: str, protocol: TestProtocol) -> Divisio
             return Division(by_case.names, by_case.of_nodule[cohort.nodule_case], by_case.of_nodule)
         case _ if name in nodules.columns:
             return _by_value(nodules[name])
+        case _ if name in KNOWN:
+            return None
+    hint = did_you_mean(name, (*BUILT_IN, *cases.columns, *KNOWN))
     raise InputError.at(
         f"protocol '{protocol.name}'",
-        f"asks for the stratum '{name}', which is no column of CASES or NODULES.",
+        f"asks for the stratum '{name}', which is no column of CASES or NODULES.{hint}",
         f"Built in: {', '.join(BUILT_IN)}; columns of CASES: {', '.join(cases.columns)}.",
     )
+
+
+def strata_notices(cohort: LabelledCohort, protocol: TestProtocol) -> tuple[Notice, ...]:
+    """That the test set lacks columns by which the protocol divides it."""
+    there = {*cohort.reference.cases.columns, *cohort.reference.nodules.columns}
+    absent = [name for name in protocol.strata if name in KNOWN and name not in there]
+    return (Notice("strata_not_known", {"columns": absent}),) if absent else ()
 
 
 def _stated(names: tuple[str, ...], of_nodule: IntArray) -> Division | None:

@@ -23,6 +23,7 @@ from nodulebench.workflows.check.declared import threshold_notices
 from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.check.submission import judged_notices, submission_notices
 from nodulebench.workflows.check.tables import checked_reference, checked_submission
+from nodulebench.workflows.evaluate.divisions import strata_notices
 from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
 from nodulebench.workflows.evaluate.estimators import estimate_all
 from nodulebench.workflows.evaluate.extras import (
@@ -172,7 +173,11 @@ def _evaluate_rule(
             **sizes,
             **error_analysis(cohort, protocol),
         },
-        notices=(*labels.notices, *_cap_notices(counts["over_cap"], protocol)),
+        notices=(
+            *labels.notices,
+            *_cap_notices(counts["over_cap"], protocol),
+            *strata_notices(cohort, protocol),
+        ),
         remarks=labels.remarks,
         operating_point=_operating_point(cohort, protocol),
         cohort=cohort,

@@ -23,6 +23,7 @@ from nodulebench.workflows.evaluate.divisions import Division, divide
 from nodulebench.workflows.evaluate.estimate import (
     bind_settings,
     bootstrap_blocks,
+    estimate_figures,
     exactly,
     guarded_bootstrap_of,
     is_proportion,
@@ -62,7 +63,8 @@ def estimate_strata(
     """Every stratum of the protocol with its nodules, misses and miss rate, with intervals.
 
     Strata made of whole cases also get the protocol's main figures on those cases alone. False
-    positives belong to cases, not to nodules, so strata of nodules have none.
+    positives belong to cases, not to nodules: strata of nodules get the protocol's
+    ``stratum_figures`` with the false positives of all cases.
     """
     divisions = {name: divide(cohort, name, protocol) for name in protocol.strata}
     found = {name: division for name, division in divisions.items() if division is not None}
@@ -80,6 +82,7 @@ def estimate_strata(
             misses = rates[name, stratum, "miss_rate"].of_case
             nodules = int(misses.denominator.sum())
             figures = _case_cpm(cohort, protocol, division, number)
+            figures |= _nodule_figures(cohort, protocol, division, number)
             if division.of_case is not None:
                 figures |= {
                     figure: estimates[name, stratum, figure]
@@ -94,6 +97,21 @@ def estimate_strata(
                 figures=figures,
             )
     return results
+
+
+def _nodule_figures(
+    cohort: LabelledCohort, protocol: TestProtocol, division: Division, number: int
+) -> dict[str, Estimate]:
+    """The protocol's figures for the nodules of one stratum; at a point: ``figure@point``."""
+    is_in = division.of_nodule == number
+    if division.of_case is not None or not protocol.stratum_figures or not is_in.any():
+        return {}
+    found = estimate_figures(cohort.of_nodules(is_in), protocol, protocol.stratum_figures)
+    return {
+        name if point is None else f"{name}@{point}": one
+        for name, read in found.items()
+        for point, one in ({None: read} if isinstance(read, Estimate) else read).items()
+    }
 
 
 def _ratios_of_cases(protocol: TestProtocol) -> list[str]:

@@ -23,6 +23,11 @@ def strata_tables(algorithm: AlgorithmSummary, minimum: int, say: Language) -> l
             ]
         else:
             tables.append(_nodule_strata(name, having, Notes(say), minimum))
+            tables += [
+                _nodule_figures(name, rule, strata, Notes(say), minimum)
+                for rule, strata in having.items()
+                if any(one.figures for one in strata.values())
+            ]
     return tables
 
 
@@ -47,6 +52,36 @@ def _nodule_strata(
     groups = [("", 2), *((say.word(rule), 2) for rule in by_rule)] if len(by_rule) > 1 else []
     remark = say("strata.bars", end=f"{scale:g}")
     return Table(say.stratum(name), heads, rows, notes.all(), groups=groups, remark=remark)
+
+
+def _nodule_figures(
+    name: str, rule: str, strata: dict[str, Stratum], notes: Notes, minimum: int
+) -> Table:
+    """Figures of the nodules of each stratum, with the false positives of all cases."""
+    say = notes.say
+    keys = list(dict.fromkeys(key for one in strata.values() for key in one.figures))
+    rows = [
+        [
+            head(say.word(stratum)),
+            count(one.nodules),
+            *(
+                _too_few(notes, minimum)
+                if one.is_too_few
+                else estimate(one.figures.get(key), notes)
+                for key in keys
+            ),
+        ]
+        for stratum, one in strata.items()
+        if one.nodules
+    ]
+    titles = [say.figure(key.replace("@", "/")) for key in keys]
+    heads = [
+        words(""),
+        Cell(say("strata.nodules")),
+        *(Cell(one.title, hint=one.meaning) for one in titles),
+    ]
+    title = say("strata.under_rule", division=say.stratum(name), rule=say.word(rule))
+    return Table(title, heads, rows, notes.all(), remark=say("strata.of_nodules"))
 
 
 def _case_strata(
