@@ -1,5 +1,6 @@
 """Readers and leaders -> teams drawn at random; a batch -> the leader of another team."""
 
+import hashlib
 import secrets
 from collections.abc import Iterable, Sequence
 
@@ -48,10 +49,17 @@ def random_teams(
     )
 
 
-def random_reviewer(teams: Sequence[Team], team_id: str) -> str:
-    """The leader of another team who shall review a team's batch, drawn by chance.
+def random_reviewer(teams: Sequence[Team], team_id: str, batch_id: str, seed: str) -> str:
+    """The leader of another team who shall review a team's batch, as a seed draws.
 
-    Nobody can choose or foresee who it is; the log of the batch keeps it.
+    The seed comes from the system's randomness, so that nobody chooses or foresees it, and stands
+    in the log of the batch: who draws again can be seen there, and everybody can draw as it did.
+
+    Args:
+        teams: all teams.
+        team_id: the team that reads.
+        batch_id: the batch.
+        seed: of ``new_seed``.
 
     Raises:
         InputError: if no other team has a leader outside this team.
@@ -68,4 +76,10 @@ def random_reviewer(teams: Sequence[Team], team_id: str) -> str:
             "no other team has a leader who could review it.",
             "Form a second team with a leader of its own.",
         )
-    return secrets.choice(others)
+    drawn = hashlib.sha256(f"{seed} {batch_id}".encode()).digest()
+    return others[int.from_bytes(drawn) % len(others)]
+
+
+def new_seed() -> str:
+    """256 bits of the system's randomness."""
+    return secrets.token_hex(32)

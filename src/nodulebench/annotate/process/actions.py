@@ -23,6 +23,8 @@ class OpenBatch(Written):
     case_ids: tuple[str, ...] = Field(min_length=1)
     reviewer_id: Name | None = None
     """The leader of another team who will review it."""
+    seed: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Of the draw of the reviewer; None: somebody named the reviewer."""
 
 
 class SubmitReading(Written):

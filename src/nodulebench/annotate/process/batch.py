@@ -196,7 +196,10 @@ class Batch:
 
 
 def batches_of(
-    events: Iterable[Event], teams: Mapping[str, tuple[str, ...]], rules: WorkflowRules
+    events: Iterable[Event],
+    teams: Mapping[str, tuple[str, ...]],
+    rules: WorkflowRules,
+    before: Mapping[str, Batch] | None = None,
 ) -> dict[str, Batch]:
     """All batches as the events left them.
 
@@ -204,8 +207,9 @@ def batches_of(
         events: the log.
         teams: the readers of each team.
         rules: the workflow.
+        before: the batches as they were before these events.
     """
-    batches: dict[str, Batch] = {}
+    batches: dict[str, Batch] = dict(before or {})
     for event in events:
         action = actions.ACTIONS.validate_python(event.payload)
         if isinstance(action, actions.OpenBatch):

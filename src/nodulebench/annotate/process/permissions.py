@@ -10,6 +10,7 @@ from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import Reading, check_reading
+from nodulebench.annotate.teams import random_reviewer
 from nodulebench.errors import InputError, Problem, refuse_any
 
 STATE_OF_STEP: dict[str, State] = {
@@ -98,6 +99,10 @@ class Permissions:
             )
         elif not leads:
             yield Problem(where, f"'{reviewer}' leads no team.", "Name the leader of another team.")
+        elif action.seed is not None:
+            drawn = random_reviewer(self.roster.teams, action.team_id, action.batch_id, action.seed)
+            if reviewer != drawn:
+                yield Problem(where, f"its seed draws '{drawn}', not '{reviewer}'.")
 
     def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
         """Why someone may not take a step that the state allows."""

@@ -74,8 +74,9 @@ def taken_by(actor_id: str, action: actions.Action) -> str:
 def _words(action: actions.Action) -> tuple[str | None, str]:
     """The case that an action is about, and what it changes."""
     match action:
-        case actions.OpenBatch():
-            return None, f"{len(action.case_ids)} cases for {action.team_id}"
+        case actions.OpenBatch(reviewer_id=reviewer):
+            how = "" if action.seed is None else f", reviewer {reviewer} drawn"
+            return None, f"{len(action.case_ids)} cases for {action.team_id}{how}"
         case actions.SubmitReading(reading=reading):
             return reading.case_id, f"{len(reading.findings)} findings"
         case actions.CheckBatch(checks=checks):

@@ -5,20 +5,23 @@ reason and changes nothing, or becomes one event. Nobody sees another's reading 
 and no reader of a batch before it is released.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
+from pydantic import ValidationError
 
 from nodulebench.annotate.people import Roster, check_roster
-from nodulebench.annotate.process.actions import Action, AddNodule, CheckBatch, Several
+from nodulebench.annotate.process.actions import ACTIONS, Action, AddNodule, CheckBatch, Several
 from nodulebench.annotate.process.batch import NIFDC, Batch, WorkflowRules, after, batches_of
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.process.permissions import Permissions, known_batch
 from nodulebench.annotate.process.record import taken_by
 from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck, check_consistency
 from nodulebench.annotate.readings.reading import Reading
+from nodulebench.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,22 @@ class Workflow:
     def batches(self, events: Sequence[Event]) -> dict[str, Batch]:
         """All batches as the events left them."""
         return batches_of(events, self._teams, self.rules)
+
+    def replayed(self, events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
+        """Events that were not allowed when they were taken, or do not say what follows from them.
+
+        Each with the reason; what comes after such an event is judged as if it had been allowed.
+        """
+        batches: dict[str, Batch] = {}
+        for event in events:
+            try:
+                action = ACTIONS.validate_python(event.payload)
+                if self.allowed(batches, event.actor_id, action) != action:
+                    yield event, "says another result than follows from what was handed in"
+            except (InputError, ValidationError) as error:
+                yield event, f"was not allowed: {error}"
+            with suppress(KeyError, AssertionError, ValidationError):
+                batches |= batches_of([event], self._teams, self.rules, batches)
 
     def allowed(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
         """The action, with what the program adds to it.

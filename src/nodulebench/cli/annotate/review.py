@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.annotate.log import log
+from nodulebench.cli.annotate.log import anchor, audit, log
 from nodulebench.cli.annotate.options import (
     BATCH,
     BY,
@@ -26,7 +26,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, ask, answer):
+for part in (log, audit, anchor, ask, answer):
     command.add_command(part)
 
 

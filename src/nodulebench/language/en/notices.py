@@ -188,6 +188,18 @@ NOTICES = {
     "readers_inconsistent": "the readers are not consistent",
     "types_differ": "its types differ",
     "reviewer_objects": "the reviewer objects",
+    "log_unsigned": (
+        "the project names no keys: whoever can write to its folder can write steps in anybody's "
+        "name and the whole log anew; only an anchor kept elsewhere would show it"
+    ),
+    "log_unanchored": (
+        "no anchor was compared: a log that was put back to an older state as a whole would not "
+        "be seen"
+    ),
+    "reviewer_named": "the reviewer '{reader}' of batch '{batch}' was named, not drawn",
+    "cases_opened_again": (
+        "cases were opened more than once, each time with a reviewer anew: {batches:list}"
+    ),
     # losses of a conversion
     "rows_changed": "{before} rows became {after}.",
     "table_lost": "{table}: all {rows} rows are lost.",

@@ -139,6 +139,13 @@ NOTICES = {
     "readers_inconsistent": "阅片者不一致",
     "types_differ": "类型不一致",
     "reviewer_objects": "审核者有异议",
+    "log_unsigned": (
+        "项目未列出密钥：凡能写入其文件夹者，都可以任何人的名义写入步骤，或重写整个日志；只有保存在"
+        "别处的锚点才能发现"
+    ),
+    "log_unanchored": "未比对任何锚点：整体恢复到较早状态的日志无法被发现",
+    "reviewer_named": "批次“{batch}”的审核者“{reader}”是指定的，而非抽签产生",
+    "cases_opened_again": "有病例被多次分发，每次都重新确定审核者：{batches:list}",
     # losses of a conversion
     "rows_changed": "{before} 行变为 {after} 行。",
     "table_lost": "{table}：全部 {rows} 行丢失。",

@@ -15,6 +15,8 @@ from nodulebench.storage.digest import bytes_digest
 
 OLD_HEAD: Final = "nodulebench/audit-head@1"
 HEAD: Final = "nodulebench/event-head@2"
+OLD_ANCHOR: Final = "nodulebench/anchor@1"
+ANCHOR: Final = "nodulebench/anchor@2"
 
 
 class Head(Written):
@@ -47,21 +49,45 @@ class Head(Written):
         return self.model_dump(mode="json", exclude={"check", *later, *(() if code else ("code",))})
 
 
+class Signer(Written):
+    """Who signed something, as it says itself."""
+
+    by: str = ""
+    key: str
+    """The public key, ``ssh-ed25519 AAAA…``."""
+
+
 class Anchor(Written):
     """What a log looked like at a time, for somebody else to keep."""
 
-    schema_name: Literal["nodulebench/anchor@1"] = "nodulebench/anchor@1"
-    root: Annotated[str, Field(validation_alias=AliasChoices("bundle", "root"))]
-    """What the first event follows from: the digest of a sealed set's manifest."""
+    schema_name: Literal["nodulebench/anchor@1", "nodulebench/anchor@2"] = ANCHOR
+    root: Annotated[str, Field(validation_alias=AliasChoices("root", "bundle"))]
+    """What the first event follows from: the digest of a sealed set's manifest, or of a project."""
     events: Annotated[int, Field(ge=1)]
     digest: str
+    """Of the last event."""
     at: AwareDatetime
+    signed: Signer | None = None
+    """Who signed it; not in anchors of version 0.1, whose signature lies in a file beside them."""
+    code: str = ""
+    """The signature of all the rest, in hexadecimal form."""
 
     def to_bytes(self) -> bytes:
         """The anchor as it stands on the disk."""
-        content = self.model_dump(mode="json")
-        content["bundle"] = content.pop("root")
-        return canonical(content)
+        return canonical(self._told(code=True))
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        """What the signature is made of."""
+        return canonical(self._told(code=False))
+
+    def _told(self, *, code: bool) -> dict[str, Any]:
+        is_old = self.schema_name == OLD_ANCHOR
+        left_out = {"signed", "code"} if is_old else set() if code else {"code"}
+        content = self.model_dump(mode="json", exclude=left_out)
+        if is_old:
+            content["bundle"] = content.pop("root")
+        return content
 
 
 Kind = TypeVar("Kind", Head, Anchor)

@@ -27,7 +27,7 @@ from nodulebench.annotate.process.permissions import known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
-from nodulebench.annotate.teams import random_reviewer
+from nodulebench.annotate.teams import new_seed, random_reviewer
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked
@@ -143,13 +143,16 @@ def open_batch(
     reviewer_id: str | None = None,
 ) -> Event:
     """Give cases to a team; where nobody is named, the reviewer is drawn by chance."""
+    seed = None
     if reviewer_id is None and desk.workflow.rules.has_review:
-        reviewer_id = random_reviewer(desk.workflow.roster.teams, team_id)
+        seed = new_seed()
+        reviewer_id = random_reviewer(desk.workflow.roster.teams, team_id, batch_id, seed)
     fields = {
         "batch_id": batch_id,
         "team_id": team_id,
         "case_ids": tuple(case_ids),
         "reviewer_id": reviewer_id,
+        "seed": seed,
     }
     return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
 

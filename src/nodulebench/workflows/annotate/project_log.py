@@ -1,0 +1,94 @@
+"""An annotation project -> whether its log can be believed, and an anchor for somebody else."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.annotate.process.actions import ACTIONS, OpenBatch
+from nodulebench.annotate.process.events import Event
+from nodulebench.errors import InputError, Problem
+from nodulebench.model.notice import Notice
+from nodulebench.storage.event_log.anchor_file import anchor_file_problems, write_anchor
+from nodulebench.storage.event_log.statements import Anchor
+from nodulebench.workflows.annotate.desk import Desk
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectAudit:
+    """What the log of a project holds, and what is wrong or cannot be told."""
+
+    events: tuple[Event, ...]
+    signers: int
+    """People whose keys the project names; none: steps are not signed."""
+    problems: tuple[Problem, ...]
+    notices: tuple[Notice, ...]
+
+
+def audit_project(
+    desk: Desk, anchors: Sequence[Path] = (), public_key: Path | None = None
+) -> ProjectAudit:
+    """Read and check the whole log, and judge anew whether every step was allowed.
+
+    Args:
+        desk: the project.
+        anchors: statements on the log that were kept elsewhere.
+        public_key: of whoever shall have signed the anchors.
+    """
+    log = desk.log.log
+    found = log.check()
+    problems = [*found.problems, *found.dates]
+    problems += [
+        Problem(one, "does not belong among the events: it was added.", "Move it elsewhere.")
+        for one in log.store.strangers()
+    ]
+    for path in anchors:
+        problems += anchor_file_problems(log, found.links, path, public_key)
+    if not found.problems:
+        problems += [
+            Problem(log.store.where(event.number), f"{why.rstrip('.')}.")
+            for event, why in desk.workflow.replayed(found.events)
+        ]
+        if not desk.log.index_is_true(found.events):
+            what = "does not say what the events say: it was changed."
+            problems.append(Problem(str(desk.log.file), what, "Remove it; it is made anew."))
+    signers = len(desk.workflow.roster.keys)
+    notices = tuple(_notices(found.events, signers, len(anchors)))
+    return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
+
+
+def anchor_project(
+    desk: Desk, path: Path, *, key: Path | None = None, passphrase: str = "", by: str = ""
+) -> Anchor:
+    """Write down how far the log goes; see ``write_anchor``.
+
+    Raises:
+        InputError: if the file lies in the project itself, or the log cannot be believed.
+    """
+    if path.resolve().is_relative_to(desk.folder.resolve()):
+        raise InputError.at(str(path), "lies in the project itself.", RESTORE_ELSEWHERE)
+    log = desk.log.log
+    return write_anchor(log, log.check(), path, key=key, passphrase=passphrase, by=by)
+
+
+RESTORE_ELSEWHERE = "Keep it somewhere else: it is to find a project that was put back."
+
+
+def _notices(events: Sequence[Event], signers: int, anchors: int) -> Iterator[Notice]:
+    if not signers:
+        yield Notice("log_unsigned")
+    if not anchors:
+        yield Notice("log_unanchored")
+    times: dict[str, list[str]] = {}
+    for event in events:
+        if event.step != "open":
+            continue
+        order = ACTIONS.validate_python(event.payload)
+        if not isinstance(order, OpenBatch):
+            continue
+        if order.reviewer_id is not None and order.seed is None:
+            yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": order.batch_id})
+        for case_id in order.case_ids:
+            times.setdefault(case_id, []).append(order.batch_id)
+    again = sorted({name for names in times.values() if len(names) > 1 for name in names})
+    if again:
+        yield Notice("cases_opened_again", {"batches": again})

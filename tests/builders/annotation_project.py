@@ -1,0 +1,108 @@
+"""An annotation project in a folder, with keys of people or without, as commands make it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from builders.annotation import small_cases, two_teams
+from builders.tables import Slice, case, mark, submission
+from nodulebench.annotate.people import Roster
+from nodulebench.annotate.process.batch import NIFDC
+from nodulebench.annotate.process.events import Event
+from nodulebench.formats.marks.nifdc_csv import write_marks
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.keys.person_key import new_person_key
+from nodulebench.workflows.annotate.desk import (
+    CASES,
+    PROJECT,
+    Desk,
+    Project,
+    add_nodules,
+    finish_cases,
+    hand_in,
+    open_batch,
+    open_project,
+    step_of,
+)
+
+SHARED, LONE, MISSED = Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6), Slice(15, 80, 80, 6, 6)
+
+
+@dataclass
+class Panel:
+    """A project whose people take steps in their own names."""
+
+    folder: Path
+    has_keys: bool = False
+
+    @property
+    def project(self) -> Path:
+        """The folder of the project."""
+        return self.folder / "panel"
+
+    def start(self, *cases: str, rules=NIFDC, log_version: int = 2) -> "Panel":
+        """Make the project and, where people have keys, these."""
+        self.project.mkdir(parents=True)
+        small_cases(*cases).write_csv(self.project / CASES)
+        project = Project(roster=self._roster(), rules=rules, log_version=log_version)
+        write_json(project.model_dump(mode="json"), self.project / PROJECT)
+        return self
+
+    def _roster(self) -> Roster:
+        roster = two_teams()
+        if not self.has_keys:
+            return roster
+        people = tuple(
+            one.model_copy(update={"key": new_person_key(self.folder / one.person_id).line})
+            for one in roster.people
+        )
+        return roster.model_copy(update={"people": people})
+
+    def desk(self, person: str | None = None) -> Desk:
+        """The project, open for somebody."""
+        key = self.folder / person if person and self.has_keys else None
+        return open_project(self.project, key)
+
+    def opens(self, *cases: str, batch: str = "b1", reviewer: str | None = None) -> Event:
+        """The office gives cases to the first team."""
+        return open_batch(self.desk("office"), "office", batch, "one", cases, reviewer_id=reviewer)
+
+    def reads(self, person: str, boxes: dict[str, list[Slice]], batch: str = "b1") -> Event:
+        """A reader hands in a file."""
+        return hand_in(self.desk(person), batch, person, self.file(person, boxes))
+
+    def file(self, person: str, boxes: dict[str, list[Slice]]) -> Path:
+        """A reader's file."""
+        path = self.folder / f"{person}.csv"
+        cases = [
+            case(name, *(mark(None, (box.x, box.y, box.index), box) for box in drawn))
+            for name, drawn in boxes.items()
+        ]
+        write_marks(submission(*cases), path)
+        return path
+
+    def does(self, person: str, step: str, **fields) -> Event:
+        """Somebody takes a step."""
+        action = step_of({"step": step, "batch_id": "b1", **fields})
+        return self.desk(person).does(person, action)
+
+    def adds(self, person: str, path: Path) -> Event:
+        """The reviewer adds what all missed."""
+        return add_nodules(self.desk(person), "b1", person, path)
+
+    def finishes(self, person: str, *cases: str) -> Event:
+        """The reviewer finishes cases."""
+        return finish_cases(self.desk(person), "b1", person, cases)
+
+    def to_release(self) -> "Panel":
+        """One case, a nodule that all drew and one that one drew; the latter is no nodule."""
+        self.opens("a")
+        for person, drawn in (("r1", [SHARED, LONE]), ("r2", [SHARED]), ("r3", [SHARED])):
+            self.reads(person, {"a": drawn})
+        self.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
+        self.does("r1", "type", case_id="a", candidate_id="candidate-2", type="calcified")
+        for name in ("candidate-1", "candidate-2"):
+            self.does("lead2", "review", case_id="a", candidate_id=name, agrees=True)
+        self.finishes("lead2", "a")
+        self.does("judge1", "arbitrate", case_id="a", candidate_id="candidate-2", is_nodule=False)
+        self.does("judge1", "release")
+        return self

@@ -1,0 +1,254 @@
+"""What somebody who can write to the folder of a project can do unseen: the walls, one by one."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from builders.annotation_project import LONE, SHARED, Panel
+from nodulebench.annotate.process.events import Event, json_digest
+from nodulebench.errors import InputError
+from nodulebench.storage.event_log.statements import Anchor, parsed
+from nodulebench.storage.signature import new_key
+from nodulebench.workflows.annotate.project_log import anchor_project, audit_project
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["no keys", "keys"])
+def made(request, tmp_path_factory: pytest.TempPathFactory) -> Panel:
+    panel = Panel(tmp_path_factory.mktemp("panel"), request.param).start("a").to_release()
+    new_key(panel.folder / "auditor.pem")
+    anchor_project(panel.desk(), panel.folder / "plain.anchor")
+    key = panel.folder / "auditor.pem"
+    anchor_project(panel.desk(), panel.folder / "signed.anchor", key=key, by="Notary")
+    return panel
+
+
+@pytest.fixture
+def panel(made: Panel, tmp_path: Path) -> Panel:
+    """A copy that may be tampered with."""
+    shutil.copytree(made.folder, tmp_path / "copy")
+    return Panel(tmp_path / "copy", made.has_keys)
+
+
+def told(panel: Panel, *anchors: str, public_key: Path | None = None) -> list[str]:
+    found = audit_project(panel.desk(), [panel.folder / one for one in anchors], public_key)
+    return [str(one).replace(f"{panel.folder}/", "") for one in found.problems]
+
+
+def events_of(panel: Panel) -> list[Event]:
+    return panel.desk().log.log.check().events
+
+
+def write(panel: Panel, events: list[Event]) -> None:
+    """Write a log anew with everything that needs no key: digests, chain and head."""
+    folder = panel.project / "events"
+    for path in folder.glob("*.json"):
+        path.unlink()
+    (panel.project / "events.index.json").unlink(missing_ok=True)
+    previous = events[0].previous
+    for number, event in enumerate(events, start=1):
+        digest = json_digest(event.payload)
+        changed = {"number": number, "previous": previous, "payload_digest": digest}
+        event = event.model_copy(update=changed)
+        (folder / f"{number:08d}.json").write_bytes(event.to_bytes())
+        previous = event.digest
+    log = Panel(panel.folder).desk().log.log if not panel.has_keys else panel.desk().log.log
+    object.__setattr__(log, "seal", None)
+    log.write_head(log.check().events, events[-1].actor_id)
+
+
+def test_a_log_that_nobody_touched_has_no_problems(panel: Panel) -> None:
+    public = panel.folder / "auditor.pub.pem"
+    assert told(panel, "plain.anchor", "signed.anchor") == []
+    assert told(panel, "signed.anchor", public_key=public) == []
+    assert len(events_of(panel)) == 11
+
+
+def test_the_last_event_cannot_be_deleted(panel: Panel) -> None:
+    (panel.project / "events" / "00000011.json").unlink()
+    cut = "events/head.json: says that the log has 11 events, but it ends with 10: it was cut off."
+    assert any(cut in one for one in told(panel))
+    with pytest.raises(InputError, match="it was cut off"):
+        panel.desk().batch("b1")
+
+
+def test_the_last_event_cannot_be_changed(panel: Panel) -> None:
+    path = panel.project / "events" / "00000011.json"
+    event = Event.model_validate_json(path.read_bytes())
+    path.write_bytes(event.model_copy(update={"actor_id": "judge2"}).to_bytes())
+    assert told(panel) != []
+    with pytest.raises(InputError, match=r"says that event 11 reads otherwise|not signed by"):
+        panel.desk().batch("b1")
+
+
+def flip_the_ruling(panel: Panel) -> None:
+    events = events_of(panel)
+    place = next(at for at, event in enumerate(events) if event.step == "arbitrate")
+    payload = {**events[place].payload, "is_nodule": True, "type": "calcified"}
+    events[place] = events[place].model_copy(update={"payload": payload})
+    write(panel, events)
+
+
+def test_a_ruling_flipped_with_the_whole_chain_made_anew_is_found_by_signature_or_anchor(
+    panel: Panel,
+) -> None:
+    flip_the_ruling(panel)
+    reads_otherwise = "says that event 11 reads otherwise"
+    assert any(reads_otherwise in one for one in told(panel, "plain.anchor"))
+    found = audit_project(panel.desk())
+    if panel.has_keys:
+        assert any("was not signed by 'judge1'" in str(one) for one in found.problems)
+        with pytest.raises(InputError, match="was not signed by 'judge1'"):
+            panel.desk().batch("b1")
+    else:  # and that is said
+        assert not found.problems
+        assert {one.code for one in found.notices} == {"log_unsigned", "log_unanchored"}
+
+
+def test_a_log_put_back_with_its_head_is_found_by_an_anchor(panel: Panel) -> None:
+    write(panel, events_of(panel)[:9])
+    if panel.has_keys:  # the head cannot be made by who has no key
+        assert any("head.json: was changed" in one for one in told(panel))
+    assert any(
+        "plain.anchor: says that the log has 11 events, but it ends with 9" in one
+        for one in told(panel, "plain.anchor")
+    )
+
+
+def test_people_and_rules_cannot_be_changed_behind_the_log(panel: Panel) -> None:
+    path = panel.project / "project.json"
+    project = json.loads(path.read_text())
+    next(one for one in project["roster"]["people"] if one["person_id"] == "r1")["roles"] = [
+        "junior",
+        "arbitrator",
+    ]
+    project["rules"]["requires_seniority"] = False
+    path.write_text(json.dumps(project))
+    assert any("00000001.json: does not follow from the project" in one for one in told(panel))
+    project["log_version"] = 1  # as if an older version had made it
+    path.write_text(json.dumps(project))
+    assert any("00000001.json: does not follow from the project" in one for one in told(panel))
+
+
+def test_a_step_that_was_not_allowed_is_found_whoever_wrote_it(panel: Panel) -> None:
+    events = events_of(panel)
+    without = [event for event in events if event.step != "arbitrate"]
+    write(panel, without)
+    if not panel.has_keys:
+        (problem,) = told(panel)
+        assert "events/00000010.json: was not allowed: batch 'b1': has 1 open dispute" in problem
+    else:
+        assert told(panel) != []
+
+
+def test_a_signature_cannot_be_stripped_from_an_anchor(panel: Panel) -> None:
+    public = panel.folder / "auditor.pub.pem"
+    path = panel.folder / "signed.anchor"
+    anchor = parsed(Anchor, path.read_bytes())
+    assert anchor is not None
+    assert anchor.signed is not None
+    assert anchor.signed.by == "Notary"
+    changes = {
+        "its signature does not hold": {"events": 10, "digest": events_of(panel)[9].digest},
+        "its signature cannot be read": {"code": "xx"},
+        "a signature of nobody": {"signed": None},
+    }
+    for words, change in changes.items():
+        path.write_bytes(anchor.model_copy(update=change).to_bytes())
+        (problem,) = told(panel, "signed.anchor")
+        assert words in problem
+    bare = anchor.model_copy(update={"signed": None, "code": ""})
+    for schema in ("nodulebench/anchor@1", "nodulebench/anchor@2"):
+        path.write_bytes(bare.model_copy(update={"schema_name": schema}).to_bytes())
+        (problem,) = told(panel, "signed.anchor", public_key=public)
+        assert "is not signed, so that anybody can have made it" in problem
+    new_key(panel.folder / "other.pem")
+    path.unlink()
+    anchor_project(panel.desk(), path, key=panel.folder / "other.pem", by="Notary")
+    (problem,) = told(panel, "signed.anchor", public_key=public)
+    assert "is signed, but not with auditor.pub.pem" in problem
+
+
+def test_an_older_anchor_is_checked_before_it_is_replaced(panel: Panel) -> None:
+    flip_the_ruling(panel)
+    with pytest.raises(InputError, match=r"reads otherwise|was not signed by"):
+        anchor_project(panel.desk(), panel.folder / "plain.anchor")
+    with pytest.raises(InputError, match="lies in the project itself"):
+        anchor_project(panel.desk(), panel.project / "mine.anchor")
+
+
+@pytest.mark.parametrize("name", ["1².json", "notes.txt", "1.json"])
+def test_files_of_others_among_the_events_are_told_and_break_nothing(
+    panel: Panel, name: str
+) -> None:
+    (panel.project / "events" / name).write_text("x")
+    assert told(panel) == [
+        f"panel/events/{name}: does not belong among the events: it was added. Move it elsewhere."
+    ]
+    assert panel.desk().batch("b1").is_released
+
+
+def test_dates_that_go_backwards_are_told_and_the_log_is_read(tmp_path: Path) -> None:
+    panel = Panel(tmp_path).start("a").to_release()
+    events = events_of(panel)
+    early = events[5].at.replace(year=events[5].at.year - 1)
+    events[5] = events[5].model_copy(update={"at": early})
+    write(panel, events)
+    (problem,) = told(panel)
+    assert "00000006.json: is dated" in problem
+    assert panel.desk().batch("b1").is_released
+
+
+def test_nobody_signs_for_another(tmp_path: Path) -> None:
+    panel = Panel(tmp_path, has_keys=True).start("a")
+    panel.opens("a")
+    from nodulebench.workflows.annotate.desk import hand_in
+
+    path = panel.file("r1", {"a": [SHARED, LONE]})
+    with pytest.raises(InputError, match="person 'r1': has to sign, and no key was given"):
+        hand_in(panel.desk(), "b1", "r1", path)
+    with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:.*; that given is SHA"):
+        hand_in(panel.desk("r2"), "b1", "r1", path)
+    assert [event.step for event in panel.desk().log.read()] == ["open"]
+    plain = Panel(tmp_path / "plain").start("a")
+    from nodulebench.workflows.annotate.desk import open_project
+
+    with pytest.raises(InputError, match="names no keys, so that steps are not signed"):
+        open_project(plain.project, tmp_path / "r1")
+
+
+def test_a_named_reviewer_and_a_second_draw_are_told(tmp_path: Path) -> None:
+    panel = Panel(tmp_path).start("a", "b")
+    panel.opens("a", batch="b1", reviewer="lead2")
+    panel.opens("a", batch="b2")
+    panel.opens("b", batch="b3")
+    found = audit_project(panel.desk(), [])
+    assert found.problems == ()
+    codes = {one.code: dict(one.values) for one in found.notices}
+    assert codes["reviewer_named"] == {"reader": "lead2", "batch": "b1"}
+    assert codes["cases_opened_again"] == {"batches": ["b1", "b2"]}
+
+
+def test_a_reviewer_whom_the_seed_does_not_draw_is_refused_and_found(tmp_path: Path) -> None:
+    panel = Panel(tmp_path).start("a")
+    panel.opens("a")
+    (event,) = panel.desk().log.read()
+    assert event.change == "1 cases for one, reviewer lead2 drawn"
+    assert len(event.payload["seed"]) == 64
+    forged = {**event.payload, "reviewer_id": "lead1", "team_id": "two"}
+    write(panel, [event.model_copy(update={"payload": {**forged, "reviewer_id": "lead2"}})])
+    assert any("was not allowed" in one for one in told(panel))
+
+
+def test_a_project_of_version_0_1_goes_on_and_gets_a_head(tmp_path: Path) -> None:
+    panel = Panel(tmp_path).start("a", log_version=1)
+    panel.opens("a")
+    (panel.project / "events" / "head.json").unlink()  # version 0.1 wrote none
+    assert panel.desk().log.read()[0].previous == ""
+    panel.reads("r1", {"a": [SHARED]})
+    assert told(panel) == []
+    (panel.project / "events" / "00000002.json").unlink()
+    assert "it was cut off" in told(panel)[0]
