@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, NOT_MET
+from nodulebench.cli.kept import compare_on_sealed, look_options, study_order
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.comparison import print_comparison, print_gate
@@ -35,6 +36,8 @@ from nodulebench.cli.show.comparison import print_comparison, print_gate
 )
 @click.option("--bootstraps", type=click.IntRange(min=2), help="Number of paired resamples.")
 @option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
+@look_options
+@click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
 def command(
     folder: Path,
     old: Path | None,
@@ -44,15 +47,22 @@ def command(
     figures: tuple[str, ...],
     bootstraps: int | None,
     permutations: int,
+    person: str | None,
+    looks: tuple[str, ...],
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    out: Path | None,
 ) -> int:
     r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
 
-    Both are folders that evaluate wrote, on the same test set under the same protocol.
+    Both are folders that evaluate wrote, on the same test set under the same protocol. NEW may be a
+    sealed set: the algorithms that were evaluated on it are compared from what it keeps of them.
 
     \b
     nodulebench evaluate new.csv old.csv --reference luna16/ --out result/
     nodulebench compare result/ --baseline old --margin 0.05
     nodulebench compare this-release/ last-release/ --no-worse-than 0.01
+    nodulebench compare sealed/ --as "Dee" --vault-key vault.key --baseline A1
     """
     from nodulebench.workflows.compare.compare import ComparisonChoice
     from nodulebench.workflows.compare.files import compare_folder, compare_folders, is_signed
@@ -63,7 +73,14 @@ def command(
     if margin is not None and gate is not None:
         raise click.UsageError("--no-worse-than is a --margin: give one of them")
     choice = ComparisonChoice(baseline or "", figures, margin or gate, bootstraps, permutations)
-    if old is not None:
+    if person is not None:
+        if old is not None:
+            raise click.UsageError("a sealed set takes --baseline, not OLD")
+        order = study_order(folder, person, looks, vault_key, passphrase_file)
+        comparison, written = compare_on_sealed(order, choice, out)
+        print_comparison(comparison)
+        print_written(*written)
+    elif old is not None:
         with ProgressLine("comparing"):
             comparison = compare_folders(folder, old, choice)
         print_comparison(comparison)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.kept import look_options, report_on_sealed, study_order
 from nodulebench.cli.options import FILE, option, print_written
 from nodulebench.cli.progress import ProgressLine
 
@@ -44,20 +45,48 @@ from nodulebench.cli.progress import ProgressLine
 @click.option("--number", default="", help="Number of the report; it gets a block to sign.")
 @click.option("--operator", default="", help="Who ran the test.")
 @click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
-def command(folder: Path, out: Path | None, date: datetime | None, **chosen: Any) -> None:
+@look_options
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    help="On a sealed set: compare with this algorithm too; may be repeated.",
+)
+def command(
+    folder: Path,
+    out: Path | None,
+    date: datetime | None,
+    person: str | None,
+    looks: tuple[str, ...],
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+    baselines: tuple[str, ...],
+    **chosen: Any,
+) -> None:
     r"""Write the report of DIR, the folder that evaluate wrote, from its tables alone.
+
+    DIR may be a sealed set: the report is then made of what the set keeps of its looks, and for a
+    developer says as much as the policy allows.
 
     \b
     nodulebench report result/ --pdf
     nodulebench report result/ --for developer --algorithm "Algorithm 3" --out to-send/
     nodulebench report result/ --language zh --pdf
     nodulebench report result/ --pdf --laboratory "Test lab" --number 2026-17 --operator "A. Bo"
+    nodulebench report sealed/ --as "Dee" --vault-key vault.key --baseline A1 --out study/ --pdf
+    nodulebench report sealed/ --as "Dee" --vault-key vault.key --for developer --algorithm A3 \
+        --out to-send/
     """
     from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
     is_issued = any(chosen[name] for name in ("laboratory", "number", "operator"))
     day = date or (datetime.now() if is_issued else None)
     issued = f"{day:%Y-%m-%d}" if day else ""
-    with ProgressLine("writing the report"):
-        written = write_report(folder, ReportChoice(date=issued, **chosen), out)
+    choice = ReportChoice(date=issued, **chosen)
+    if person is not None:
+        order = study_order(folder, person, looks, vault_key, passphrase_file)
+        written = report_on_sealed(order, choice, out, baselines)
+    else:
+        with ProgressLine("writing the report"):
+            written = write_report(folder, choice, out)
     print_written(*written)

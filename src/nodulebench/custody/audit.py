@@ -35,6 +35,8 @@ Step = Literal[
     "retired",
     "withdrawn",
     "migrated",
+    "compared",
+    "reported",
 ]
 STEPS: dict[Step, str] = {
     "sealed": "the set was sealed",
@@ -50,6 +52,8 @@ STEPS: dict[Step, str] = {
     "retired": "the use of the set ended",
     "withdrawn": "a patient was taken out of the set",
     "migrated": "people got keys of their own in place of the vault's one secret",
+    "compared": "algorithms were compared from kept results",
+    "reported": "a report was made from kept results",
 }
 Fact = str | int | float | bool | None
 

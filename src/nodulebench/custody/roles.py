@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-Role = Literal["collector", "curator", "reader", "operator", "auditor", "keeper"]
+Role = Literal["collector", "curator", "reader", "operator", "auditor", "keeper", "reporter"]
 Action = Literal[
     "collect",
     "curate",
@@ -15,6 +15,7 @@ Action = Literal[
     "manage",
     "retire",
     "withdraw",
+    "report",
 ]
 Room = Literal["reference", "archive", "images", "results"]
 ROOMS: dict[Room, str] = {
@@ -37,6 +38,7 @@ ACTIONS: dict[Action, str] = {
     "manage": "admit people, replace lost keys and revoke keys",
     "retire": "end the use of the set",
     "withdraw": "take a patient out of the set",
+    "report": "compare algorithms and make reports from kept results",
 }
 
 MAY: dict[Role, tuple[Action, ...]] = {
@@ -46,6 +48,7 @@ MAY: dict[Role, tuple[Action, ...]] = {
     "operator": ("evaluate",),
     "auditor": ("inspect",),
     "keeper": ("manage",),
+    "reporter": ("report",),
 }
 """Who runs tests cannot take the reference out, and who checks them can do neither."""
 
@@ -54,6 +57,7 @@ NEEDS: dict[Action, tuple[Room, ...]] = {
     "evaluate": ("reference", "images", "results"),
     "export": ("reference", "archive", "images"),
     "inspect": ("results",),
+    "report": ("results",),
     "manage": tuple(ROOMS),
     "withdraw": ("reference", "archive", "images"),
 }
@@ -66,6 +70,9 @@ APART: tuple[tuple[Role, Role, str], ...] = (
     ("operator", "reader", "who drew the reference must not run the tests on it"),
     ("keeper", "operator", "the keeper's key opens everything and belongs in a safe"),
     ("keeper", "curator", "the keeper's key opens everything and belongs in a safe"),
+    ("operator", "reporter", "who runs tests must not see more than developers are told"),
+    ("auditor", "reporter", "nobody checks their own work"),
+    ("keeper", "reporter", "the keeper's key opens everything and belongs in a safe"),
     ("keeper", "auditor", "the keeper's key opens everything and belongs in a safe"),
 )
 """Two roles that nobody may have together, and why."""

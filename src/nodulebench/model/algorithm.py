@@ -1,7 +1,8 @@
 """AlgorithmManifest: what a developer declares about an algorithm, as written in algorithm.toml."""
 
 import json
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -24,6 +25,8 @@ class AlgorithmManifest(Written):
     """The nodule types it is meant to find; empty: all."""
     threshold: float | None = None
     """The score from which a mark is shown to the user, fixed before the test."""
+    intended_use: str = ""
+    """What it is meant for, in the developer's words; only equal uses are compared."""
     description: str = ""
     training_data: str = ""
 
@@ -51,3 +54,13 @@ def parse_manifest(text: str, source: str) -> AlgorithmManifest:
         InputError: with one problem per wrong field.
     """
     return parse_written(AlgorithmManifest, text, source)
+
+
+IntendedUse = tuple[str, tuple[str, ...]]
+"""What an algorithm is meant for: words, and types of nodules (none: all)."""
+
+
+def intended_use(facts: Mapping[str, Any], types: Sequence[str] | None) -> IntendedUse:
+    """The intended use that an algorithm declares; neither case, spaces nor order count."""
+    words = " ".join(str(facts.get("intended_use") or "").casefold().split())
+    return words, tuple(sorted(types or ()))

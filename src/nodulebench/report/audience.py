@@ -78,7 +78,9 @@ def developers_document(
 def _comparison(found: ComparisonDocument) -> ComparisonDocument:
     """A comparison that counts the nodules which tell two algorithms apart, and names none."""
     return replace(
-        found, detection=tuple(replace(one, missed_alone=None) for one in found.detection)
+        found,
+        digests={name: one for name, one in found.digests.items() if name in SHOWN_DIGESTS},
+        detection=tuple(replace(one, missed_alone=None) for one in found.detection),
     )
 
 

@@ -12,7 +12,16 @@ from nodulebench.cli import nodulebench as program
 from nodulebench.cli.help import COMMANDS, GROUPS
 
 CLI = Path(nodulebench.cli.__file__).parent
-PARTS = {"help", "options", "progress", "terminal", "show", "vault_options", "evaluate_sealed"}
+PARTS = {
+    "help",
+    "options",
+    "progress",
+    "terminal",
+    "show",
+    "vault_options",
+    "evaluate_sealed",
+    "kept",
+}
 """Modules of the command line that are no commands."""
 
 

@@ -39,7 +39,7 @@ from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.kept_results import keep_result
+from nodulebench.workflows.custody.kept.results import keep_result
 from nodulebench.workflows.custody.received import (
     held_copy,
     read_alone,
@@ -165,6 +165,7 @@ def take_look(
         "developer": look.developer,
         **alias,
         "name": name,
+        "told": told,
         "corrected": corrected_figures(document, standing, is_lower_better),
     }
     kept = keep_result(opened, number, evaluation, about)

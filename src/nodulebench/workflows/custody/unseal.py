@@ -7,7 +7,7 @@ from nodulebench.custody import layout
 from nodulebench.errors import InputError
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.kept_results import kept_file, shown_result, unsealed
+from nodulebench.workflows.custody.kept.results import kept_file, shown_result, unsealed
 from nodulebench.workflows.custody.sealed_set import open_sealed, refuse_inside
 
 

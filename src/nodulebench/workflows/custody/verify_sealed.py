@@ -17,7 +17,7 @@ from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_proble
 from nodulebench.storage.signature import Signature, check_signature, is_signature_of
 from nodulebench.storage.vault import Secret, Vault
 from nodulebench.workflows.custody.bundle import image_problems
-from nodulebench.workflows.custody.kept_results import kept_file, result_digest
+from nodulebench.workflows.custody.kept.results import kept_file, result_digest
 from nodulebench.workflows.custody.life.examined import Examined, examine, holder_problems
 from nodulebench.workflows.custody.sealed_set import is_leftover
 

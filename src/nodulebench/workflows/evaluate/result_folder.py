@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,33 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
     """
     document = evaluation_document(evaluation)
     tables = result_tables(evaluation)
+
+    def write_more(stage: Path) -> None:
+        _write_inputs(evaluation, stage)
+        page = render_html(document, tables[CURVE_FILE], beside=_beside(tables))
+        (stage / REPORT).write_text(page, encoding="utf-8")
+        if evaluation.plan is not None:
+            from nodulebench.workflows.plan.freeze import write_plan
+
+            write_plan(evaluation.plan.plan, stage / PLAN)
+
+    return write_result(document, tables, write_more, out)
+
+
+def write_result(
+    document: Document | None,
+    tables: Mapping[str, pl.DataFrame],
+    write_more: Callable[[Path], None],
+    out: Path,
+) -> list[Path]:
+    """Write a folder of results, all or nothing.
+
+    Args:
+        document: what evaluation.json holds; None: there is none.
+        tables: those beside it, by their files.
+        write_more: writes everything else into the folder it is given.
+        out: the folder; what an older manifest lists and this run did not write is removed.
+    """
     older = listed_files(out)
     with staged_folder(out, last=EVALUATION) as stage:
         for name, table in tables.items():
@@ -91,14 +118,9 @@ def write_evaluation(evaluation: Evaluation, out: Path) -> list[Path]:
                 (stage / name).write_text(csv_content(table), encoding="utf-8", newline="\n")
             else:
                 table.write_parquet(stage / name, compression="lz4", statistics=False)
-        _write_inputs(evaluation, stage)
-        _write_document(document, stage / EVALUATION)
-        page = render_html(document, tables[CURVE_FILE], beside=_beside(tables))
-        (stage / REPORT).write_text(page, encoding="utf-8")
-        if evaluation.plan is not None:
-            from nodulebench.workflows.plan.freeze import write_plan
-
-            write_plan(evaluation.plan.plan, stage / PLAN)
+        if document is not None:
+            write_document(document, stage / EVALUATION)
+        write_more(stage)
         listed = write_manifest(stage).files
         names = sorted(path.name for path in stage.iterdir())
     for name in (*(older - listed.keys()), SIGNATURE):  # those of an older run in the same place
@@ -111,8 +133,8 @@ def add_comparison(folder: Path, document: Document, found: "ComparisonDocument"
     document = document.with_comparison(found)
     page = render_html(document, read_parquet(folder / CURVE_FILE), beside=read_beside(folder))
     with staged_folder(folder, last=EVALUATION) as stage:
-        _write_document(found, stage / COMPARISON)
-        _write_document(document, stage / EVALUATION)
+        write_document(found, stage / COMPARISON)
+        write_document(document, stage / EVALUATION)
         (stage / REPORT).write_text(page, encoding="utf-8")
         names = sorted(path.name for path in stage.iterdir())
     record_files(folder, names)
@@ -204,7 +226,7 @@ def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
         table.write_parquet(folder / name, compression="uncompressed", statistics=False)
 
 
-def _write_document(document: "Document | ComparisonDocument", path: Path) -> None:
+def write_document(document: "Document | ComparisonDocument", path: Path) -> None:
     """Write a document as strict JSON."""
     text = json.dumps(as_json(document), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text, encoding="utf-8")

@@ -47,10 +47,13 @@ class KeptResult:
 
     look: int
     about: dict[str, Any]
-    """``developer``, ``alias`` (empty: none), ``name`` of the algorithm, ``corrected`` bounds."""
+    """``developer``, ``alias`` where it has one, ``name`` of the algorithm, what the developer was
+    ``told``, and ``corrected`` bounds."""
     contents: Mapping[str, bytes]
     """By the names that the files have in a folder of results."""
     where: Path
+    digest: str
+    """SHA-256 of the sealed file, as the log has it."""
 
     def evaluated(self) -> Evaluated:
         """The evaluation as if it were read from a folder."""
@@ -125,7 +128,9 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
             "Evaluate the same submission again: that is the same look, and costs nothing.",
         )
     contents = _unpacked(content)
-    return KeptResult(number, json.loads(contents[ABOUT]), contents, path)
+    return KeptResult(
+        number, json.loads(contents[ABOUT]), contents, path, str(event.facts["result"])
+    )
 
 
 def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:

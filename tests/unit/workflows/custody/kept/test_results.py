@@ -15,7 +15,7 @@ from nodulebench.protocols import load_protocol
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.workflows.custody import evaluate_sealed as module
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
-from nodulebench.workflows.custody.kept_results import KeptResult, open_kept
+from nodulebench.workflows.custody.kept.results import KeptResult, open_kept
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.workflows.custody.unseal import open_result
 from nodulebench.workflows.custody.verify_sealed import verify_sealed

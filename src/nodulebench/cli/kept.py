@@ -1,0 +1,66 @@
+"""What ``compare`` and ``report`` do on a sealed test set: work from what was kept of looks."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import required_secret, vault_options
+
+if TYPE_CHECKING:
+    from nodulebench.workflows.compare.compare import AlgorithmComparison, ComparisonChoice
+    from nodulebench.workflows.custody.kept.report import StudyOrder
+    from nodulebench.workflows.evaluate.write_report import ReportChoice
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def look_options(command: Command) -> Command:
+    """Add --as, --look and how a vault is opened: what a sealed set takes in place of a folder."""
+    command = vault_options(command)
+    command = click.option(
+        "--look",
+        "looks",
+        multiple=True,
+        help="On a sealed set: an alias or the number of a look; may be repeated.  [default: all]",
+    )(command)
+    return click.option("--as", "person", help="On a sealed set: who you are in its policy.")(
+        command
+    )
+
+
+def study_order(
+    sealed: Path,
+    person: str,
+    looks: tuple[str, ...],
+    vault_key: Path | None,
+    passphrase_file: Path | None,
+) -> "StudyOrder":
+    """Which kept results are wanted."""
+    from nodulebench.workflows.custody.kept.report import StudyOrder
+
+    return StudyOrder(sealed, required_secret(vault_key, passphrase_file), person, looks)
+
+
+def compare_on_sealed(
+    order: "StudyOrder", choice: "ComparisonChoice", out: Path | None
+) -> "tuple[AlgorithmComparison, list[Path]]":
+    """Compare algorithms from kept results."""
+    from nodulebench.workflows.custody.kept.report import compare_kept
+
+    with ProgressLine("comparing"):
+        return compare_kept(order, choice, out)
+
+
+def report_on_sealed(
+    order: "StudyOrder", choice: "ReportChoice", out: Path | None, baselines: tuple[str, ...]
+) -> list[Path]:
+    """Make a report from kept results."""
+    from nodulebench.workflows.custody.kept.report import report_kept
+
+    if out is None:
+        raise click.UsageError("a sealed set needs --out: nothing is written into it")
+    with ProgressLine("writing the report"):
+        return report_kept(order, choice, out, baselines)

@@ -1,0 +1,77 @@
+"""What a developer is told of a look -> a page: a verdict or a few rounded figures, no more."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nodulebench import __version__
+from nodulebench.language import Language, LanguageName, language
+from nodulebench.pages.frame import framed
+from nodulebench.report.blocks.blocks import Paragraphs, Section
+from nodulebench.report.blocks.cells import Cell, head, words
+from nodulebench.report.blocks.tables import Table
+
+
+def feedback_page(told: Mapping[str, Any], name: LanguageName = "en") -> str:
+    """The page in a language, complete in itself.
+
+    Args:
+        told: what feedback.json holds.
+        name: the language.
+    """
+    say = language(name)
+    figures = told.get("figures", {})
+    looks = told["looks"]
+    facts = [
+        (say("fact.test_set"), told["test_set"]),
+        *([(say("feedback.alias"), told["alias"])] if "alias" in told else []),
+        *([(say("feedback.plan"), told["plan"])] if "plan" in told else []),
+        (say("feedback.look"), say("feedback.look_of", **looks)),
+    ]
+    sections = []
+    if figures:
+        sections.append(Section("figures", say("feedback.figures"), [_figures(figures, say)]))
+    if "warning" in looks:
+        texts = [say.message(looks["warning"])]
+        sections.append(Section("looks", say("feedback.looks"), [Paragraphs(texts)]))
+    return framed(
+        title=told["algorithm"],
+        kind=say("page.kind_developer"),
+        lead=_lead(told, say),
+        facts=facts,
+        sections=sections,
+        footer=[
+            say("feedback.footer"),
+            say("page.identity", version=__version__, digest=told["protocol"]),
+            say("feedback.submission", digest=told["submission"]),
+        ],
+        version=__version__,
+        language=say.code,
+        contents=say("page.contents"),
+        find=say("page.find"),
+    )
+
+
+def _lead(told: Mapping[str, Any], say: Language) -> str:
+    if "passed" not in told:
+        return say("feedback.lead_figures")
+    return say("feedback.passed" if told["passed"] else "feedback.not_passed", plan=told["plan"])
+
+
+def _figures(figures: Mapping[str, Any], say: Language) -> Table:
+    heads = [
+        words(say("feedback.figure")),
+        words(say("feedback.rule")),
+        Cell(say("feedback.value")),
+        words(say("feedback.bound")),
+    ]
+    rows = []
+    for name, one in figures.items():
+        rule, _, figure = name.partition(".")
+        title = say.figure(figure.replace("@", "/")).title
+        value = say.message(one["reason"]) if one["value"] is None else f"{one['value']:g}"
+        bound = "–"
+        if "bound" in one:
+            key = "feedback.at_most" if one.get("side") == "upper" else "feedback.at_least"
+            bound = say(key, bound=f"{one['bound']:g}")
+        rows.append([head(title), words(say.rule(rule)), Cell(value), words(bound)])
+    return Table(say("feedback.figures"), heads, rows, remark=say("feedback.rounded"))

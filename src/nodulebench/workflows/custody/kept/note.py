@@ -1,0 +1,40 @@
+"""looks.json: from which looks of which sealed set a folder of results was made."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nodulebench.errors import InputError
+from nodulebench.storage.json_text import read_json
+from nodulebench.workflows.custody.kept.results import KeptResult
+from nodulebench.workflows.custody.sealed_set import SealedSet
+
+LOOKS, SCHEMA = "looks.json", "nodulebench/looks@1"
+
+
+def looks_note(opened: SealedSet, kept: Sequence[KeptResult], audience: str) -> dict[str, Any]:
+    """What looks.json says of a folder that is made from kept results."""
+    return {
+        "schema": SCHEMA,
+        "test_set": opened.name,
+        "bundle": opened.bundle,
+        "audience": audience,
+        "looks": [{"look": one.look, "result": one.digest} for one in kept],
+    }
+
+
+def is_from_looks(folder: Path) -> bool:
+    """Whether a folder says that it was made from kept results."""
+    return (folder / LOOKS).is_file()
+
+
+def read_looks(folder: Path) -> dict[str, Any]:
+    """From which looks of which sealed set a folder was made.
+
+    Raises:
+        InputError: if it does not say so.
+    """
+    note = read_json(folder / LOOKS)
+    if not isinstance(note, dict) or note.get("schema") != SCHEMA:
+        raise InputError.at(str(folder / LOOKS), "does not say from which looks it was made.")
+    return note
