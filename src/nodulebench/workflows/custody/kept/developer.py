@@ -12,17 +12,23 @@ from typing import Any
 import polars as pl
 
 from nodulebench.custody.audit import Event
-from nodulebench.custody.policy import FeedbackLevel
+from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
 from nodulebench.model.algorithm import IntendedUse, intended_use
-from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.evaluation import Document, read_evaluation
 from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.report.audience import developers_curves, developers_document
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.custody.kept.note import LOOKS
 from nodulebench.workflows.custody.kept.results import KeptResult
-from nodulebench.workflows.custody.kept.study import Study, chosen_looks, compared, study_of
+from nodulebench.workflows.custody.kept.study import (
+    chosen_looks,
+    compared,
+    joined,
+    renamed_document,
+    study_of,
+)
 from nodulebench.workflows.custody.sealed_set import SealedSet
 from nodulebench.workflows.evaluate.result_folder import CURVE_FILE, FEEDBACK, write_result
 from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
@@ -50,7 +56,7 @@ def developers_looks(
 
 def developers_report(
     kept: Sequence[KeptResult],
-    level: FeedbackLevel,
+    reuse: Reuse,
     choice: ReportChoice,
     note: Mapping[str, Any],
     out: Path,
@@ -61,56 +67,64 @@ def developers_report(
 
     Args:
         kept: the own result, and those of others that may be seen.
-        level: what the policy tells.
+        reuse: the policy's word on what is told.
         choice: language, print and who issues it.
         note: what looks.json says.
         out: the folder.
         is_compared: whether the own algorithm is compared with the others.
     """
     choice = replace(choice, algorithm=None)
-    if level in ("verdict", "rounded"):
+    if reuse.feedback in ("verdict", "rounded"):
         return _write_feedback(kept[0].about["told"], choice, note, out)
-    study = developers_study(kept)
-    document = developers_view(study, level, is_compared=is_compared)
-    own = study.document.algorithms[0].name
-    curves, tables = developers_curves(study.curves), {}
-    if level == "cases":
-        of_own = study_of(kept[:1], {_called(kept[0]): own})
-        tables = of_own.tables()
-        curves = pl.concat([tables[CURVE_FILE], curves.filter(pl.col("algorithm") != own)])
+    if reuse.feedback == "cases":
         choice = replace(choice, audience="lab")
+    document, tables = developers_result(kept, reuse, is_compared=is_compared)
 
     def write_more(stage: Path) -> None:
         write_json(dict(note), stage / LOOKS)
 
-    written = write_result(document, {**tables, CURVE_FILE: curves}, write_more, out)
+    written = write_result(document, tables, write_more, out)
     return [*written, *write_report(out, choice)]
 
 
-def developers_study(kept: Sequence[KeptResult]) -> Study:
-    """The own algorithm by its name, and beside it those others that have the same use."""
-    own, *others = kept
-    aliases = {_called(one) for one in others}
-    name = str(own.about["name"])
-    whole = study_of(kept, {_called(own): _called(own) if name in aliases else name})
-    uses = [_use(one) for one in whole.document.algorithms]
-    same = [one for one, use in zip(kept, uses, strict=True) if use == uses[0]]
-    return whole if len(same) == len(kept) else developers_study(same)
+def developers_result(
+    kept: Sequence[KeptResult], reuse: Reuse, *, is_compared: bool
+) -> tuple[Document, dict[str, pl.DataFrame]]:
+    """What evaluation.json of a developer's copy holds, and the tables beside it.
+
+    The own algorithm comes first, told as after its look.
+    """
+    kept = [kept[0], *(one for one in kept[1:] if _use(one) == _use(kept[0]))]
+    own = _own_name(kept)
+    document = joined([_told(one, own if one is kept[0] else "", reuse) for one in kept])
+    study = study_of(kept, {_called(kept[0]): own})
+    if is_compared and len(kept) > 1:
+        _, found = compared(study, ComparisonChoice(own))
+        shown = developers_document(study.document.with_comparison(found), reuse.minimum_stratum)
+        document = replace(document, comparisons=shown.comparisons)
+    curves = developers_curves(study.curves)
+    if reuse.feedback != "cases":
+        return document, {CURVE_FILE: curves}
+    tables = study_of(kept[:1], {_called(kept[0]): own}).tables()
+    others = curves.filter(pl.col("algorithm") != own)
+    return document, {**tables, CURVE_FILE: pl.concat([tables[CURVE_FILE], others])}
 
 
-def developers_view(study: Study, level: FeedbackLevel, *, is_compared: bool) -> Document:
-    """The document as the developer may see it."""
-    document = study.document
-    own = document.algorithms[0]
-    if is_compared and len(document.algorithms) > 1:
-        _, found = compared(study, ComparisonChoice(own.name))
-        document = document.with_comparison(found)
-    hidden = replace(document, algorithms=(own, *(_hidden(one) for one in document.algorithms[1:])))
-    shown = developers_document(hidden)
-    if level != "cases":
-        return shown
-    whole = replace(shown, reference=document.reference, digests=document.digests)
-    return replace(whole, notices=document.notices, algorithms=(own, *shown.algorithms[1:]))
+def _own_name(kept: Sequence[KeptResult]) -> str:
+    """What the developer calls the own algorithm, unless another has that for an alias."""
+    name = str(kept[0].about["name"])
+    return _called(kept[0]) if name in map(_called, kept[1:]) else name
+
+
+def _told(kept: KeptResult, own: str, reuse: Reuse) -> Document:
+    """What was told after a look; of another's nothing but aggregates, and not whose it is."""
+    where = str(kept.where)
+    document = read_evaluation(kept.about["told"]["evaluation"], where)
+    if own:
+        return renamed_document(document, own)
+    if reuse.feedback == "cases":
+        document = developers_document(document, reuse.minimum_stratum)
+    return replace(document, algorithms=tuple(map(_hidden, document.algorithms)))
 
 
 def _hidden(one: AlgorithmSummary) -> AlgorithmSummary:
@@ -124,8 +138,9 @@ def _called(kept: KeptResult) -> str:
     return str(kept.about.get("alias") or kept.about["name"])
 
 
-def _use(one: AlgorithmSummary) -> IntendedUse:
-    return intended_use(one.facts, one.facts.get("intended_types"))
+def _use(kept: KeptResult) -> IntendedUse:
+    (one,) = kept.about["told"]["evaluation"]["algorithms"]
+    return intended_use(one["facts"], one["facts"].get("intended_types"))
 
 
 def _write_feedback(

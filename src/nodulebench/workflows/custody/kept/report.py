@@ -87,8 +87,8 @@ def report_kept(
         own, others = developers_looks(opened, choice.algorithm, order.looks)
         kept = _recorded(opened, [own, *others], "reported", facts)
         note = looks_note(opened, kept, choice.audience)
-        level = opened.policy.reuse.feedback
-        return developers_report(kept, level, choice, note, out, is_compared=bool(baselines))
+        reuse = opened.policy.reuse
+        return developers_report(kept, reuse, choice, note, out, is_compared=bool(baselines))
     kept = _recorded(opened, chosen_looks(opened.events, order.looks), "reported", facts)
     study = study_of(kept)
     document = study.document

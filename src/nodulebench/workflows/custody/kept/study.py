@@ -136,16 +136,11 @@ def study_of(kept: Sequence[KeptResult], names: Mapping[str, str] | None = None)
     documents = [one.evaluated.document for one in parts]
     refuse_any(_unlike(documents))
     first = parts[0].evaluated
-    document = replace(
-        documents[0],
-        algorithms=tuple(one for document in documents for one in document.algorithms),
-        plan=_plan([one.plan for one in documents if one.plan is not None]),
-    )
     flips = [one.flips for one in parts if one.flips is not None]
     return Study(
         Evaluated(
             first.folder,
-            document,
+            joined(documents),
             first.reference,
             {name: one for part in parts for name, one in part.evaluated.submissions.items()},
             pl.concat([one.evaluated.labels for one in parts]),
@@ -190,9 +185,24 @@ def _named(kept: KeptResult, names: Mapping[str, str]) -> Study:
 
 
 def _renamed(study: Study, new: str) -> Study:
-    evaluated, document = study.evaluated, study.document
+    evaluated = study.evaluated
     ((_, submission),) = evaluated.submissions.items()
     column = pl.lit(new).alias("algorithm")
+    return replace(
+        study,
+        evaluated=replace(
+            evaluated,
+            document=renamed_document(study.document, new),
+            submissions={new: replace(submission, name=new)},
+            labels=evaluated.labels.with_columns(column),
+        ),
+        curves=study.curves.with_columns(column),
+        flips=None if study.flips is None else study.flips.with_columns(column),
+    )
+
+
+def renamed_document(document: Document, new: str) -> Document:
+    """The document of one algorithm under another name."""
     plan = document.plan
     if plan is not None:
         plan = replace(
@@ -201,16 +211,15 @@ def _renamed(study: Study, new: str) -> Study:
             verdicts=dict.fromkeys([new], plan.verdict) if plan.verdicts else {},
         )
     algorithms = tuple(replace(one, name=new) for one in document.algorithms)
+    return replace(document, algorithms=algorithms, plan=plan)
+
+
+def joined(documents: Sequence[Document]) -> Document:
+    """The documents of several algorithms that were evaluated alike, as one."""
     return replace(
-        study,
-        evaluated=replace(
-            evaluated,
-            document=replace(document, algorithms=algorithms, plan=plan),
-            submissions={new: replace(submission, name=new)},
-            labels=evaluated.labels.with_columns(column),
-        ),
-        curves=study.curves.with_columns(column),
-        flips=None if study.flips is None else study.flips.with_columns(column),
+        documents[0],
+        algorithms=tuple(one for document in documents for one in document.algorithms),
+        plan=_plan([one.plan for one in documents if one.plan is not None]),
     )
 
 

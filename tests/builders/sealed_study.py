@@ -1,0 +1,93 @@
+"""A sealed set on which several made-up algorithms were evaluated by a roster."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from builders.made_up import Skill, made_up_reference, made_up_submission
+from builders.sealed import SECRET, Desk
+from nodulebench.formats.bundle import write_reference
+from nodulebench.formats.marks.submission_folder import write_marks
+from nodulebench.model.tables import Reference
+from nodulebench.storage.signature import new_key
+from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder
+from nodulebench.workflows.custody.kept.report import StudyOrder
+
+PEOPLE = """
+keeper = "Test laboratory"
+
+[[people]]
+name = "Ada"
+roles = ["curator"]
+
+[[people]]
+name = "Bo"
+roles = ["operator"]
+
+[[people]]
+name = "Cem"
+roles = ["auditor"]
+
+[[people]]
+name = "Dee"
+roles = ["reporter"]
+"""
+DEVELOPERS = ("Alphacorp", "Betamed", "Gammalung", "Deltascan")
+
+
+@dataclass(frozen=True)
+class StudyDesk(Desk):
+    """A desk with a roster."""
+
+    reference: Reference
+
+    @property
+    def roster(self) -> Path:
+        return self.folder / "roster.csv"
+
+    def look_order(self, **more: object) -> LookOrder:
+        given = {"protocol": "nifdc-2022", "bootstraps": 20, "out": self.folder / "told", **more}
+        return LookOrder(Path(), self.sealed, SECRET, "Bo", "", **given)  # type: ignore[arg-type]
+
+    def study_order(self, *looks: str, person: str = "Dee") -> StudyOrder:
+        return StudyOrder(self.sealed, SECRET, person, looks)
+
+
+def made_up_study(
+    folder: Path,
+    reuse: str,
+    *,
+    algorithms: int = 3,
+    cases: int = 40,
+    nodules: int = 160,
+    uses: tuple[str, ...] = (),
+) -> StudyDesk:
+    """Seal a made-up set and write submissions and their roster; nothing is evaluated yet."""
+    reference = made_up_reference(cases, nodules, seed=7)
+    desk = StudyDesk(folder, reference)
+    write_reference(reference, desk.bundle)
+    new_key(folder / "key.pem")
+    (folder / "policy.toml").write_text(PEOPLE + reuse)
+    desk.seal()
+    lines = ["file,developer,alias,intended_use"]
+    for number in range(algorithms):
+        developer = DEVELOPERS[number % len(DEVELOPERS)]
+        secret = f"{developer}-finder-{number}"
+        skill = Skill(secret, 0.6 + 0.03 * number, 0.4, 1.0, 3.0 + number)
+        said = made_up_submission(reference, skill, seed=3)
+        declared = replace(said, facts={"version": f"9.8.{number}", "developer": developer})
+        write_marks(declared, folder / f"file-{secret}")
+        use = uses[number] if uses else ""
+        row = (f"file-{secret}", developer, f"A{number + 1}", use)
+        lines.append(",".join(row))
+    desk.roster.write_text("\n".join(lines) + "\n")
+    return desk
+
+
+def evaluated_study(folder: Path, reuse: str, **more: object) -> StudyDesk:
+    """The same with every algorithm of the roster evaluated."""
+    desk = made_up_study(folder, reuse, **more)  # type: ignore[arg-type]
+    found = list(evaluate_roster(desk.roster, desk.look_order()))
+    problems = [str(one.problem) for one in found if one.problem is not None]
+    assert not problems, problems
+    return desk

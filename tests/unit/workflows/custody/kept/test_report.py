@@ -1,0 +1,174 @@
+"""Comparison and report from kept results: the same to the last bit, and nothing of others."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from builders.sealed import SECRET
+from builders.sealed_study import StudyDesk, evaluated_study
+from nodulebench.errors import InputError
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.kept.report import compare_kept, report_kept
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.workflows.evaluate.write_report import ReportChoice
+
+pytest.importorskip("cryptography")
+FIGURES = '\n[reuse]\nlooks_per_developer = 3\nfeedback = "figures"\n'
+ROUNDED = '\n[reuse]\nfeedback = "rounded"\nfigures = ["center_hit.recall"]\n'
+CHOICE = ComparisonChoice("A1", ("recall", "precision"), 0.05, 40, 50)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> StudyDesk:
+    shown = FIGURES + "\n[roster]\nshows_others = true\n"
+    return evaluated_study(tmp_path_factory.mktemp("study"), shown)
+
+
+@pytest.fixture(scope="module")
+def plain(desk: StudyDesk) -> Path:
+    """The same files evaluated and compared without any sealing, under their aliases."""
+    files = sorted(desk.folder.glob("file-*"), key=lambda path: path.name[-1])
+    out = desk.folder / "plain"
+    evaluate_files(
+        tuple(files), desk.bundle, "nifdc-2022", bootstraps=20, out=out, names=["A1", "A2", "A3"]
+    )
+    compare_folder(out, CHOICE)
+    return out
+
+
+@pytest.fixture(scope="module")
+def study(desk: StudyDesk) -> Path:
+    out = desk.folder / "from-kept"
+    compare_kept(desk.study_order(), CHOICE, out)
+    return out
+
+
+def content(folder: Path, name: str = "evaluation.json") -> Any:
+    return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+def test_the_document_is_that_of_an_unsealed_evaluation(plain: Path, study: Path) -> None:
+    assert content(study) == content(plain)
+    assert content(study, "comparison.json") == content(plain, "comparison.json")
+
+
+@pytest.mark.parametrize("name", ["labels", "curves", "flips"])
+def test_the_tables_are_the_same(plain: Path, study: Path, name: str) -> None:
+    found, wanted = (pl.read_parquet(one / f"{name}.parquet") for one in (study, plain))
+    assert_frame_equal(found, wanted, check_dtypes=False, check_exact=True)
+
+
+@pytest.mark.parametrize("name", ["misses.csv", "false_positives.csv"])
+def test_the_lists_of_errors_are_the_same(plain: Path, study: Path, name: str) -> None:
+    assert (study / name).read_bytes() == (plain / name).read_bytes()
+
+
+def test_the_page_is_the_same(plain: Path, study: Path) -> None:
+    found, wanted = ((one / "report.html").read_text(encoding="utf-8") for one in (study, plain))
+    assert found == wanted
+
+
+def test_nothing_of_the_judged_tables_is_written(study: Path) -> None:
+    assert not (study / "inputs").exists()
+    assert content(study, "looks.json")["looks"][0]["look"] == 2
+
+
+def test_every_making_stands_in_the_log(desk: StudyDesk, study: Path) -> None:
+    assert study.is_dir()
+    events = read_audit(desk.sealed, SECRET).events
+    (event,) = [one for one in events if one.step == "compared"]
+    assert (event.person, event.role) == ("Dee", "reporter")
+    assert event.facts == {"looks": "2, 4, 6", "baseline": "A1"}
+    checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert checked.is_good, checked.problems
+
+
+def test_only_a_reporter_makes_reports(desk: StudyDesk) -> None:
+    with pytest.raises(InputError, match="'Bo' is operator, and may not report"):
+        compare_kept(desk.study_order(person="Bo"), CHOICE)
+
+
+def test_looks_are_chosen_by_alias_or_number(desk: StudyDesk) -> None:
+    found, _ = compare_kept(desk.study_order("a3", "2"), CHOICE)
+    assert {one.algorithm for one in found.differences} == {"A3"}
+    with pytest.raises(InputError, match=r"look 'A9': is not kept\. Kept: A1 \(look 2\)"):
+        compare_kept(desk.study_order("A9"), CHOICE)
+
+
+def copy_for(desk: StudyDesk, alias: str, *baselines: str) -> Path:
+    out = desk.folder / f"copy-{alias}-{len(baselines)}"
+    choice = ReportChoice(audience="developer", algorithm=alias)
+    report_kept(desk.study_order(), choice, out, baselines)
+    return out
+
+
+def texts(folder: Path) -> str:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
+
+
+def test_a_developers_copy_names_nobody_else_and_no_case(desk: StudyDesk) -> None:
+    written = texts(copy_for(desk, "A2", "A2"))
+    assert "Betamed-finder-1" in written
+    assert "A1" in written
+    assert "A3" in written
+    for secret in ("Alphacorp", "Gammalung", "9.8.0", "9.8.2", "finder-0", "finder-2", "file-"):
+        assert secret not in written, secret
+    assert not re.search(r"case\d{4}|patient\d{4}", written)
+    assert not re.search(r"\bn\d+\b", written)
+
+
+def test_others_are_absent_where_the_policy_does_not_show_them(tmp_path: Path) -> None:
+    desk = evaluated_study(tmp_path, FIGURES)
+    folder = copy_for(desk, "A2", "A2")
+    document = content(folder)
+    assert [one["name"] for one in document["algorithms"]] == ["Betamed-finder-1"]
+    written = texts(folder)
+    for secret in ("Alphacorp", "Gammalung", "A1", "A3"):
+        assert not re.search(rf"\b{secret}\b", written), secret
+
+
+def test_a_copy_tells_what_the_feedback_told(desk: StudyDesk) -> None:
+    told = content(desk.folder / "told" / "A2", "feedback.json")["evaluation"]
+    own = content(copy_for(desk, "A2"))["algorithms"][0]
+    assert own["rules"] == told["algorithms"][0]["rules"]
+
+
+def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path: Path) -> None:
+    desk = evaluated_study(tmp_path, ROUNDED)
+    folder = copy_for(desk, "A1")
+    assert (folder / "feedback.json").read_bytes() == (
+        desk.folder / "told" / "A1" / "feedback.json"
+    ).read_bytes()
+    page = (folder / "report-developer.html").read_text(encoding="utf-8")
+    value = content(folder, "feedback.json")["figures"]["center_hit.recall"]["value"]
+    assert f"{value:g}" in page
+    assert "Alphacorp-finder-0" in page
+    assert not (folder / "evaluation.json").exists()
+    chinese = ReportChoice(audience="developer", algorithm="A1", language="zh")
+    report_kept(desk.study_order(), chinese, desk.folder / "zh")
+    assert "代号" in (desk.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
+
+
+def test_whose_copy_it_is_has_to_be_said(desk: StudyDesk) -> None:
+    with pytest.raises(InputError, match="for which developer"):
+        report_kept(desk.study_order(), ReportChoice(audience="developer"), desk.folder / "x")
+
+
+def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: Path) -> None:
+    with pytest.raises(InputError, match="holds another result"):
+        report_kept(desk.study_order(), ReportChoice(), plain)
+    out = desk.folder / "again"
+    for _ in range(2):
+        report_kept(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
+    assert [one["baseline"] for one in content(out)["comparisons"]] == ["A2"]
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        report_kept(desk.study_order(), ReportChoice(), desk.sealed / "x")
