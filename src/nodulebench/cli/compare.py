@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.help import DONE, NOT_MET
-from nodulebench.cli.kept import compare_on_sealed, look_options, study_order
+from nodulebench.cli.kept import compare_on_sealed, is_sealed_set, look_option, study_order
 from nodulebench.cli.options import FILE, POSITIVE, WHOLE, option, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.comparison import print_comparison, print_gate
+from nodulebench.cli.vault_options import Opening, opening_options
 
 
 @click.command("compare")
@@ -36,7 +37,8 @@ from nodulebench.cli.show.comparison import print_comparison, print_gate
 )
 @click.option("--bootstraps", type=click.IntRange(min=2), help="Number of paired resamples.")
 @option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
-@look_options
+@opening_options
+@look_option
 @click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
 def command(
     folder: Path,
@@ -47,10 +49,8 @@ def command(
     figures: tuple[str, ...],
     bootstraps: int | None,
     permutations: int,
-    person: str | None,
+    opening: Opening,
     looks: tuple[str, ...],
-    vault_key: Path | None,
-    passphrase_file: Path | None,
     out: Path | None,
 ) -> int:
     r"""Compare NEW with OLD, or the algorithms in NEW with one of them.
@@ -62,7 +62,7 @@ def command(
     nodulebench evaluate new.csv old.csv --reference luna16/ --out result/
     nodulebench compare result/ --baseline old --margin 0.05
     nodulebench compare this-release/ last-release/ --no-worse-than 0.01
-    nodulebench compare sealed/ --as "Dee" --vault-key vault.key --baseline A1
+    nodulebench compare sealed/ --key ~/.ssh/dee --baseline A1
     """
     from nodulebench.workflows.compare.compare import ComparisonChoice
     from nodulebench.workflows.compare.files import compare_folder, compare_folders, is_signed
@@ -73,10 +73,10 @@ def command(
     if margin is not None and gate is not None:
         raise click.UsageError("--no-worse-than is a --margin: give one of them")
     choice = ComparisonChoice(baseline or "", figures, margin or gate, bootstraps, permutations)
-    if person is not None:
+    if is_sealed_set(folder):
         if old is not None:
             raise click.UsageError("a sealed set takes --baseline, not OLD")
-        order = study_order(folder, person, looks, vault_key, passphrase_file)
+        order = study_order(folder, opening, looks)
         comparison, written = compare_on_sealed(order, choice, out)
         print_comparison(comparison)
         print_written(*written)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import required_secret, vault_options
+from nodulebench.cli.vault_options import Opening
 
 if TYPE_CHECKING:
     from nodulebench.workflows.compare.compare import AlgorithmComparison, ComparisonChoice
@@ -17,31 +17,28 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def look_options(command: Command) -> Command:
-    """Add --as, --look and how a vault is opened: what a sealed set takes in place of a folder."""
-    command = vault_options(command)
-    command = click.option(
+def look_option(command: Command) -> Command:
+    """Add --look: which kept results of a sealed set are wanted."""
+    return click.option(
         "--look",
         "looks",
         multiple=True,
         help="On a sealed set: an alias or the number of a look; may be repeated.  [default: all]",
     )(command)
-    return click.option("--as", "person", help="On a sealed set: who you are in its policy.")(
-        command
-    )
 
 
-def study_order(
-    sealed: Path,
-    person: str,
-    looks: tuple[str, ...],
-    vault_key: Path | None,
-    passphrase_file: Path | None,
-) -> "StudyOrder":
+def is_sealed_set(folder: Path) -> bool:
+    """Whether a folder is a sealed test set."""
+    from nodulebench.workflows.custody.sealed_set import is_sealed
+
+    return is_sealed(folder)
+
+
+def study_order(sealed: Path, opening: Opening, looks: tuple[str, ...]) -> "StudyOrder":
     """Which kept results are wanted."""
     from nodulebench.workflows.custody.kept.report import StudyOrder
 
-    return StudyOrder(sealed, required_secret(vault_key, passphrase_file), person, looks)
+    return StudyOrder(sealed, opening.required(), opening.person, looks)
 
 
 def compare_on_sealed(

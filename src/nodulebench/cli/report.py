@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.kept import look_options, report_on_sealed, study_order
+from nodulebench.cli.kept import is_sealed_set, look_option, report_on_sealed, study_order
 from nodulebench.cli.options import FILE, option, print_written
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import Opening, opening_options
 
 
 @click.command("report")
@@ -45,7 +46,8 @@ from nodulebench.cli.progress import ProgressLine
 @click.option("--number", default="", help="Number of the report; it gets a block to sign.")
 @click.option("--operator", default="", help="Who ran the test.")
 @click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="Day of issue; default: today.")
-@look_options
+@opening_options
+@look_option
 @click.option(
     "--baseline",
     "baselines",
@@ -56,10 +58,8 @@ def command(
     folder: Path,
     out: Path | None,
     date: datetime | None,
-    person: str | None,
+    opening: Opening,
     looks: tuple[str, ...],
-    vault_key: Path | None,
-    passphrase_file: Path | None,
     baselines: tuple[str, ...],
     **chosen: Any,
 ) -> None:
@@ -73,8 +73,8 @@ def command(
     nodulebench report result/ --for developer --algorithm "Algorithm 3" --out to-send/
     nodulebench report result/ --language zh --pdf
     nodulebench report result/ --pdf --laboratory "Test lab" --number 2026-17 --operator "A. Bo"
-    nodulebench report sealed/ --as "Dee" --vault-key vault.key --baseline A1 --out study/ --pdf
-    nodulebench report sealed/ --as "Dee" --vault-key vault.key --for developer --algorithm A3 \
+    nodulebench report sealed/ --key ~/.ssh/dee --baseline A1 --out study/ --pdf
+    nodulebench report sealed/ --key ~/.ssh/dee --for developer --algorithm A3 \
         --out to-send/
     """
     from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
@@ -83,8 +83,8 @@ def command(
     day = date or (datetime.now() if is_issued else None)
     issued = f"{day:%Y-%m-%d}" if day else ""
     choice = ReportChoice(date=issued, **chosen)
-    if person is not None:
-        order = study_order(folder, person, looks, vault_key, passphrase_file)
+    if is_sealed_set(folder):
+        order = study_order(folder, opening, looks)
         written = report_on_sealed(order, choice, out, baselines)
     else:
         with ProgressLine("writing the report"):

@@ -9,7 +9,7 @@ from nodulebench import __version__
 from nodulebench.cli.options import FILE, nodules_option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.sealed import print_check, print_verdict, signature_words
-from nodulebench.cli.vault_options import Opening, secret_options
+from nodulebench.cli.vault_options import Opening, opening_options
 from nodulebench.errors import refuse_any
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @nodules_option
 @click.option("--candidates", type=FILE, help="The candidate list, if one was given.")
 @click.option("--columns", help="The names of own columns, if they were given.")
-@secret_options
+@opening_options
 @click.option(
     "--anchor", "anchors", type=FILE, multiple=True, help="Anchor of a sealed set's log; repeat."
 )
@@ -57,7 +57,12 @@ def command(
     nodulebench verify result/ --public-key key.pub.pem
     nodulebench verify result/ --reference luna16/ --marks my_marks.csv
     nodulebench verify sealed/ --public-key key.pub.pem --anchor lung-2026a.anchor
+    nodulebench verify study/ --reference sealed/ --key ~/.ssh/cem
     """
+    from nodulebench.workflows.custody.kept.note import is_from_looks
+
+    if is_from_looks(folder):
+        return _verify_made(folder, public_key, reference, opening)
     if (reference is None) != (not marks) or (
         reference is None and (series or cases or nodules or candidates or columns)
     ):
@@ -86,6 +91,29 @@ def command(
     )
     with ProgressLine("recomputing"):
         found = verify_folder(folder, public_key=public_key, originals=originals)
+    _print(found, folder)
+    return 0 if found.is_good else 1
+
+
+def _verify_made(
+    folder: Path, public_key: Path | None, sealed: Path | None, opening: Opening
+) -> int:
+    """Check a folder that was made from kept results; with the sealed set, make it again."""
+    from nodulebench.workflows.custody.kept.note import read_looks
+    from nodulebench.workflows.custody.kept.verify import verify_made
+
+    note = read_looks(folder)
+    secret = None if sealed is None else opening.required()
+    with ProgressLine("recomputing"):
+        found = verify_made(
+            folder, public_key=public_key, sealed=sealed, secret=secret, person=opening.person
+        )
+    if sealed is None:
+        looks = ", ".join(str(one["look"]) for one in note["looks"])
+        click.echo(
+            f"recomputed  nothing: made from looks {looks} of the sealed set '{note['test_set']}', "
+            "which recomputes it: --reference SEALED"
+        )
     _print(found, folder)
     return 0 if found.is_good else 1
 

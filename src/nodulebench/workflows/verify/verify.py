@@ -99,7 +99,11 @@ class Verification:
 
 
 def verify_folder(
-    folder: Path, *, public_key: Path | None = None, originals: Originals | None = None
+    folder: Path,
+    *,
+    public_key: Path | None = None,
+    originals: Originals | None = None,
+    is_recomputed: bool = True,
 ) -> Verification:
     """Check a folder's files and signature, and recompute its numbers where it is an evaluation.
 
@@ -108,6 +112,7 @@ def verify_folder(
         public_key: the key of whoever shall have signed.
         originals: the files that the evaluation was made from; the numbers are then recomputed
             from them too.
+        is_recomputed: whether the numbers are looked at at all, or the files alone.
 
     Raises:
         InputError: if there is no such folder.
@@ -124,8 +129,9 @@ def verify_folder(
         signature = check_signature(folder, public_key) if has_manifest else None
     except InputError as error:
         problems.extend(one for one in error.problems if one not in problems)
+    is_wanted = originals is not None or not has_manifest
     try:
-        if originals is not None or not has_manifest or (folder / EVALUATION).is_file():
+        if is_recomputed and (is_wanted or (folder / EVALUATION).is_file()):
             evaluated = load_evaluated(folder)
             from_folder = _recompute_folder(evaluated)
             if originals is not None and from_folder.values:
@@ -197,8 +203,8 @@ def recompute(
         rows=sum(table.height for table in tables.values()),
         differences=(
             *document_differences(written, again.to_json(), EVALUATION),
-            *_table_differences(evaluated.folder, tables),
-            *_comparison_differences(evaluated.folder, again.comparisons),
+            *tables_differences(evaluated.folder, tables),
+            *comparison_differences(evaluated.folder, again.comparisons),
         ),
     )
 
@@ -220,7 +226,7 @@ def _recompute_comparisons(evaluated: Evaluated) -> tuple[ComparisonDocument, ..
     return tuple(replace(one, version=old.version) for one, old in zip(found, written, strict=True))
 
 
-def _comparison_differences(
+def comparison_differences(
     folder: Path, comparisons: tuple[ComparisonDocument, ...]
 ) -> Iterator[Difference]:
     """Where the latest comparison, which has a file of its own, is not as it should be there."""
@@ -233,7 +239,7 @@ def _comparison_differences(
     yield from document_differences(written, same[0] if same else NOTHING, COMPARISON)
 
 
-def _table_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
+def tables_differences(folder: Path, tables: dict[str, pl.DataFrame]) -> Iterator[Difference]:
     """Where tables differ; lists of errors, which version 0.1 did not write, may be missing."""
     for name, table in tables.items():
         if name in ERROR_TABLES and not (folder / name).exists():

@@ -53,7 +53,7 @@ class KeptResult:
     """By the names that the files have in a folder of results."""
     where: Path
     digest: str
-    """SHA-256 of the sealed file, as the log has it."""
+    """SHA-256 of the sealed file."""
 
     def evaluated(self) -> Evaluated:
         """The evaluation as if it were read from a folder."""
@@ -128,9 +128,7 @@ def open_kept(opened: SealedSet, event: Event) -> KeptResult:
             "Evaluate the same submission again: that is the same look, and costs nothing.",
         )
     contents = _unpacked(content)
-    return KeptResult(
-        number, json.loads(contents[ABOUT]), contents, path, str(event.facts["result"])
-    )
+    return KeptResult(number, json.loads(contents[ABOUT]), contents, path, bytes_digest(sealed))
 
 
 def unsealed(opened: SealedSet, path: Path, sealed: bytes) -> bytes:

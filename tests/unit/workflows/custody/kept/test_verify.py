@@ -1,0 +1,84 @@
+"""A folder made from kept results verifies, and what was changed in it is found."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from builders.sealed import SECRET
+from builders.sealed_study import StudyDesk, evaluated_study
+from nodulebench.storage.manifest import record_files
+from nodulebench.storage.signature import sign_folder
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.custody.kept.report import compare_kept, report_kept
+from nodulebench.workflows.custody.kept.verify import verify_made
+from nodulebench.workflows.evaluate.write_report import ReportChoice
+from nodulebench.workflows.verify.verify import Verification
+
+pytest.importorskip("cryptography")
+REUSE = """
+[reuse]
+feedback = "figures"
+
+[roster]
+shows_others = true
+"""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> StudyDesk:
+    desk = evaluated_study(tmp_path_factory.mktemp("study"), REUSE, algorithms=2)
+    choice = ComparisonChoice("A1", ("recall",), None, 20, 0)
+    compare_kept(desk.study_order(), choice, desk.folder / "lab")
+    own = ReportChoice(audience="developer", algorithm="A2")
+    report_kept(desk.study_order(), own, desk.folder / "copy")
+    return desk
+
+
+def again(desk: StudyDesk, name: str, person: str = "Cem") -> Verification:
+    folder = desk.folder / name
+    return verify_made(folder, sealed=desk.sealed, secret=SECRET, person=person)
+
+
+@pytest.mark.parametrize("name", ["lab", "copy"])
+def test_everything_comes_out_the_same(desk: StudyDesk, name: str) -> None:
+    found = again(desk, name)
+    assert found.is_good, (found.problems, found.differences)
+    assert found.from_originals is not None
+    assert found.from_originals.values > 100
+
+
+def test_without_the_set_files_and_signature_are_checked(desk: StudyDesk) -> None:
+    sign_folder(desk.folder / "copy", desk.folder / "key.pem", by="lab")
+    found = verify_made(desk.folder / "copy", public_key=desk.public_key)
+    assert found.is_good, found.problems
+    assert found.signature is not None
+
+
+def test_a_changed_number_is_found_although_the_manifest_agrees(desk: StudyDesk) -> None:
+    path = desk.folder / "lab" / "evaluation.json"
+    before = path.read_text()
+    document = json.loads(before)
+    figure = document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
+    figure["value"] += 0.01
+    path.write_text(json.dumps(document))
+    record_files(path.parent, ["evaluation.json"])
+    found = again(desk, "lab")
+    assert any("recall" in str(one) for one in found.differences)
+    path.write_text(before)
+    record_files(path.parent, ["evaluation.json"])
+
+
+def test_results_that_the_log_does_not_have_are_refused(desk: StudyDesk, tmp_path: Path) -> None:
+    note = json.loads((desk.folder / "lab" / "looks.json").read_text())
+    note["looks"][0]["result"] = "sha256:" + "0" * 64
+    (tmp_path / "looks.json").write_text(json.dumps(note))
+    found = verify_made(tmp_path, sealed=desk.sealed, secret=SECRET, person="Cem")
+    assert any(
+        "names results that the sealed set does not have" in str(one) for one in found.problems
+    )
+
+
+def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
+    found = again(desk, "lab", "Dee")
+    assert any("may not inspect" in str(one) for one in found.problems)
