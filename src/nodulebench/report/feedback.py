@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nodulebench import __version__
 from nodulebench.language import Language, LanguageName, language
 from nodulebench.pages.frame import framed
 from nodulebench.report.blocks.blocks import Paragraphs, Section
@@ -11,11 +10,12 @@ from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
 
 
-def feedback_page(told: Mapping[str, Any], name: LanguageName = "en") -> str:
+def feedback_page(told: Mapping[str, Any], version: str, name: LanguageName = "en") -> str:
     """The page in a language, complete in itself.
 
     Args:
         told: what feedback.json holds.
+        version: of NoduleBench.
         name: the language.
     """
     say = language(name)
@@ -41,10 +41,10 @@ def feedback_page(told: Mapping[str, Any], name: LanguageName = "en") -> str:
         sections=sections,
         footer=[
             say("feedback.footer"),
-            say("page.identity", version=__version__, digest=told["protocol"]),
+            say("page.identity", version=version, digest=told["protocol"]),
             say("feedback.submission", digest=told["submission"]),
         ],
-        version=__version__,
+        version=version,
         language=say.code,
         contents=say("page.contents"),
         find=say("page.find"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from nodulebench import __version__
 from nodulebench.custody.audit import Event
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
@@ -152,7 +153,7 @@ def _write_feedback(
     def write_more(stage: Path) -> None:
         write_json(dict(note), stage / LOOKS)
         write_json(dict(told), stage / FEEDBACK)
-        page = feedback_page(told, choice.language)
+        page = feedback_page(told, __version__, choice.language)
         (stage / f"{choice.name}.html").write_text(page, encoding="utf-8")
 
     return write_result(None, {}, write_more, out)
