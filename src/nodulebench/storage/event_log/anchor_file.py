@@ -12,7 +12,7 @@ from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.storage.event_log.chain import Link
 from nodulebench.storage.event_log.log import E, EventLog, LogCheck
 from nodulebench.storage.event_log.statements import OLD_ANCHOR, Anchor, Signer, parsed
-from nodulebench.storage.keys.person_key import parse_public_key
+from nodulebench.storage.keys.person_key import PublicKey, parse_public_key
 from nodulebench.storage.signature import is_signature_of, signing_key
 from nodulebench.storage.staging import staged_file
 
@@ -60,7 +60,11 @@ def write_anchor(
 
 
 def anchor_file_problems(
-    log: EventLog[E], links: Sequence[Link], path: Path, public_key: Path | None = None
+    log: EventLog[E],
+    links: Sequence[Link],
+    path: Path,
+    public_key: Path | None = None,
+    people: Sequence[PublicKey] = (),
 ) -> list[Problem]:
     """Whether a log still holds what it held when an anchor was made, and the anchor its signature.
 
@@ -68,8 +72,9 @@ def anchor_file_problems(
         log: the log.
         links: its events, checked.
         path: the anchor's file.
-        public_key: of whoever shall have signed it; None: the key that the anchor names, which
-            shows that nothing was changed since, but not who signed.
+        public_key: of whoever shall have signed it; None: an anchor need not be signed.
+        people: keys of those whose signature is as good; where there are such, or a public key,
+            nobody else's is.
     """
     try:
         content = path.read_bytes()
@@ -77,9 +82,10 @@ def anchor_file_problems(
         return [Problem(str(path), f"cannot be read: {error.strerror or error}.")]
     problems = log.anchor_problems(content, links, str(path))
     anchor = parsed(Anchor, content)
-    return (
-        problems if anchor is None else [*problems, *_signature_problems(anchor, path, public_key)]
-    )
+    if anchor is not None:
+        what = _wrong_signature(anchor, path, public_key, people)
+        problems += [Problem(str(path), *what)] if what else []
+    return problems
 
 
 def old_signature(anchor: Path) -> Path:
@@ -87,29 +93,47 @@ def old_signature(anchor: Path) -> Path:
     return anchor.with_name(f"{anchor.name}.sig")
 
 
-def _signature_problems(anchor: Anchor, path: Path, public_key: Path | None) -> list[Problem]:
-    where, file = str(path), old_signature(path)
-    if anchor.schema_name == OLD_ANCHOR and file.is_file():
-        if public_key is None or is_signature_of(anchor.to_bytes(), file.read_bytes(), public_key):
-            return []
-        return [Problem(str(file), f"is not the signature of {path.name} by {public_key.name}.")]
-    if anchor.signed is None and public_key is None:
-        return [Problem(where, "was changed: it has a signature of nobody.")] if anchor.code else []
-    if anchor.signed is None:
-        return [
-            Problem(
-                where,
-                "is not signed, so that anybody can have made it.",
-                "Ask for the one that was signed, or compare it without a public key.",
-            )
-        ]
+def _wrong_signature(
+    anchor: Anchor, path: Path, public_key: Path | None, people: Sequence[PublicKey]
+) -> tuple[str, ...]:
+    """What is wrong with the signature of an anchor, and what to do; nothing: it is as it shall."""
+    content, signature = _signed(anchor, path)
+    if signature is None:
+        if anchor.code or anchor.signed is not None:
+            return ("was changed: it says by itself whether it is signed, and that does not fit.",)
+        if public_key is None:
+            return ()
+        ask = "Ask for the one that was signed, or compare it without a public key."
+        return "is not signed, so that anybody can have made it.", ask
+    if anchor.signed is not None and not _is_by(anchor.signed.key, content, signature):
+        return ("was changed: its signature does not hold.",)
+    is_known = any(one.is_signer_of(content, signature) for one in people)
+    if is_known or (public_key is None and not people):
+        return ()
+    if public_key is not None and is_signature_of(content, signature, public_key):
+        return ()
+    by = "anybody who is known here" if public_key is None else public_key.name
+    return (f"is signed, but not by {by}, or was changed.",)
+
+
+def _signed(anchor: Anchor, path: Path) -> tuple[bytes, bytes | None]:
+    """What was signed, and the signature; None: there is none."""
+    if anchor.schema_name == OLD_ANCHOR:
+        file = old_signature(path)
+        return anchor.to_bytes(), file.read_bytes() if file.is_file() else None
+    is_whole = anchor.signed is not None and bool(anchor.code)
+    return anchor.unsigned_bytes, _from_hex(anchor.code) if is_whole else None
+
+
+def _from_hex(text: str) -> bytes:
     try:
-        signature = bytes.fromhex(anchor.code)
-        named = parse_public_key(anchor.signed.key)
+        return bytes.fromhex(text)
     except ValueError:
-        return [Problem(where, "was changed: its signature cannot be read.")]
-    if not named.is_signer_of(anchor.unsigned_bytes, signature):
-        return [Problem(where, "was changed: its signature does not hold.")]
-    if public_key is not None and not is_signature_of(anchor.unsigned_bytes, signature, public_key):
-        return [Problem(where, f"is signed, but not with {public_key.name}.")]
-    return []
+        return b""
+
+
+def _is_by(line: str, content: bytes, signature: bytes) -> bool:
+    try:
+        return parse_public_key(line).is_signer_of(content, signature)
+    except ValueError:
+        return False

@@ -11,10 +11,11 @@ from nodulebench.custody.changes import change_named
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.event_log.anchor_file import anchor_file_problems
 from nodulebench.storage.keys.person_key import parse_public_key
 from nodulebench.storage.keys.rooms import RoomVault
 from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_problems
-from nodulebench.storage.signature import Signature, check_signature, is_signature_of
+from nodulebench.storage.signature import Signature, check_signature
 from nodulebench.storage.vault import Secret, Vault
 from nodulebench.workflows.custody.bundle import image_problems
 from nodulebench.workflows.custody.kept.results import kept_file, result_digest
@@ -125,31 +126,9 @@ def _pending_problems(found: Examined) -> Iterator[Problem]:
 def _anchor_problems(
     found: Examined, anchors: Sequence[Path], public_key: Path | None
 ) -> Iterator[Problem]:
+    people = [parse_public_key(one.key) for one in found.policy.people if one.key]
     for anchor in anchors:
-        links = found.check.links
-        yield from found.log.anchor_problems(anchor.read_bytes(), links, str(anchor))
-        yield from _anchor_signature_problems(found, anchor, public_key)
-
-
-def signature_of_anchor(anchor: Path) -> Path:
-    """Where the signature of an anchor lies, if it has one."""
-    return anchor.with_name(f"{anchor.name}.sig")
-
-
-def _anchor_signature_problems(
-    found: Examined, anchor: Path, public_key: Path | None
-) -> Iterator[Problem]:
-    """Whether an anchor was signed by whoever is known: the given key, or a person of the set."""
-    file = signature_of_anchor(anchor)
-    known = [parse_public_key(one.key) for one in found.policy.people if one.key]
-    if not file.is_file() or (public_key is None and not known):
-        return
-    content, signature = anchor.read_bytes(), file.read_bytes()
-    if any(key.is_signer_of(content, signature) for key in known):
-        return
-    if public_key is None or not is_signature_of(content, signature, public_key):
-        by = "anybody whom the policy knows" if public_key is None else public_key.name
-        yield Problem(str(file), f"is not the signature of {anchor.name} by {by}.")
+        yield from anchor_file_problems(found.log, found.check.links, anchor, public_key, people)
 
 
 def _result_problems(found: Examined) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from builders.annotation_project import LONE, SHARED, Panel
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.errors import InputError
 from nodulebench.storage.event_log.statements import Anchor, parsed
-from nodulebench.storage.signature import new_key
+from nodulebench.storage.signature import new_key, sign_bytes
 from nodulebench.workflows.annotate.project_log import anchor_project, audit_project
 
 pytest.importorskip("cryptography")
@@ -153,8 +153,9 @@ def test_a_signature_cannot_be_stripped_from_an_anchor(panel: Panel) -> None:
     assert anchor.signed.by == "Notary"
     changes = {
         "its signature does not hold": {"events": 10, "digest": events_of(panel)[9].digest},
-        "its signature cannot be read": {"code": "xx"},
-        "a signature of nobody": {"signed": None},
+        "its signature does not hold.": {"code": "xx"},
+        "whether it is signed, and that does not fit": {"signed": None},
+        "it is signed, and that does not fit": {"code": ""},
     }
     for words, change in changes.items():
         path.write_bytes(anchor.model_copy(update=change).to_bytes())
@@ -169,7 +170,26 @@ def test_a_signature_cannot_be_stripped_from_an_anchor(panel: Panel) -> None:
     path.unlink()
     anchor_project(panel.desk(), path, key=panel.folder / "other.pem", by="Notary")
     (problem,) = told(panel, "signed.anchor", public_key=public)
-    assert "is signed, but not with auditor.pub.pem" in problem
+    assert "is signed, but not by auditor.pub.pem" in problem
+
+
+def test_an_anchor_of_version_0_1_is_read_with_the_signature_beside_it(panel: Panel) -> None:
+    public, path = panel.folder / "auditor.pub.pem", panel.folder / "old.anchor"
+    new = parsed(Anchor, (panel.folder / "plain.anchor").read_bytes())
+    assert new is not None
+    old = new.model_copy(update={"schema_name": "nodulebench/anchor@1"})
+    assert b'"bundle": "sha256:' in old.to_bytes()
+    path.write_bytes(old.to_bytes())
+    signature = sign_bytes(old.to_bytes(), panel.folder / "auditor.pem")
+    path.with_name("old.anchor.sig").write_bytes(signature)
+    assert told(panel, "old.anchor") == []
+    assert told(panel, "old.anchor", public_key=public) == []
+    path.with_name("old.anchor.sig").write_bytes(bytes(64))
+    (problem,) = told(panel, "old.anchor", public_key=public)
+    assert "old.anchor: is signed, but not by auditor.pub.pem" in problem
+    path.with_name("old.anchor.sig").unlink()
+    (problem,) = told(panel, "old.anchor", public_key=public)
+    assert "is not signed" in problem
 
 
 def test_an_older_anchor_is_checked_before_it_is_replaced(panel: Panel) -> None:
