@@ -5,6 +5,7 @@ protocols with strata of their own, asks for one nodule after the other. The sig
 what may be asked; where it names nothing, every plan and protocol makes a further look.
 """
 
+from nodulebench.custody.developers import refuse_mixed, same_developer
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
 from nodulebench.model.documents.evaluation import Document
@@ -55,6 +56,25 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
             "is no published one, nor does the policy name it; strata of its own would tell of "
             "single nodules.",
             f"Take one of {', '.join(NAMES)}, or seal with it among 'protocols'.",
+        )
+
+
+def refuse_unknown(developer: str, reuse: Reuse) -> None:
+    """Refuse a developer whom the policy does not list, and a name that mixes scripts.
+
+    Raises:
+        InputError: if the name cannot be that of a developer.
+        UnaskedError: if the policy lists others.
+    """
+    if not same_developer(developer):
+        raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
+    refuse_mixed(developer)
+    listed = [same_developer(one) for one in reuse.developers]
+    if listed and same_developer(developer) not in listed:
+        raise UnaskedError.at(
+            f"developer '{same_developer(developer)}'",
+            "is not among those whom the policy lists.",
+            "Give the name as the policy has it, which was signed with the set.",
         )
 
 

@@ -10,15 +10,14 @@ what is in the set (other cases, too few nodules) is an answer: a developer has 
 as whoever mistook one set for another; further ones count as looks.
 """
 
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodulebench.custody.audit import Event, Fact
+from nodulebench.custody.developers import Names, same_developer
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
-from nodulebench.storage.file_names import shown
 
 
 class SpentError(InputError):
@@ -52,21 +51,17 @@ class Use:
         return max(0, self.allowed - len(self.looks))
 
 
-def same_developer(name: str) -> str:
-    """A developer's name as it is counted: what looks the same makes no new developer.
-
-    Neither case nor spaces count, nor wide and composed forms of letters (NFKC), nor characters
-    that nobody sees (categories Cc and Cf). What is no text counts as the log shows it.
-    """
-    seen = (" " if one.isspace() else one for one in unicodedata.normalize("NFKC", shown(name)))
-    plain = "".join(one for one in seen if unicodedata.category(one) not in ("Cc", "Cf"))
-    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
+def names_in(events: Sequence[Event]) -> Names:
+    """The developers that a log names."""
+    named = (event.facts.get("developer") for event in events)
+    return Names(str(name) for name in named if name)
 
 
-def look_of(facts: Mapping[str, Fact]) -> Look:
-    """The look that an event is about."""
+def look_of(facts: Mapping[str, Fact], names: Names | None = None) -> Look:
+    """The look that an event is about; with names, under the first one of its developer."""
+    name = str(facts.get("developer"))
     return Look(
-        same_developer(str(facts.get("developer"))),
+        same_developer(name) if names is None else names.first(name),
         str(facts.get("submission")),
         str(facts.get("protocol")),
         str(facts.get("plan") or ""),
@@ -76,10 +71,11 @@ def look_of(facts: Mapping[str, Fact]) -> Look:
 def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
     """Every look that counts, each once, in the order in which they were admitted."""
     found: dict[Look, int] = {}
+    names = names_in(events)
     for event in events:
         facts = event.facts
         if event.step in ("look", "failed"):
-            look = look_of(facts)
+            look = look_of(facts, names)
             if event.step == "look":
                 found.setdefault(look, event.number)
             elif found.get(look) == facts["look"] and not facts.get("counts"):
@@ -104,6 +100,7 @@ def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
         SpentError: if the budget of the developer, or of the set, is spent.
     """
     looks = looks_of(events)
+    look = replace(look, developer=names_in(events).first(look.developer))
     own = [one for one in looks if one.developer == look.developer]
     if look in own:
         return own.index(look) + 1
@@ -124,30 +121,40 @@ def admit(look: Look, events: Sequence[Event], reuse: Reuse) -> int:
 
 def before(look: Look, events: Sequence[Event]) -> Sequence[Event]:
     """The events before a look was first admitted: what its developer could know by then."""
+    names = names_in(events)
+    look = replace(look, developer=names.first(look.developer))
     for place, event in enumerate(events):
-        if event.step == "look" and look_of(event.facts) == look:
+        if event.step == "look" and look_of(event.facts, names) == look:
             return events[:place]
     return events
 
 
 def has_passed(developer: str, events: Sequence[Event]) -> bool:
     """Whether a look of this developer ended with the word that the plan was met."""
-    name = same_developer(developer)
+    names = names_in(events)
+    name = names.first(developer)
     return any(
         event.step == "evaluated"
         and event.facts.get("passed") is True
-        and same_developer(str(event.facts["developer"])) == name
+        and names.first(str(event.facts.get("developer"))) == name
         for event in events
     )
 
 
+def was_judged(developer: str, events: Sequence[Event]) -> bool:
+    """Whether a look of this developer was taken under a plan, so that a verdict was told."""
+    name = names_in(events).first(developer)
+    return any(look.plan for look in looks_of(events) if look.developer == name)
+
+
 def free_failures(developer: str, events: Sequence[Event]) -> int:
     """How often a developer was told at no cost that a look failed over what is in the set."""
-    name = same_developer(developer)
+    names = names_in(events)
+    name = names.first(developer)
     return sum(
         event.step == "failed"
         and event.facts.get("counts") is False
-        and same_developer(str(event.facts["developer"])) == name
+        and names.first(str(event.facts.get("developer"))) == name
         for event in events
     )
 

@@ -58,6 +58,8 @@ class Reuse(Written):
     """Protocols that may be used without such a plan: names of published ones, or digests. Empty:
     any, each a further look; where plans are named, none. At the level ``figures`` own protocols
     have to be named here."""
+    developers: tuple[Name, ...] = ()
+    """Whose algorithms may be scored; empty: anybody's."""
     minimum_stratum: Annotated[int, Field(ge=1)] = 10
     """The fewest nodules of which anything is told or judged, whatever a protocol or plan says."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.custody.audit import Event
-from nodulebench.custody.budget import same_developer
+from nodulebench.custody.developers import same_developer
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.storage.csv_text import read_columns

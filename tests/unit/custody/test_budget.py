@@ -14,9 +14,9 @@ from nodulebench.custody.budget import (
     answers_of,
     has_passed,
     looks_of,
-    same_developer,
     uses,
 )
+from nodulebench.custody.developers import same_developer
 from nodulebench.custody.optimism import Answers
 from nodulebench.custody.policy import Reuse
 

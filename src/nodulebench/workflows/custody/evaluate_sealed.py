@@ -13,7 +13,12 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from nodulebench.custody import audit
-from nodulebench.custody.asking import UnaskedError, refuse_few, refuse_unasked
+from nodulebench.custody.asking import (
+    UnaskedError,
+    refuse_few,
+    refuse_unasked,
+    refuse_unknown,
+)
 from nodulebench.custody.budget import (
     Look,
     SpentError,
@@ -22,9 +27,9 @@ from nodulebench.custody.budget import (
     before,
     free_failures,
     has_passed,
-    looks_of,
-    same_developer,
+    was_judged,
 )
+from nodulebench.custody.developers import same_developer
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
 from nodulebench.custody.policy import Reuse
 from nodulebench.custody.roster import Entry
@@ -138,6 +143,7 @@ def take_look(
     """
     with held_copy(order.marks) as copy:
         look = ordered_look(replace(order, marks=copy), chosen)
+        _refuse_unknown(opened, order, look)
         number, standing = _charge(opened, order, look)
         try:
             truth = (reference or opened.reference)()
@@ -194,11 +200,20 @@ def is_lower_better(figure: str) -> bool:
 def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
     """What identifies a look."""
     protocol, plan = chosen
-    developer = same_developer(order.developer)
-    if not developer:
-        raise InputError.at("developer", "has no name.", "Looks are counted by developer.")
-    plan_digest = "" if plan is None else plan.digest
-    return Look(developer, submission_digest(order.marks), protocol.digest, plan_digest)
+    return Look(
+        same_developer(order.developer),
+        submission_digest(order.marks),
+        protocol.digest,
+        "" if plan is None else plan.digest,
+    )
+
+
+def _refuse_unknown(opened: SealedSet, order: LookOrder, look: Look) -> None:
+    try:
+        refuse_unknown(order.developer, opened.policy.reuse)
+    except UnaskedError as error:
+        opened.record("refused", {**look_facts(look), "reason": _short(error)}, order.at)
+        raise
 
 
 def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standing]:
@@ -223,7 +238,7 @@ def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Stand
         reuse,
         has_failed=failures > 0,
         has_passed_before=has_passed(look.developer, known),
-        is_judged=any(one.plan for one in looks_of(known) if one.developer == look.developer),
+        is_judged=was_judged(look.developer, known),
     )
     return event.number, Standing(place, reuse.looks_per_developer, answers, failures)
 

@@ -1,0 +1,113 @@
+"""Names that look alike are one developer, and names that mix scripts are none."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodulebench.custody.asking import UnaskedError, refuse_unknown
+from nodulebench.custody.developers import Names, refuse_mixed, same_developer
+from nodulebench.custody.policy import Reuse
+from nodulebench.errors import InputError
+
+
+def is_one(*names: str) -> bool:
+    known = Names()
+    return len({known.first(name) for name in names}) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Exa\u034fmple",  # combining grapheme joiner
+        "Example\ufe0f",  # variation selector
+        "Ex\u3164ample",  # Hangul filler
+        "Ex\uffa0ample",
+        "Ex\u2800ample",
+        "E\U000e0101xample",
+        "\u202eExample",
+        "Exam\u200fple",
+        "\uff25xample",  # full width
+        "Ex\u0430mple",  # Cyrillic a
+        "\u0415\u0425\u0410\u041c\u0420L\u0415",  # capitals, all Cyrillic but one
+        "\u0395xample",  # Greek capital epsilon
+        "Examp1e",
+        "ExampIe",
+        "Exarnple",
+        "\U0001d404xample",  # mathematical bold E
+        "\u1d07xample",  # small capital E
+    ],
+)
+def test_what_looks_the_same_is_one_developer(name: str) -> None:
+    assert is_one("Example", name)
+    assert is_one(name, "Example", name)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Example", "Exemple"),
+        ("Lab A", "Lab B"),
+        ("北京大学", "北京大字"),
+        ("Siemens", "Samsung"),
+        ("Médical", "Medical"),
+        ("Lab 2", "Lab 3"),
+    ],
+)
+def test_what_looks_different_is_two(names: tuple[str, str]) -> None:
+    assert not is_one(*names)
+
+
+@pytest.mark.parametrize("word", ["νico", "ΝΕΑ ΙΑΤΡΙΚΗ", "Сомех", "ԼՕՍՏ"])
+def test_neither_case_makes_a_developer(word: str) -> None:
+    assert is_one(word, word.upper(), word.lower(), word.title())
+
+
+def test_whole_words_of_another_script_look_like_latin_ones() -> None:
+    assert is_one("COMEX", "СОМЕХ")  # Cyrillic
+    assert is_one("Vivo", "νινο")  # Greek
+    assert is_one("NEO", "ΝΕΟ")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Ex\u0430mple", "is written in letters of cyrillic and latin"),
+        ("\u13aa\u13ac", "is written in letters of cherokee"),
+        ("\u0395xample", "is written in letters of greek and latin"),
+    ],
+)
+def test_names_that_mix_scripts_are_refused(name: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        refuse_mixed(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Example Ltd. 2",
+        "Médical Œuvre",
+        "推想医疗 InferVision",
+        "エルピクセル",
+        "루닛 Lunit",
+        "Медицина",
+        "1",
+    ],
+)
+def test_names_of_one_script_are_not(name: str) -> None:
+    refuse_mixed(name)
+
+
+def test_a_policy_can_list_who_may_come() -> None:
+    reuse = Reuse(developers=("Example Ltd", "Other"))
+    refuse_unknown("EXAMPLE  ltd", reuse)
+    with pytest.raises(UnaskedError, match="developer 'example': is not among those whom"):
+        refuse_unknown("Example", reuse)
+    with pytest.raises(InputError, match="developer: has no name"):
+        refuse_unknown("\u3164", reuse)
+
+
+@given(st.text(max_size=20))
+def test_a_name_is_one_developer_with_what_is_written_down_of_it(name: str) -> None:
+    assert is_one(name, same_developer(name), unicodedata.normalize("NFD", name))

@@ -1,0 +1,43 @@
+"""A developer under a name that looks like an earlier one gets no further look at a sealed set."""
+
+from pathlib import Path
+
+import pytest
+
+from builders.sealed import POLICY, SECRET, Desk, make_desk
+from nodulebench.errors import InputError
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+
+pytest.importorskip("cryptography")
+
+
+def ask(desk: Desk, marks: str, developer: str) -> int:
+    path = desk.marks(marks, "scan0", marks)
+    order = LookOrder(path, desk.sealed, SECRET, "Bo", developer, bootstraps=0)
+    return int(evaluate_sealed(order)[0]["looks"]["look"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Exa\u034fmple", "Example\ufe0f", "\u3164Example", "\uff25xample", "Exam\u200fple", "ExampIe"],
+)
+def test_a_name_that_looks_the_same_gets_no_further_look(tmp_path: Path, name: str) -> None:
+    desk = make_desk(tmp_path)
+    desk.seal()
+    assert ask(desk, "one.csv", "Example") == 1
+    assert ask(desk, "two.csv", name) == 2
+    with pytest.raises(InputError, match="has had 2 of 2 looks"):
+        ask(desk, "three.csv", "Example")
+    assert [one.developer for one in read_audit(desk.sealed).uses] == ["example"]
+
+
+def test_a_name_that_mixes_scripts_gets_none_and_a_policy_can_list_names(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, f'{POLICY}developers = ["Example Ltd"]\n')
+    desk.seal()
+    with pytest.raises(InputError, match="is written in letters of cyrillic and latin"):
+        ask(desk, "one.csv", "Ex\u0430mple Ltd")
+    with pytest.raises(InputError, match="developer 'example': is not among those whom the policy"):
+        ask(desk, "one.csv", "Example")
+    assert read_audit(desk.sealed).events[-1].step == "refused"
+    assert ask(desk, "one.csv", "example LTD") == 1
