@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any
 
 from nodulebench.curate.examine.checks import CHECKS, CODES_OF_MODULE
@@ -151,9 +152,28 @@ def case_geometry(series: Series) -> dict[str, Any]:
 def _facts(series: Series) -> dict[str, Any]:
     first = series.slices[len(series.slices) // 2]
     thickness = [one.thickness_mm for one in series.slices if one.thickness_mm]
+    doses = [_positive(one.facts.get("ctdi_vol_mgy", "")) for one in series.slices]
+    stated = [dose for dose in doses if dose is not None]
+    events = dict.fromkeys(
+        event
+        for one in series.slices
+        for event in one.facts.get("irradiation_events", "").split("\\")
+        if event
+    )
     return {
         "patient_id": first.patient_id or None,
         "study_uid": first.study_uid or None,
         "slice_thickness_mm": max(thickness) if thickness else None,
         **first.facts,
+        "ctdi_vol_mgy": sum(stated) / len(stated) if stated else None,
+        **({"irradiation_events": "\\".join(events)} if events else {}),
     }
+
+
+def _positive(text: str) -> float | None:
+    """A number above 0; None where a header says something else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < inf else None

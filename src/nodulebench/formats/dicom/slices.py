@@ -48,6 +48,9 @@ FACTS = {
     "age": "PatientAge",
     "study_date": "StudyDate",
     "description": "SeriesDescription",
+    "study_description": "StudyDescription",
+    "ctdi_vol_mgy": "CTDIvol",
+    "irradiation_events": "IrradiationEventUID",
 }
 """What is kept of a header beside its geometry -> the DICOM keyword."""
 

@@ -9,13 +9,10 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.curate.composition.design import load_design
-from nodulebench.curate.composition.vendors import vendor_of
-from nodulebench.curate.examine.admission import Examined
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
 from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, english
 from nodulebench.model.progress import Progress
-from nodulebench.model.tables import CASES
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import write_json
@@ -26,26 +23,11 @@ from nodulebench.workflows.curate.case_files import (
     export_cases,
     read_case_files,
 )
+from nodulebench.workflows.curate.case_table import DERIVED_BY, cases_table
 from nodulebench.workflows.curate.curate import Curation, curate
 from nodulebench.workflows.curate.page import curation_page, flow_svg
 
 SCHEMA = "nodulebench/curation@1"
-NUMBERS = {
-    "tube_voltage_kv": "kvp",
-    "tube_current_ma": "tube_current_ma",
-    "exposure_mas": "exposure_mas",
-}
-TEXTS = {
-    "manufacturer": "manufacturer",
-    "model": "model",
-    "hospital": "institution",
-    "kernel": "kernel",
-    "contrast_agent": "contrast_agent",
-    "body_part": "body_part",
-    "sex": "sex",
-    "study_date": "study_date",
-}
-"""Column of the cases, as designs name it -> what a header says."""
 EXCLUSIONS = {
     "series_uid": pl.String,
     "code": pl.String,
@@ -115,6 +97,7 @@ def summary(curation: Curation) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": __version__,
         "limits": curation.limits.model_dump(mode="json"),
+        "derived_by": DERIVED_BY,
         "against": [{"name": name, "scans": scans} for name, scans in curation.against],
         "series": len(curation.series),
         "admitted": len(curation.admitted),
@@ -122,44 +105,6 @@ def summary(curation: Curation) -> dict[str, Any]:
         "unreadable_files": damaged,
         "other_files": len(curation.other_files) - damaged,
     }
-
-
-def cases_table(curation: Curation) -> pl.DataFrame:
-    """The admitted series as CASES, with what their headers say of scanner and patient."""
-    rows = [_case_row(one) for one in curation.admitted]
-    if not rows:
-        return CASES.empty()
-    kinds: dict[str, type[pl.DataType]] = {
-        **{column.name: column.dtype for column in CASES.columns},
-        **dict.fromkeys(("study_uid", "vendor", *TEXTS, "pixel_sha256"), pl.String),
-        **dict.fromkeys(("slice_thickness_mm", *NUMBERS), pl.Float64),
-        "age": pl.Int64,
-    }
-    return CASES.conform(pl.DataFrame(rows, schema=kinds, strict=False), "curated cases")
-
-
-def _case_row(one: Examined) -> dict[str, Any]:
-    facts = dict(one.facts)
-    age = str(facts.get("age", ""))
-    return {
-        "case_id": one.uid,
-        "patient_id": facts.get("patient_id"),
-        **one.geometry,
-        "study_uid": facts.get("study_uid"),
-        "vendor": vendor_of(facts["manufacturer"]) if "manufacturer" in facts else None,
-        **{name: facts.get(said) for name, said in TEXTS.items()},
-        "slice_thickness_mm": facts.get("slice_thickness_mm"),
-        **{name: _number(facts.get(said)) for name, said in NUMBERS.items()},
-        "age": int(age[:-1]) if age.endswith("Y") and age[:-1].isdigit() else None,
-        "pixel_sha256": one.pixel_sha256,
-    }
-
-
-def _number(text: Any) -> float | None:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None
 
 
 def exclusions_table(curation: Curation) -> pl.DataFrame:

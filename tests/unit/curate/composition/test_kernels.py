@@ -1,0 +1,60 @@
+import pytest
+
+from nodulebench.curate.composition.design import load_design
+from nodulebench.curate.composition.kernels import FAMILIES, LETTERS, WORDS, kernel_class_of
+
+
+@pytest.mark.parametrize(
+    ("vendor", "kernel", "kind"),
+    [
+        ("GE", "LUNG", "lung"),
+        ("GE", "BONE", "bone"),
+        ("GE", "BONEPLUS", "bone"),
+        ("GE", "STANDARD", "standard"),
+        ("GE", "SOFT", "standard"),
+        ("Siemens", "B30f", "standard"),
+        ("Siemens", "B70f", "lung"),
+        ("Siemens", "I70f\\3", "lung"),
+        ("Siemens", "Bl57d", "lung"),
+        ("Siemens", "Br40d", "standard"),
+        ("Siemens", "H40s", "standard"),
+        ("Siemens", "H60s", "bone"),
+        ("Philips", "L", "lung"),
+        ("Philips", "B", "standard"),
+        ("Philips", "D", "bone"),
+        ("Canon", "FC08", "standard"),
+        ("Canon", "FC30", "bone"),
+        ("Canon", "FC51", "lung"),
+        ("Canon", "FC86", "lung"),
+        ("United Imaging", "B_SOFT_B", "standard"),
+        ("United Imaging", "B_LUNG_A", "lung"),
+        (None, "Lung", "lung"),
+        ("GE", "B70f", None),
+        ("Siemens", "X9", None),
+        ("Canon", "FC99", None),
+        ("Philips", "", None),
+        ("Philips", None, None),
+    ],
+)
+def test_kernels_are_told_by_the_classes_that_designs_name(
+    vendor: str | None, kernel: str | None, kind: str | None
+) -> None:
+    assert kernel_class_of(kernel, vendor) == kind
+
+
+def test_no_kernel_is_of_two_classes_and_every_class_is_one_that_designs_know() -> None:
+    (rule,) = [one for one in load_design("fg-ai4h").rules if one.name == "kernels"]
+    assert set(rule.values) == set(WORDS)
+    for family in FAMILIES.values():
+        named = [
+            (letters, number)
+            for prefixes, low, high, kind in family
+            if kind in rule.values
+            for letters in prefixes.split("|")
+            for number in range(low, high + 1)
+            if letters != "bl"
+        ]
+        assert len(named) == len(set(named))
+    for classes in LETTERS.values():
+        letters = [one for several in classes.values() for one in several]
+        assert len(letters) == len(set(letters))
