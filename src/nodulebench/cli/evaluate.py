@@ -34,6 +34,9 @@ from nodulebench.cli.vault_options import Opening, opening_options
 @opening_options
 @click.option("--developer", help="On a sealed set: whose algorithm it is; looks are counted.")
 @click.option("--roster", type=FILE, help="On a sealed set: CSV of file, developer, alias.")
+@click.option(
+    "--anchor", "anchors", type=FILE, multiple=True, help="On a sealed set: its log holds this."
+)
 @click.option("--engine", type=click.Choice(["local"]), hidden=True, expose_value=False)
 def command(
     marks: tuple[Path, ...],
@@ -54,6 +57,7 @@ def command(
     opening: Opening,
     developer: str | None,
     roster: Path | None,
+    anchors: tuple[Path, ...],
 ) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
@@ -89,7 +93,10 @@ def command(
             at_fp=at_fp,
             out=out,
             force=force,
+            anchors=anchors,
         )
+    if anchors:
+        raise click.UsageError("--anchor goes with a sealed set, --key (or --as) and --developer")
     from nodulebench.workflows.evaluate.files import evaluate_files
 
     with ProgressLine("evaluating") as line:

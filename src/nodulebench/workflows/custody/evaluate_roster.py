@@ -15,16 +15,16 @@ from nodulebench.errors import InputError, NoduleBenchError, refuse_any
 from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
-from nodulebench.workflows.custody.evaluate_sealed import (
-    ANCHOR,
+from nodulebench.workflows.custody.admission import (
     Chosen,
     LookOrder,
     chosen_test,
     look_facts,
+    open_for_looks,
     ordered_look,
-    take_look,
 )
-from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
+from nodulebench.workflows.custody.evaluate_sealed import ANCHOR, take_look
+from nodulebench.workflows.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.workflows.evaluate.result_folder import FEEDBACK, refuse_other_result
 
 
@@ -61,7 +61,7 @@ def evaluate_roster(
     entries = chosen_entries(read_roster(roster), files)
     if order.out is not None:
         refuse_inside(order.out, order.sealed)
-    opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
+    opened = open_for_looks(order)
     chosen = chosen_test(opened, order)
     refuse_any(list(alias_problems(entries, opened.policy, opened.events)))
     orders = [(one, _order_of(one, order)) for one in entries]

@@ -5,55 +5,40 @@ The reference is decrypted in memory only.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from polars.exceptions import PanicException
 
-from nodulebench.custody import audit
-from nodulebench.custody.asking import (
-    UnaskedError,
-    refuse_few,
-    refuse_unasked,
-    refuse_unknown,
-)
-from nodulebench.custody.budget import (
-    Look,
-    SpentError,
-    admit,
-    answers_of,
-    before,
-    free_failures,
-    has_passed,
-    was_judged,
-)
-from nodulebench.custody.developers import same_developer
+from nodulebench.custody.asking import refuse_few
 from nodulebench.custody.feedback import Standing, corrected_figures, feedback, is_passed
 from nodulebench.custody.policy import Reuse
-from nodulebench.custody.roster import Entry
 from nodulebench.errors import InputError, NoduleBenchError, Problem
 from nodulebench.match import targets
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.documents.evaluation import Document, evaluation_document
-from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.results import Evaluation
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.kept.results import keep_result
-from nodulebench.workflows.custody.received import (
-    held_copy,
-    read_alone,
-    read_with,
-    submission_digest,
+from nodulebench.workflows.custody.admission import (
+    Chosen,
+    alias_facts,
+    charge,
+    chosen_test,
+    look_facts,
+    open_for_looks,
+    ordered_look,
+    refuse_unknown_developer,
+    short,
 )
-from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
+from nodulebench.workflows.custody.admission import LookOrder as LookOrder
+from nodulebench.workflows.custody.kept.results import keep_result
+from nodulebench.workflows.custody.received import held_copy, read_alone, read_with
+from nodulebench.workflows.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
-from nodulebench.workflows.evaluate.files import choose_protocol
 from nodulebench.workflows.evaluate.result_folder import (
     FEEDBACK,
     refuse_other_result,
@@ -61,32 +46,6 @@ from nodulebench.workflows.evaluate.result_folder import (
 )
 
 ANCHOR = "anchor.json"
-
-
-@dataclass(frozen=True, slots=True)
-class LookOrder:
-    """What shall be scored on a sealed set, for whom."""
-
-    marks: Path
-    sealed: Path
-    secret: Secret
-    person: str
-    developer: str
-    protocol: str | None = None
-    plan: Path | None = None
-    bootstraps: int | None = None
-    seed: int | None = None
-    out: Path | None = None
-    at: datetime | None = None
-    force: bool = False
-    """Whether feedback that lies in ``out`` may be replaced."""
-    at_fp: float | None = None
-    entry: Entry | None = None
-    """What the roster says of the algorithm, where there is one."""
-
-
-Chosen = tuple[TestProtocol, TestPlan | None]
-"""Under which protocol a look is taken, and under which plan."""
 
 
 def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
@@ -103,27 +62,8 @@ def evaluate_sealed(order: LookOrder) -> tuple[dict[str, Any], list[Path]]:
         refuse_inside(order.out, order.sealed)
         if not order.force:
             refuse_other_result(order.out)
-    opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
+    opened = open_for_looks(order)
     return take_look(opened, order, chosen_test(opened, order))
-
-
-def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
-    """The protocol and the plan of a look, if the policy lets it be taken under them."""
-    protocol, plan = choose_protocol(
-        order.protocol,
-        order.plan,
-        bootstraps=order.bootstraps,
-        seed=order.seed,
-        at_fp=order.at_fp,
-    )
-    try:
-        refuse_unasked(protocol, plan, opened.policy.reuse)
-    except UnaskedError as error:
-        asked = {"protocol": protocol.digest, "plan": "" if plan is None else plan.digest}
-        facts = look_facts(ordered_look(order, (protocol, plan))) if order.developer else asked
-        opened.record("refused", {**facts, "reason": _short(error)}, order.at)
-        raise
-    return protocol, plan
 
 
 def take_look(
@@ -143,13 +83,13 @@ def take_look(
     """
     with held_copy(order.marks) as copy:
         look = ordered_look(replace(order, marks=copy), chosen)
-        _refuse_unknown(opened, order, look)
-        number, standing = _charge(opened, order, look)
+        refuse_unknown_developer(opened, order, look)
+        number, standing = charge(opened, order, look)
         try:
             truth = (reference or opened.reference)()
             wanted = read_alone(copy, order.marks)
         except NoduleBenchError as error:
-            failed = {**look_facts(look), "look": number, "reason": _short(error)}
+            failed = {**look_facts(look), "look": number, "reason": short(error)}
             opened.record("failed", failed, order.at)
             raise
         try:
@@ -161,10 +101,10 @@ def take_look(
             told = _told(document, evaluation, opened, standing)
         except (Exception, PanicException) as error:
             counts, known = standing.failures > 0, _known(error, order.marks)
-            failed = {**look_facts(look), "look": number, "reason": _short(known)}
+            failed = {**look_facts(look), "look": number, "reason": short(known)}
             opened.record("failed", {**failed, "counts": counts}, order.at)
             raise (_with_cost(known) if counts else known) from error
-    alias = _alias(order)
+    alias = alias_facts(order)
     if alias:
         told |= {"algorithm": name, **alias}
     about = {
@@ -195,52 +135,6 @@ def take_look(
 def is_lower_better(figure: str) -> bool:
     """Whether lower values of a figure, as results name it, are better."""
     return figure in FIGURES and facts_of(figure).is_higher_better is False
-
-
-def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
-    """What identifies a look."""
-    protocol, plan = chosen
-    return Look(
-        same_developer(order.developer),
-        submission_digest(order.marks),
-        protocol.digest,
-        "" if plan is None else plan.digest,
-    )
-
-
-def _refuse_unknown(opened: SealedSet, order: LookOrder, look: Look) -> None:
-    try:
-        refuse_unknown(order.developer, opened.policy.reuse)
-    except UnaskedError as error:
-        opened.record("refused", {**look_facts(look), "reason": _short(error)}, order.at)
-        raise
-
-
-def _charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standing]:
-    """Admit a look and write it down: its event, and which of the developer's it is."""
-    reuse = opened.policy.reuse
-    place = 0
-
-    def facts(events: list[audit.Event]) -> dict[str, audit.Fact]:
-        nonlocal place
-        place = admit(look, events, reuse)
-        named = {**_alias(order), "algorithm": order.marks.stem}
-        return {**look_facts(look), **named, "of": reuse.looks_per_developer}
-
-    try:
-        event = opened.record("look", facts, order.at)
-    except SpentError as error:
-        opened.record("refused", {**look_facts(look), "reason": _short(error)}, order.at)
-        raise
-    known = before(look, opened.events)
-    failures = free_failures(look.developer, known)
-    answers = answers_of(
-        reuse,
-        has_failed=failures > 0,
-        has_passed_before=has_passed(look.developer, known),
-        is_judged=was_judged(look.developer, known),
-    )
-    return event.number, Standing(place, reuse.looks_per_developer, answers, failures)
 
 
 def _scored(
@@ -325,24 +219,6 @@ def _write(
         (stage / FEEDBACK).write_bytes(content)
         (stage / ANCHOR).write_bytes(anchor.to_bytes())
     return [order.out / FEEDBACK, order.out / ANCHOR]
-
-
-def look_facts(look: Look) -> dict[str, audit.Fact]:
-    """What the log says of every event of a look."""
-    return {
-        "developer": look.developer,
-        "submission": look.submission,
-        "protocol": look.protocol,
-        "plan": look.plan or None,
-    }
-
-
-def _alias(order: LookOrder) -> dict[str, audit.Fact]:
-    return {} if order.entry is None else {"alias": order.entry.alias}
-
-
-def _short(error: Exception) -> str:
-    return str(error).partition("\n")[0][:300]
 
 
 def _json_bytes(value: Any) -> bytes:

@@ -56,7 +56,7 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marks = desk.marks("mine.csv")
-    charge = module._charge
+    charge = module.charge
 
     def swapping(*arguments: Any) -> Any:
         charged = charge(*arguments)
@@ -64,7 +64,7 @@ def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
         return charged
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_charge", swapping)
+        patch.setattr(module, "charge", swapping)
         told = ask(desk, marks)
     assert told["figures"]["luna16.recall"]["value"] == 0
     event = next(one for one in read_audit(desk.sealed).events if one.step == "look")

@@ -1,0 +1,161 @@
+"""An order for a look at a sealed set -> the look that it is, allowed, charged and written down.
+
+Nothing is decrypted here, and what is refused here says nothing of the set.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from nodulebench.custody import audit
+from nodulebench.custody.asking import UnaskedError, refuse_unasked, refuse_unknown
+from nodulebench.custody.budget import (
+    Look,
+    SpentError,
+    admit,
+    answers_of,
+    before,
+    free_failures,
+    has_passed,
+    was_judged,
+)
+from nodulebench.custody.developers import same_developer
+from nodulebench.custody.feedback import Standing
+from nodulebench.custody.roster import Entry
+from nodulebench.errors import refuse_any
+from nodulebench.model.plan import TestPlan
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.storage.event_log.anchor_file import anchor_file_problems
+from nodulebench.storage.keys.person_key import parse_public_key
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.received import submission_digest
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.workflows.evaluate.files import choose_protocol
+
+
+@dataclass(frozen=True, slots=True)
+class LookOrder:
+    """What shall be scored on a sealed set, for whom."""
+
+    marks: Path
+    sealed: Path
+    secret: Secret
+    person: str
+    developer: str
+    protocol: str | None = None
+    plan: Path | None = None
+    bootstraps: int | None = None
+    seed: int | None = None
+    out: Path | None = None
+    at: datetime | None = None
+    force: bool = False
+    """Whether feedback that lies in ``out`` may be replaced."""
+    at_fp: float | None = None
+    entry: Entry | None = None
+    """What the roster says of the algorithm, where there is one."""
+    anchors: tuple[Path, ...] = ()
+    """Statements on the log that were kept elsewhere, which it has to hold."""
+
+
+Chosen = tuple[TestProtocol, TestPlan | None]
+"""Under which protocol a look is taken, and under which plan."""
+
+
+def open_for_looks(order: LookOrder) -> SealedSet:
+    """The set, opened by who may score on it, if its log holds what the anchors say.
+
+    Raises:
+        InputError: if it cannot be opened, or its log was put back to an older state.
+    """
+    opened = open_sealed(order.sealed, order.secret, order.person, "evaluate")
+    links = opened.log.check().links if order.anchors else ()
+    people = [parse_public_key(one.key) for one in opened.policy.people if one.key]
+    for anchor in order.anchors:
+        refuse_any(anchor_file_problems(opened.log, links, anchor, people=people))
+    return opened
+
+
+def chosen_test(opened: SealedSet, order: LookOrder) -> Chosen:
+    """The protocol and the plan of a look, if the policy lets it be taken under them."""
+    protocol, plan = choose_protocol(
+        order.protocol,
+        order.plan,
+        bootstraps=order.bootstraps,
+        seed=order.seed,
+        at_fp=order.at_fp,
+    )
+    try:
+        refuse_unasked(protocol, plan, opened.policy.reuse)
+    except UnaskedError as error:
+        asked = {"protocol": protocol.digest, "plan": "" if plan is None else plan.digest}
+        facts = look_facts(ordered_look(order, (protocol, plan))) if order.developer else asked
+        opened.record("refused", {**facts, "reason": short(error)}, order.at)
+        raise
+    return protocol, plan
+
+
+def ordered_look(order: LookOrder, chosen: Chosen) -> Look:
+    """What identifies a look."""
+    protocol, plan = chosen
+    return Look(
+        same_developer(order.developer),
+        submission_digest(order.marks),
+        protocol.digest,
+        "" if plan is None else plan.digest,
+    )
+
+
+def refuse_unknown_developer(opened: SealedSet, order: LookOrder, look: Look) -> None:
+    """Refuse a developer whom the policy does not list; it stands in the log."""
+    try:
+        refuse_unknown(order.developer, opened.policy.reuse)
+    except UnaskedError as error:
+        opened.record("refused", {**look_facts(look), "reason": short(error)}, order.at)
+        raise
+
+
+def charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standing]:
+    """Admit a look and write it down: its event, and which of the developer's it is."""
+    reuse = opened.policy.reuse
+    place = 0
+
+    def facts(events: list[audit.Event]) -> dict[str, audit.Fact]:
+        nonlocal place
+        place = admit(look, events, reuse)
+        named = {**alias_facts(order), "algorithm": order.marks.stem}
+        return {**look_facts(look), **named, "of": reuse.looks_per_developer}
+
+    try:
+        event = opened.record("look", facts, order.at)
+    except SpentError as error:
+        opened.record("refused", {**look_facts(look), "reason": short(error)}, order.at)
+        raise
+    known = before(look, opened.events)
+    failures = free_failures(look.developer, known)
+    answers = answers_of(
+        reuse,
+        has_failed=failures > 0,
+        has_passed_before=has_passed(look.developer, known),
+        is_judged=was_judged(look.developer, known),
+    )
+    return event.number, Standing(place, reuse.looks_per_developer, answers, failures)
+
+
+def look_facts(look: Look) -> dict[str, audit.Fact]:
+    """What the log says of every event of a look."""
+    return {
+        "developer": look.developer,
+        "submission": look.submission,
+        "protocol": look.protocol,
+        "plan": look.plan or None,
+    }
+
+
+def alias_facts(order: LookOrder) -> dict[str, audit.Fact]:
+    """The alias of an algorithm, where a roster gives one."""
+    return {} if order.entry is None else {"alias": order.entry.alias}
+
+
+def short(error: Exception) -> str:
+    """The first line of an error, as the log keeps it."""
+    return str(error).partition("\n")[0][:300]
