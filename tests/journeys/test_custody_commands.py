@@ -169,3 +169,39 @@ def test_a_bundle_becomes_a_bag_and_verifies(
     (desk.bundle / "images" / "scan0" / "0001.dcm").write_bytes(b"x")
     assert run("verify", "list", "--images", "bundle/images") == 1
     assert "is not the file that images.csv lists" in capsys.readouterr().err
+
+
+def test_keys_come_are_replaced_and_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyrage")
+    monkeypatch.chdir(tmp_path)
+    make_keyed_desk(tmp_path)
+    assert run("seal", "bundle", "--key", "ada.key", "--policy", "policy.toml", *OUT) == 0
+    for name in ("bo2", "dee"):
+        assert run("custody", "new-key", name, "--comment", name) == 0
+    assert 'in policy.toml: key = "ssh-ed25519 AAAA' in capsys.readouterr().out
+    custody, safe = ["custody"], ["sealed", "--key", "safe.key"]
+    assert run(*custody, "rotate", "sealed", "--key", "bo.key", "--new-key", "bo2.pub") == 0
+    dee = ["--person", "Dee", "--role", "auditor", "--new-key", "dee.pub"]
+    assert run(*custody, "admit", *safe, *dee) == 0
+    assert run(*custody, "revoke", *safe, "--person", "Cem", "--reason", "left") == 0
+    out = capsys.readouterr().out
+    assert "event 2: the key of 'Bo' was replaced" in out
+    assert "event 3: 'Dee' was admitted as auditor" in out
+    assert "event 4: the key of 'Cem' counts no more" in out
+    assert run(*custody, "keys", "sealed") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "Cem (auditor), since event 4: no key, or revoked" in lines
+    assert any(line.startswith("Dee (auditor), since event 3: SHA256:") for line in lines)
+    assert run(*custody, "keys", "sealed", "--allowed-signers") == 0
+    assert '"Dee" namespaces="nodulebench" ssh-ed25519 AAAA' in capsys.readouterr().out
+    assert run("audit", "sealed", "--anchor", "set.anchor", "--key", "dee") == 0
+    check = [*custody, "restore-check", "sealed", "--key", "ada.key", "--anchor", "set.anchor"]
+    assert run(*check) == 0
+    assert "lost        nothing up to event 4" in capsys.readouterr().out
+    assert run(*custody, "retire", "sealed", "--key", "ada.key", "--reason", "old") == 0
+    assert run("audit", "sealed", "--anchor", "set.anchor") == 0
+    Path("sealed/audit/00000005.json").unlink()
+    assert run(*check) == 1
+    assert "could NOT take the set's place" in capsys.readouterr().out

@@ -49,6 +49,7 @@ GROUPS = {
         "seal": "Sign a test set, encrypt its reference, begin its log.",
         "unseal": "Take the reference out of a sealed set, or open a result.",
         "audit": "Show what was done with a sealed set, and its budget.",
+        "custody": "Keys of people, retirement, withdrawn patients, restore drills.",
         "sign": "Sign a folder of results, or make a key for it.",
     },
     "Run algorithms": {

@@ -6,12 +6,13 @@ that its person had at that number, and if that person might do what it says.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
-from nodulebench.custody.audit import Event, Step
+from nodulebench.custody.audit import Event, Fact, Step
 from nodulebench.custody.policy import CustodyPolicy, Person
 from nodulebench.custody.roles import Action, Role, role_for
 from nodulebench.errors import InputError
@@ -36,24 +37,30 @@ STEP_NEEDS: dict[Step, Action] = {
 """What somebody has to be allowed to do for an event to count; everybody can be refused."""
 
 
-def policy_after(policy: CustodyPolicy, event: Event) -> CustodyPolicy:
+def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -> CustodyPolicy:
     """The policy as an event leaves it.
+
+    Args:
+        policy: before.
+        step: of the event.
+        facts: of the event: the person whom it is about, their roles and key.
 
     Raises:
         ValueError: if it would break the policy's own rules: two roles that are kept apart, two
-            people with one key.
+            people with one key, no keeper.
     """
-    subject, key = str(event.facts.get("subject", "")), str(event.facts.get("key", ""))
+    subject, key = str(facts.get("subject", "")), str(facts.get("key", ""))
     people = {one.name: one for one in policy.people}
-    if event.step == "admitted":
-        roles = str(event.facts.get("roles", "")).split(", ")
-        people[subject] = Person.model_validate({"name": subject, "roles": roles, "key": key})
-    elif event.step == "rotated" and subject in people:
-        people[subject] = Person(name=subject, roles=people[subject].roles, key=key)
-    elif event.step == "revoked" and subject in people:
-        people[subject] = Person(name=subject, roles=people[subject].roles)
-    else:
+    if step not in ("admitted", "rotated", "revoked"):
         return policy
+    if step != "admitted" and subject not in people:
+        raise ValueError(f"the policy does not know '{subject}'")
+    if step == "admitted":
+        roles = str(facts.get("roles", "")).split(", ")
+        people[subject] = Person.model_validate({"name": subject, "roles": roles, "key": key})
+    else:
+        new = key if step == "rotated" else ""
+        people[subject] = Person(name=subject, roles=people[subject].roles, key=new)
     return CustodyPolicy.model_validate(
         {**policy.model_dump(), "people": [one.model_dump() for one in people.values()]}
     )
@@ -128,9 +135,9 @@ class PolicySeal:
         why = refusal(policy, event)
         if not why:
             try:
-                self._after[number] = policy_after(policy, event)
-            except (ValidationError, ValueError) as error:
-                why = f"breaks the rules of the policy: {_first_words(error)}."
+                self._after[number] = policy_after(policy, event.step, event.facts)
+            except ValueError as error:
+                why = f"breaks the rules of the policy: {why_not(error)}."
         return why
 
     def policy_now(self) -> CustodyPolicy | None:
@@ -169,7 +176,8 @@ def _key_of(policy: CustodyPolicy | None, person: str) -> PublicKey | None:
     return parse_public_key(line) if line else None
 
 
-def _first_words(error: ValueError) -> str:
+def why_not(error: ValueError) -> str:
+    """Why a policy cannot be changed so, in words."""
     if isinstance(error, ValidationError):
         return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
     return str(error)

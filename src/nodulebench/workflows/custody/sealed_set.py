@@ -53,6 +53,8 @@ class SealedSet:
     role: Role | None
     log: EventLog[Event] = field(repr=False)
     """Written with the codes or signatures of who opened the set."""
+    changes: tuple[str, ...] = ()
+    """What was changed after the set was sealed, by digests."""
 
     @property
     def events(self) -> list[Event]:
@@ -119,7 +121,7 @@ class SealedSet:
         return reference_from({name: self.plain(name) for name in wanted}, self.folder)
 
 
-def open_sealed(folder: Path, secret: Secret, person: str, action: Action) -> SealedSet:
+def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None) -> SealedSet:
     """Open a sealed set for something, if the person may do it; refusals stand in the log.
 
     The signature and every file but the images are checked; ``verify`` checks the images too.
@@ -129,7 +131,7 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action) -> Se
         folder: what ``seal`` wrote.
         secret: a person's own key, or what all share.
         person: who acts; with a key of their own it may be left empty, and nobody else is let in.
-        action: what for.
+        action: what for; None: for what everybody may whom the policy knows.
 
     Raises:
         InputError: if anything was changed, the secret is another, or the person may not.
@@ -155,10 +157,11 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action) -> Se
         person_of(found, secret, person),
         None,
         found.log,
+        tuple(found.changes),
     )
     try:
         _refuse_another(opened.person, person)
-        role = found.policy.role_of(opened.person, action)
+        role = None if action is None else found.policy.role_of(opened.person, action)
         _refuse_retired(found.check.events, action)
     except InputError as error:
         opened.record("refused", {"action": action, "reason": str(error)})
@@ -171,7 +174,7 @@ def _refuse_another(person: str, named: str) -> None:
         raise InputError.at("key", f"is that of '{person}', who cannot act as '{named}'.")
 
 
-def _refuse_retired(events: list[Event], action: Action) -> None:
+def _refuse_retired(events: list[Event], action: Action | None) -> None:
     ended = next((event for event in events if event.step == "retired"), None)
     if ended is not None and action == "evaluate":
         raise InputError.at(

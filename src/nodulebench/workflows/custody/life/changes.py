@@ -12,13 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
 from nodulebench.custody import layout
-from nodulebench.custody.changes import Change, parse_change
+from nodulebench.custody.audit import Event, Fact, Step
+from nodulebench.custody.changes import Change, change_named, parse_change
+from nodulebench.errors import InputError
 from nodulebench.storage.bag import PAYLOAD, PAYLOAD_MANIFEST, TAG_MANIFEST, tag_manifest
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.durable import create_once, settle, write_through
 from nodulebench.storage.lock import locked
+
+if TYPE_CHECKING:
+    from nodulebench.workflows.custody.sealed_set import SealedSet
 
 _LIST, _FILES = "change.json", "files"
 
@@ -93,6 +99,27 @@ def staged(
     files.parent.rename(place)
     settle(place.parent)
     return StagedChange(folder, change)
+
+
+def commit(
+    opened: "SealedSet", step: Step, facts: Mapping[str, Fact], change: StagedChange
+) -> Event:
+    """Write a staged change into the log, and put its files in their places.
+
+    Raises:
+        InputError: if somebody else changed the set since it was opened; nothing was done then.
+    """
+
+    def told(events: list[Event]) -> dict[str, Fact]:
+        named = [name for event in events if (name := change_named(event))]
+        if named != list(opened.changes):
+            what = "was changed by somebody else meanwhile."
+            raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
+        return {**facts, "change": change.digest}
+
+    event = opened.record(step, told)
+    change.apply()
+    return event
 
 
 def read_change(folder: Path, digest: str) -> Change | None:

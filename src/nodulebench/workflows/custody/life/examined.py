@@ -55,10 +55,14 @@ class Examined:
         return with_changes(self.manifest.files, self.changed)
 
     @property
+    def changes(self) -> list[str]:
+        """Changes that the log names, by digest."""
+        return [name for event in self.check.events if (name := change_named(event))]
+
+    @property
     def pending(self) -> list[str]:
-        """Changes of the log, by digest, whose files are not all in their places."""
-        named = [name for event in self.check.events if (name := change_named(event))]
-        return [name for name in named if is_pending(self.folder, name)]
+        """Changes whose files are not all in their places."""
+        return [name for name in self.changes if is_pending(self.folder, name)]
 
     @property
     def has_keys(self) -> bool:
