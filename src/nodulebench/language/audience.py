@@ -89,6 +89,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "no_permutation": ("reason",),
     "too_few_resamples": ("resamples", "family", "smallest", "enough"),
     "different_targets": ("rule",),
+    "other_uses": ("count",),
     # the test set and the developer's own marks
     "marks_dropped": ("marks", "cases"),
     "headers_dropped": ("count",),

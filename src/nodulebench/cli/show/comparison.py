@@ -10,7 +10,7 @@ from nodulebench.cli.options import print_notices
 from nodulebench.language import english
 
 if TYPE_CHECKING:
-    from nodulebench.model.documents.comparison import MissedNodule
+    from nodulebench.model.documents.named import MissedNodule
     from nodulebench.model.notice import Notice
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
     from nodulebench.workflows.compare.gate import Gate

@@ -212,6 +212,11 @@ NOTICES = {
         "be below {smallest:.2g}, so differences may pass as not significant. Use at least "
         "{enough}."
     ),
+    "other_uses": (
+        "Algorithms are compared within equal intended use. {count} of another use"
+        "[ ({algorithms})] {count:1=stands|*=stand} beside them without tests; only what the "
+        "rules do is told of all."
+    ),
     "different_targets": (
         "Under the rule '{rule}' the algorithms had to find different nodules, because they "
         "are declared for different types; differences mix this with their skill."

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from nodulebench.model.documents.as_json import record
+from nodulebench.model.documents.named import MissedAlone, UseGroup
 from nodulebench.model.documents.told import Method, Reason, Told
 from nodulebench.model.results import Estimate
 
@@ -240,26 +241,6 @@ class NodulesFound:
 
 
 @dataclass(frozen=True, slots=True)
-class MissedNodule:
-    """A nodule by its names."""
-
-    case_id: str
-    nodule_id: str
-    diameter_mm: float | None
-    """Null where nobody measured it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MissedAlone:
-    """The nodules that one of two algorithms missed, the largest first."""
-
-    algorithm: tuple[MissedNodule, ...]
-    """Missed by the algorithm, found by the baseline."""
-    baseline: tuple[MissedNodule, ...]
-    """Missed by the baseline, found by the algorithm."""
-
-
-@dataclass(frozen=True, slots=True)
 class DetectionSummary:
     """Which nodules one algorithm finds and the baseline does not, under one rule."""
 
@@ -331,6 +312,9 @@ class ComparisonDocument:
     """How intervals, P values and verdicts were made; not there: percentile, as in version 0.1."""
     notices: tuple[Told, ...]
     """What a reader must know before the numbers."""
+    groups: tuple[UseGroup, ...] = ()
+    """Algorithms by their intended use, where there are several: the baseline's group is compared,
+    and only the rules' effects are of all. Not there: all have the same, or version 0.1."""
     differences: tuple[DifferenceSummary, ...]
     """Each algorithm against the baseline in each figure under each rule."""
     detection: tuple[DetectionSummary, ...]
@@ -342,8 +326,9 @@ class ComparisonDocument:
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as it stands in comparison.json."""
-        hidden = "method" if self.method == "percentile" else ""
-        return {name: one for name, one in record(self).items() if name != hidden}
+        hidden = ["method"] if self.method == "percentile" else []
+        hidden += [] if self.groups else ["groups"]
+        return {name: one for name, one in record(self).items() if name not in hidden}
 
 
 def _only(shown: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Literal
 
 from nodulebench.errors import InputError, Problem, UnknownNameError
 from nodulebench.metrics import FIGURES
+from nodulebench.model.algorithm import IntendedUse, intended_use
+from nodulebench.model.documents.named import UseGroup
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.workflows.compare.nodules import Cohorts
@@ -34,6 +36,54 @@ class ComparisonChoice:
     method: Literal["guarded", "percentile"] = "guarded"
     """How intervals, P values and verdicts are made; "percentile" as in version 0.1, without a
     guard where the algorithms hardly differ."""
+    is_within_use: bool = True
+    """Whether only algorithms of the baseline's intended use are compared with it."""
+
+
+def use_groups(cohorts: Cohorts) -> tuple[UseGroup, ...]:
+    """Algorithms by what they are meant for, in their order."""
+    said = {name: one.submission for of_rule in cohorts.values() for name, one in of_rule.items()}
+    groups: dict[IntendedUse, list[str]] = {}
+    for name, one in said.items():
+        groups.setdefault(intended_use(one.facts, one.intended_types), []).append(name)
+    return tuple(
+        UseGroup(said[names[0]].facts.get("intended_use", ""), types, tuple(names))
+        for (_, types), names in groups.items()
+    )
+
+
+def of_equal_use(
+    cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
+) -> Cohorts:
+    """The cohorts of those algorithms that may be compared with the baseline.
+
+    Raises:
+        InputError: if there are others, but none of its use.
+    """
+    own = next((one for one in groups if choice.baseline in one.algorithms), None)
+    if own is None or len(groups) < 2 or not choice.is_within_use:
+        return cohorts
+    if len(own.algorithms) < 2:
+        raise InputError.at(
+            "comparison",
+            f"'{choice.baseline}' is the only algorithm of its intended use.",
+            "Only equal uses are compared: take another baseline, or declare the same "
+            "'intended_use' and 'intended_types' where they are the same.",
+        )
+    return {
+        rule: {name: one for name, one in of_rule.items() if name in own.algorithms}
+        for rule, of_rule in cohorts.items()
+    }
+
+
+def use_notices(
+    cohorts: Cohorts, groups: tuple[UseGroup, ...], choice: ComparisonChoice
+) -> Iterator[Notice]:
+    """Word of algorithms that are left out because they are meant for something else."""
+    compared = {name for of_rule in cohorts.values() for name in of_rule}
+    others = [name for one in groups for name in one.algorithms if name not in compared]
+    if others and choice.is_within_use:
+        yield Notice("other_uses", {"count": len(others), "algorithms": ", ".join(others)})
 
 
 def checked_bootstraps(cohorts: Cohorts, protocol: TestProtocol, choice: ComparisonChoice) -> int:

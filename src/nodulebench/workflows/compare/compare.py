@@ -4,7 +4,7 @@ Everything between two algorithms is paired: both are judged on the same cases, 
 draws the same ones for both.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics import FIGURES, facts_of
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.documents.comparison import Permutation, Significance
+from nodulebench.model.documents.named import UseGroup
 from nodulebench.model.notice import Notice, read_notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.compare import Better, Comparison, Replicates, paired_difference
@@ -24,8 +25,11 @@ from nodulebench.workflows.compare.areas import delong_test
 from nodulebench.workflows.compare.choice import ComparisonChoice as ComparisonChoice
 from nodulebench.workflows.compare.choice import (
     checked_bootstraps,
+    of_equal_use,
     resolution_notices,
     target_notices,
+    use_groups,
+    use_notices,
 )
 from nodulebench.workflows.compare.nodules import (
     Cohorts,
@@ -78,6 +82,8 @@ class AlgorithmComparison:
     effects: RuleEffects | None
     """What the rules do to all algorithms together, where there are enough of both."""
     notices: tuple[Notice, ...] = ()
+    groups: tuple[UseGroup, ...] = ()
+    """Algorithms by their intended use, where there are several and only one was compared."""
 
 
 def compare_algorithms(
@@ -85,27 +91,26 @@ def compare_algorithms(
 ) -> AlgorithmComparison:
     """Compare every algorithm with the baseline, in every figure and under every rule.
 
+    Algorithms of another intended use than the baseline's are left out, but for what the rules do
+    to each.
+
     Raises:
         InputError: if there is nothing to compare, or no bootstraps.
         UnknownNameError: if the baseline or a figure does not exist.
     """
-    applied = {rule: of_rule for rule, of_rule in cohorts.items() if of_rule}
+    every = {rule: of_rule for rule, of_rule in cohorts.items() if of_rule}
+    groups = use_groups(every)
+    equal = of_equal_use(every, groups, choice)
+    applied = {rule: of_rule for rule, of_rule in equal.items() if of_rule}
     registered = {shown_name("f_beta", protocol): "f_beta"}
     named = tuple(registered.get(name, name) for name in choice.figures)
     choice = replace(choice, figures=named)
     bootstraps = checked_bootstraps(applied, protocol, choice)
     names = choice.figures or protocol.figures
-    drawn: dict[str, Drawn] = {}
-    for rule, of_rule in applied.items():
-        some = next(iter(of_rule.values()))
-        resamples = Bootstrap(
-            unit_of_case=units_of(some, protocol.interval),
-            replicates=bootstraps,
-            seed=protocol.seed,
-            is_legacy=protocol.interval.method == "luna16",
-        )
-        is_guarded = choice.method == "guarded"
-        drawn[rule] = draw_readings(of_rule, protocol, names, resamples, is_guarded=is_guarded)
+    is_guarded = choice.method == "guarded"
+    drawn = _drawn(applied, protocol, names, bootstraps, is_guarded=is_guarded)
+    is_part = equal is not every
+    of_all = _drawn(every, protocol, names, 2, is_guarded=False) if is_part else drawn
     return AlgorithmComparison(
         choice=choice,
         level=protocol.interval.level,
@@ -115,12 +120,36 @@ def compare_algorithms(
         differences=tuple(_adjusted(_differences(applied, drawn, protocol, choice))),
         detection=tuple(compare_nodules(applied, protocol, choice.baseline)),
         rankings=dict(_rankings(drawn, protocol)),
-        effects=estimate_rule_effects(applied, drawn, protocol),
+        effects=estimate_rule_effects(every, of_all, protocol),
         notices=(
+            *use_notices(applied, groups, choice),
             *target_notices(applied),
             *resolution_notices(applied, bootstraps, protocol.interval.level),
         ),
+        groups=groups if is_part else (),
     )
+
+
+def _drawn(
+    cohorts: Cohorts,
+    protocol: TestProtocol,
+    names: Sequence[str],
+    bootstraps: int,
+    *,
+    is_guarded: bool,
+) -> dict[str, Drawn]:
+    """What every figure is in each resample, by rule."""
+    drawn: dict[str, Drawn] = {}
+    for rule, of_rule in cohorts.items():
+        some = next(iter(of_rule.values()))
+        resamples = Bootstrap(
+            unit_of_case=units_of(some, protocol.interval),
+            replicates=bootstraps,
+            seed=protocol.seed,
+            is_legacy=protocol.interval.method == "luna16",
+        )
+        drawn[rule] = draw_readings(of_rule, protocol, names, resamples, is_guarded=is_guarded)
+    return drawn
 
 
 def better_of(name: str) -> Better | None:

@@ -100,6 +100,7 @@ def choice_of(written: ComparisonDocument) -> ComparisonChoice:
         bootstraps=written.bootstraps,
         permutations=written.permutations,
         method=written.method,
+        is_within_use=bool(written.groups),
     )
 
 
@@ -121,6 +122,7 @@ def comparison_document(
         unit=comparison.unit,
         method=choice.method,
         notices=comparison.notices,
+        groups=comparison.groups,
         differences=tuple(_difference(one) for one in comparison.differences),
         detection=tuple(_detection(one) for one in comparison.detection),
         rankings=tuple(

@@ -8,7 +8,7 @@ import numpy as np
 from nodulebench.errors import UndefinedError
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.documents.comparison import MissedAlone, MissedNodule
+from nodulebench.model.documents.named import MissedAlone, MissedNodule
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.statistics.mcnemar import (

@@ -15,12 +15,9 @@ from nodulebench.language.numbers import (
     signed_interval,
     whole,
 )
-from nodulebench.model.documents.comparison import (
-    ComparisonDocument,
-    DifferenceSummary,
-    MissedNodule,
-)
+from nodulebench.model.documents.comparison import ComparisonDocument, DifferenceSummary
 from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.documents.named import MissedNodule
 from nodulebench.report.blocks.blocks import Fold, Paragraphs, Side
 from nodulebench.report.blocks.cells import (
     Cell,

@@ -9,13 +9,16 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from builders.keyed import make_keyed_desk, new_person
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study
 from nodulebench.errors import InputError
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.custody.audit_log import read_audit
-from nodulebench.workflows.custody.kept.report import compare_kept, report_kept
+from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
+from nodulebench.workflows.custody.kept.report import StudyOrder, compare_kept, report_kept
+from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
 from nodulebench.workflows.evaluate.write_report import ReportChoice
@@ -172,3 +175,19 @@ def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: P
     assert [one["baseline"] for one in content(out)["comparisons"]] == ["A2"]
     with pytest.raises(InputError, match="lies in the sealed set itself"):
         report_kept(desk.study_order(), ReportChoice(), desk.sealed / "x")
+
+
+def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path) -> None:
+    pytest.importorskip("pyrage")
+    desk = make_keyed_desk(tmp_path)
+    policy = tmp_path / "policy.toml"
+    person = f'[[people]]\nname = "Dee"\nroles = ["reporter"]\nkey = "{new_person(desk, "Dee")}"\n'
+    policy.write_text(policy.read_text().replace("[reuse]", f"{person}\n[reuse]"))
+    desk.seal()
+    evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
+    order = StudyOrder(desk.sealed, desk.secret("Dee"), "")
+    report_kept(order, ReportChoice(), tmp_path / "lab")
+    assert content(tmp_path / "lab")["algorithms"][0]["rules"]["luna16"]["counts"]["hit"] == 2
+    opened = open_sealed(desk.sealed, desk.secret("Dee"), "", "report")
+    with pytest.raises(InputError):
+        opened.reference()

@@ -1,0 +1,93 @@
+"""From a roster to reports by commands alone: evaluate, compare, report, sign, verify, audit."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from builders.sealed import SECRET
+from builders.sealed_study import StudyDesk, made_up_study
+from nodulebench.cli import main
+
+pytest.importorskip("cryptography")
+REUSE = """
+[reuse]
+looks_per_developer = 2
+feedback = "figures"
+
+[roster]
+aliases = ["A1", "A2", "A3"]
+shows_others = true
+"""
+OPEN = ("--vault-key", "vault.key")
+EVALUATE = ("evaluate", "--roster", "roster.csv", "--reference", "sealed", "--as", "Bo", *OPEN)
+PROTOCOL = ("--protocol", "nifdc-2022", "--bootstraps", "20", "--out", "told")
+REPORT = ("report", "sealed", "--as", "Dee", *OPEN)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyDesk:
+    desk = made_up_study(tmp_path, REUSE, cases=30, nodules=120)
+    key = tmp_path / "vault.key"
+    key.write_text(f"nodulebench-vault-key-1 {SECRET.value.hex()}\n")
+    key.chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    return desk
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    return int(stopped.value.code or 0)
+
+
+def test_from_a_roster_to_signed_reports(
+    desk: StudyDesk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (desk.folder / "file-Betamed-finder-1" / "marks.parquet").read_bytes()
+    (desk.folder / "file-Betamed-finder-1" / "marks.parquet").write_bytes(b"no table")
+    assert run(*EVALUATE, *PROTOCOL) == 1
+    shown = capsys.readouterr()
+    assert "error: A2: " in shown.err
+    assert "A3: Gammalung-finder-2 on made-up test set" in shown.out
+    (desk.folder / "file-Betamed-finder-1" / "marks.parquet").write_bytes(whole)
+    assert run(*EVALUATE, *PROTOCOL) == 0
+    assert capsys.readouterr().out.count("done before, and charged once") == 2
+
+    compare = ("compare", "sealed", "--as", "Dee", *OPEN, "--baseline", "A1", "--figure", "recall")
+    assert run(*compare, "--bootstraps", "40", "--permutations", "0") == 0
+    assert "A3" in capsys.readouterr().out
+    assert run(*REPORT, "--baseline", "A1", "--out", "study") == 0
+    assert run("sign", "study", "--key", "key.pem", "--by", "Lab") == 0
+    capsys.readouterr()
+    check = ("verify", "study", "--public-key", "key.pub.pem")
+    assert run(*check) == 0
+    assert "nothing: made from looks 2, 8, 6 of the sealed set" in capsys.readouterr().out
+    assert run(*check, "--reference", "sealed", "--as", "Cem", *OPEN) == 0
+    assert "all agree" in capsys.readouterr().out
+
+    assert run(*REPORT, "--for", "developer", "--algorithm", "A2", "--out", "copy") == 0
+    named = json.loads(Path("copy/evaluation.json").read_text())["algorithms"]
+    assert [one["name"] for one in named] == ["Betamed-finder-1", "A1", "A3"]
+
+    assert run("audit", "sealed", *OPEN) == 0
+    told = capsys.readouterr().out
+    for word in ("compared", "reported", "alias A2", "developer betamed: 1 of 2 looks"):
+        assert word in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "--reference", "sealed", "--as", "Bo"], "Missing argument 'MARKS...'"),
+        ([*EVALUATE, "--name", "x"], "and neither tables of cases"),
+        ([*REPORT], "a sealed set needs --out"),
+        (["compare", "sealed", "study", "--as", "Dee"], "a sealed set takes --baseline, not OLD"),
+    ],
+)
+@pytest.mark.usefixtures("desk")
+def test_wrong_usage_is_said(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,102 @@
+"""Algorithms are compared within equal intended use; across uses nothing is tested."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.made_up import Skill, made_up_reference, made_up_submission
+from nodulebench.errors import InputError
+from nodulebench.language import english
+from nodulebench.model.results import Evaluation
+from nodulebench.protocols import load_protocol
+from nodulebench.workflows.compare.compare import ComparisonChoice, compare_algorithms
+from nodulebench.workflows.compare.files import comparison_document, recompute_comparisons
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.files import with_options
+from nodulebench.workflows.evaluate.recompute import Evaluated, evaluated_of
+
+FOUR = ("solid", "part_solid", "pure_ground_glass", "calcified")
+USES = {
+    "a": ("", None),
+    "b": ("", None),
+    "c": ("Screening of smokers", None),
+    "d": ("screening  of SMOKERS", None),
+    "e": ("", FOUR),
+}
+CHOICE = ComparisonChoice("a", ("recall",), None, 30, 0)
+
+
+@pytest.fixture(scope="module")
+def evaluated() -> Evaluated:
+    return evaluated_of(_evaluation(dict(USES)))
+
+
+def _evaluation(uses: dict[str, tuple[str, tuple[str, ...] | None]]) -> Evaluation:
+    reference = made_up_reference(30, 120, seed=5)
+    submissions = []
+    for number, (name, (use, types)) in enumerate(uses.items()):
+        said = made_up_submission(reference, Skill(name, 0.6 + 0.05 * number, 0.4, 1.0, 3.0), 3)
+        facts = {"intended_use": use} if use else {}
+        submissions.append(replace(said, facts=facts, intended_types=types))
+    return evaluate(reference, submissions, with_options(load_protocol("nifdc-2022"), bootstraps=0))
+
+
+def test_only_those_of_the_baselines_use_are_compared_and_ranked(evaluated: Evaluated) -> None:
+    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
+    assert {one.algorithm for one in found.differences} == {"b"}
+    assert {one.algorithm for one in found.detection} == {"b"}
+    ranked = {line.name for one in found.rankings.values() for line in one.lines}
+    assert ranked == {"a", "b"}
+    assert found.effects is not None
+    assert found.effects.algorithms == ("a", "b", "c", "d", "e")
+
+
+def test_groups_are_told(evaluated: Evaluated) -> None:
+    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
+    assert [one.algorithms for one in found.groups] == [("a", "b"), ("c", "d"), ("e",)]
+    assert found.groups[1].use == "Screening of smokers"
+    assert set(found.groups[2].types) == set(FOUR)
+    assert "3 of another use (c, d, e) stand beside them" in english(found.notices[0])
+
+
+def test_the_numbers_are_those_of_a_comparison_without_the_others(evaluated: Evaluated) -> None:
+    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, CHOICE)
+    alone = evaluated_of(_evaluation({name: USES[name] for name in ("a", "b")}))
+    wanted = compare_algorithms(alone.cohorts, alone.protocol, CHOICE)
+    assert found.differences == wanted.differences
+    assert found.detection == wanted.detection
+    assert wanted.groups == ()
+    assert wanted.notices == found.notices[1:]
+
+
+def test_words_and_spaces_make_no_other_use_but_types_do(evaluated: Evaluated) -> None:
+    choice = replace(CHOICE, baseline="d")
+    found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+    assert {one.algorithm for one in found.differences} == {"c"}
+
+
+def test_the_only_one_of_a_use_has_nothing_to_be_compared_with(evaluated: Evaluated) -> None:
+    with pytest.raises(InputError, match="'e' is the only algorithm of its intended use"):
+        compare_algorithms(evaluated.cohorts, evaluated.protocol, replace(CHOICE, baseline="e"))
+
+
+def test_a_comparison_is_recomputed_as_it_was_made(evaluated: Evaluated) -> None:
+    for is_within_use in (True, False):
+        choice = replace(CHOICE, is_within_use=is_within_use)
+        found = compare_algorithms(evaluated.cohorts, evaluated.protocol, choice)
+        written = comparison_document(found, evaluated)
+        assert ("groups" in written.to_json()) == is_within_use
+        document = evaluated.document.with_comparison(written)
+        (again,) = recompute_comparisons(replace(evaluated, document=document))
+        assert again == written
+    assert {one.algorithm for one in found.differences} == {"b", "c", "d", "e"}
+
+
+def test_use_stands_in_the_manifest(tmp_path: Path) -> None:
+    from nodulebench.formats.marks.submission_folder import read_marks, write_marks
+
+    reference = made_up_reference(5, 10, seed=5)
+    said = made_up_submission(reference, Skill("x", 0.6, 0.4, 1.0, 3.0), 3)
+    write_marks(replace(said, facts={"intended_use": "Screening"}), tmp_path / "x")
+    assert read_marks(tmp_path / "x").facts["intended_use"] == "Screening"
