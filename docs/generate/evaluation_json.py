@@ -7,10 +7,10 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from generate.markdown import allowed, code, docstring_body, field_meanings, table
 from nodulebench.model import notice, plan, protocol, results
-from nodulebench.model.documents import comparison, evaluation, summaries
+from nodulebench.model.documents import comparison, evaluation, named, summaries
 from nodulebench.model.documents.evaluation import document_reader
 
-RECORDS = (comparison, evaluation, notice, plan, protocol, results, summaries)
+RECORDS = (comparison, evaluation, named, notice, plan, protocol, results, summaries)
 """The modules that hold the records of a document."""
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 INFINITY = {"enum": ["inf", "-inf"]}

@@ -12,6 +12,7 @@ class UseGroup:
     types: tuple[str, ...]
     """The nodule types that they are declared for; none: all."""
     algorithms: tuple[str, ...]
+    """Their names."""
 
 
 @dataclass(frozen=True, slots=True)
