@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, nodules_option, print_next
+from nodulebench.cli.options import FILE, nodules_option, option, print_next
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -16,9 +16,10 @@ from nodulebench.cli.progress import ProgressLine
 @click.option("--series", type=FILE, help="List of cases, as 'draw' writes it: restricts them.")
 @click.option("--list-images", is_flag=True, help="List the images by digest, do not copy them.")
 @click.option("--cases", type=FILE, help="Table of cases: geometry, patients, strata.")
+@option("--name", str, "", "What the set is called; default: as the reference is.")
 @nodules_option
 @click.option("--datasheet", "answers", type=FILE, help="What people say of the set, TOML.")
-def command(reference: Path, out: Path, list_images: bool, **files: Path | None) -> None:
+def command(reference: Path, out: Path, list_images: bool, name: str, **files: Path | None) -> None:
     r"""Write the test set REFERENCE as a BagIt bag: tables, images, datasheet, digests.
 
     \b
@@ -29,7 +30,9 @@ def command(reference: Path, out: Path, list_images: bool, **files: Path | None)
     from nodulebench.workflows.custody.bundle import write_bundle
 
     with ProgressLine() as line:
-        made = write_bundle(reference, out, is_copied=not list_images, progress=line.tell, **files)
+        made = write_bundle(
+            reference, out, is_copied=not list_images, name=name, progress=line.tell, **files
+        )
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
         click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are no case")
@@ -37,7 +40,7 @@ def command(reference: Path, out: Path, list_images: bool, **files: Path | None)
     if made.without_images:
         shown = ", ".join(made.without_images[:5])
         click.echo(f"warning: {len(made.without_images)} case(s) without images: {shown}", err=True)
-    print_next(f"nodulebench seal {out} --key … --policy … --as … --out SEALED")
+    print_next(f"nodulebench seal {out} --key … --policy … --out SEALED")
 
 
 def print_gaps(gaps: tuple[str, ...]) -> None:

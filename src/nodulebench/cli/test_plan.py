@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import FILE, WHOLE, nodules_option, option
+from nodulebench.cli.options import FILE, WHOLE, nodules_option, option, print_next
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.language import english
 
@@ -43,3 +43,4 @@ def freeze(criteria: Path, reference: Path, protocol: str, out: Path, **chosen: 
         click.echo(f"warning: {plan.criteria[number]}: {english(reason)}", err=True)
     click.echo(f"wrote {out}")
     click.echo(f"digest {plan.digest}")
+    print_next(f'name it in policy.toml: plans = ["{plan.digest}"]; then: nodulebench seal …')

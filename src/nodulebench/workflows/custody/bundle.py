@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ def write_bundle(
     cases: Path | None = None,
     nodules: Path | None = None,
     answers: Path | None = None,
+    name: str = "",
     progress: Progress = untold,
 ) -> BundleReport:
     """Write a test set as a bag into a new folder, whole or not at all.
@@ -71,12 +72,14 @@ def write_bundle(
         cases: the table of cases, where the reference has none of its own.
         nodules: a table of what else is known of its nodules.
         answers: what people say of the set, TOML.
+        name: what the set is called from now on; empty: as the reference is.
         progress: told how many images are done.
 
     Raises:
         InputError: if something cannot be read, or images belong to no case.
     """
     truth = read_reference(reference, cases=cases or curated, nodules=nodules)
+    truth = replace(truth, name=name or truth.name)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
     stated, documents = what_is_written(reference, answers)

@@ -217,7 +217,8 @@ def test_a_real_scan_tells_a_soft_nodule_called_calcified_and_a_mark_in_the_medi
         main(["annotate", "consistency", *files, "--images", str(tmp_path / "images")])
     assert not stopped.value.code
     lines = capsys.readouterr().err.splitlines()
-    told = [line.removeprefix(f"warning: {series} ") for line in lines]
+    warned = [line for line in lines if line.startswith("warning: ")]
+    told = [line.removeprefix(f"warning: {series} ") for line in warned]
     assert [line.split(" HU")[0].split(" of it")[0] for line in told if line.startswith("r1")] == [
         "r1 m1: called calcified, but its mean is 12",
         "r1 m2: 100%",
