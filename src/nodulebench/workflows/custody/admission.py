@@ -156,6 +156,6 @@ def alias_facts(order: LookOrder) -> dict[str, audit.Fact]:
     return {} if order.entry is None else {"alias": order.entry.alias}
 
 
-def short(error: Exception) -> str:
+def short(error: BaseException) -> str:
     """The first line of an error, as the log keeps it."""
     return str(error).partition("\n")[0][:300]

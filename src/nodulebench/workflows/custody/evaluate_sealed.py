@@ -101,7 +101,8 @@ def take_look(
             told = _told(document, evaluation, opened, standing)
         except (Exception, PanicException) as error:
             counts, known = standing.failures > 0, _known(error, order.marks)
-            failed = {**look_facts(look), "look": number, "reason": short(known)}
+            reason = known.__cause__ if isinstance(known, ScoringError) else error
+            failed = {**look_facts(look), "look": number, "reason": short(reason or known)}
             opened.record("failed", {**failed, "counts": counts}, order.at)
             raise (_with_cost(known) if counts else known) from error
     alias = alias_facts(order)
@@ -148,12 +149,23 @@ def _scored(
         name = entry.name or name
         facts = {**submission.facts, **entry.facts}
         submission = replace(submission, name=entry.alias, facts=facts)
-    evaluation = evaluate(reference, [submission], protocol)
-    if plan is not None:
-        from nodulebench.workflows.plan.judge import evaluated_under
+    try:
+        evaluation = evaluate(reference, [submission], protocol)
+        if plan is not None:
+            from nodulebench.workflows.plan.judge import evaluated_under
 
-        evaluation = evaluated_under(plan, evaluation)
+            evaluation = evaluated_under(plan, evaluation)
+    except NoduleBenchError as error:
+        raise ScoringError.at(
+            f"protocol '{protocol.name}'",
+            "cannot be applied to this test set and submission.",
+            "Why stands in the log of the set, for the laboratory: nodulebench audit.",
+        ) from error
     return name, evaluation
+
+
+class ScoringError(InputError):
+    """Scoring failed over what is in the set, in words that say nothing of it."""
 
 
 def _refuse_few(document: Document, evaluation: Evaluation, reuse: Reuse) -> None:

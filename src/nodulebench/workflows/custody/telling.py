@@ -12,6 +12,9 @@ from nodulebench.report.sections.comparison.groups import CROSSED
 from nodulebench.report.suppression import Divisions, hidden_strata
 from nodulebench.workflows.evaluate.divisions import divide
 
+DECIMALS = 3
+"""Of the figures that a developer is told."""
+
 
 def told_evaluation(
     document: Document, evaluation: Evaluation, reuse: Reuse
@@ -26,7 +29,30 @@ def told_evaluation(
         rule: hidden_strata(_members(result, evaluation), fewest)
         for rule, result in evaluation.algorithms[0].rules.items()
     }
-    return _without_tables(developers_document(document, fewest, hidden)).to_json()
+    told = _without_tables(developers_document(document, fewest, hidden)).to_json()
+    for algorithm in told["algorithms"]:
+        for result in algorithm["rules"].values():
+            found = {part: result[part] for part in ("figures", "strata") if part in result}
+            result |= _as_printed(found)
+    if "plan" in told:
+        told["plan"]["criteria"] = [
+            {name: one if name == "limit" else _as_printed(one) for name, one in criterion.items()}
+            for criterion in told["plan"]["criteria"]
+        ]
+    return told
+
+
+def _as_printed(value: Any) -> Any:
+    """Figures to as many decimals as reports print.
+
+    The ends of an interval are those of resampled cases, drawn by a seed that is known: with all
+    their digits a single one tells which nodules were hit.
+    """
+    if isinstance(value, float):
+        return round(value, DECIMALS)
+    if isinstance(value, dict):
+        return {name: _as_printed(one) for name, one in value.items()}
+    return [_as_printed(one) for one in value] if isinstance(value, list) else value
 
 
 def _members(result: RuleResult, evaluation: Evaluation) -> Divisions:

@@ -1,5 +1,6 @@
 """No protocol, plan or declaration of a developer's own makes a sealed set tell of few nodules."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,34 @@ def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> N
             break
     assert free == 1
     assert looks(desk) == 3
+
+
+def test_no_figure_has_so_many_digits_that_it_tells_which_nodules_were_hit(tmp_path: Path) -> None:
+    """Ends of intervals are weighted sums of hits, and the seed of the weights is known."""
+    desk = made(tmp_path, FIGURES)
+    order = LookOrder(desk.marks("mine.csv", "scan1"), desk.sealed, SECRET, "Bo", "X", bootstraps=9)
+    (algorithm,) = evaluate_sealed(order)[0]["evaluation"]["algorithms"]
+    numbers = list(floats([one[part] for one in algorithm["rules"].values() for part in PARTS]))
+    assert len(numbers) > 20
+    assert all(number == round(number, 3) for number in numbers)
+    assert any(number not in (0, 1) for number in numbers)
+
+
+PARTS = ("figures", "strata")
+
+
+def floats(value: Any) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    for one in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from floats(one)
+
+
+def test_columns_of_the_set_are_not_told_by_a_protocol_that_asks_for_others(tmp_path: Path) -> None:
+    desk = made(tmp_path, ROUNDED)
+    with pytest.raises(InputError, match="cannot be applied to this test set") as told:
+        ask(desk, protocol=own(tmp_path, 'strata = ["smoker"]'))
+    assert "patient_id" not in str(told.value)
+    assert "smoker" in str(read_audit(desk.sealed).events[-1].facts["reason"])
