@@ -47,6 +47,8 @@ def command(
     for use in found.uses:
         told = f"developer {use.developer}: {len(use.looks)} of {use.allowed} looks"
         click.echo(in_a_line(told))
+    for look, cases in found.outdated.items():
+        click.echo(in_a_line(f"look {look} was made with {cases}, withdrawn since"))
     if not found.has_keys:
         click.echo("one secret for all: names are as given by those who share it")
     for problem in found.problems:

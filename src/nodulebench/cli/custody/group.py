@@ -13,6 +13,8 @@ PARTS = {
     "rotate": "people",
     "revoke": "people",
     "retire": "sets",
+    "withdraw": "sets",
+    "migrate": "sets",
     "restore-check": "sets",
 }
 

@@ -1,4 +1,4 @@
-"""nodulebench custody retire, restore-check: what becomes of a sealed set and of its copies."""
+"""nodulebench custody retire, withdraw, migrate, restore-check: what becomes of a sealed set."""
 
 from pathlib import Path
 
@@ -7,7 +7,14 @@ import click
 from nodulebench.cli.help import DONE, PROBLEM
 from nodulebench.cli.options import FILE, option
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.vault_options import Opening, opening_options, secret_options
+from nodulebench.cli.vault_options import (
+    Opening,
+    key_secret,
+    opening_options,
+    required_secret,
+    secret_options,
+    signing_passphrase,
+)
 
 
 @click.command("retire")
@@ -24,6 +31,73 @@ def retire(sealed: Path, opening: Opening, reason: str) -> None:
 
     event = ending.retire(sealed, opening.required(), opening.person, reason)
     click.echo(f"event {event.number}: the set is retired, and gives no more looks")
+
+
+@click.command("withdraw")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--case", "cases", multiple=True, help="A case by its name; repeat.")
+@option("--patient", str, "", "All cases of a patient, by the name in the table of cases.")
+@option("--reason", str, "", "Why; stands in the log.")
+def withdraw(
+    sealed: Path, opening: Opening, cases: tuple[str, ...], patient: str, reason: str
+) -> None:
+    r"""Take a patient out of the set SEALED: tables are sealed anew, images removed. For curators.
+
+    Kept results stay and are marked. Copies of the set are not reached: withdraw there, too.
+
+    \b
+    nodulebench custody withdraw sealed/ --key ~/.ssh/ada --case scan17 --reason "consent ended"
+    """
+    from nodulebench.workflows.custody.life.withdraw import withdraw as take_out
+
+    secret = opening.required()
+    with ProgressLine("sealing anew"):
+        done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
+    told = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
+    click.echo(f"event {done.event.number}: {told}")
+
+
+@click.command("migrate")
+@click.argument("sealed", type=FILE)
+@opening_options
+@click.option("--policy", type=FILE, required=True, help="The set's policy with people's keys.")
+@click.option("--signing-key", type=FILE, required=True, help="The key that signed the set.")
+@click.option("--signing-passphrase-file", type=FILE, help="File whose first line opens it.")
+def migrate(
+    sealed: Path,
+    opening: Opening,
+    policy: Path,
+    signing_key: Path,
+    signing_passphrase_file: Path | None,
+) -> None:
+    r"""Give the people of the set SEALED keys, in place of one secret for all. For curators.
+
+    Everything is sealed anew; the log goes on, and its history stays provable.
+
+    \b
+    nodulebench custody migrate sealed/ --vault-key vault.key --as "Ada" --key ~/.ssh/ada \
+        --policy policy-with-keys.toml --signing-key key.pem
+    """
+    from nodulebench.workflows.custody import keys
+    from nodulebench.workflows.custody.life.migrate import migrate as give_keys
+
+    if opening.key is None:
+        raise click.UsageError("give your own OpenSSH key as --key")
+    shared = required_secret(opening.vault_key, opening.passphrase_file)
+    passphrase = signing_passphrase(signing_key, signing_passphrase_file)
+    with ProgressLine() as line:
+        event = give_keys(
+            sealed,
+            shared,
+            opening.person,
+            policy=policy,
+            key=key_secret(opening.key, opening.key_passphrase_file),
+            signing_key=keys.signing_key(signing_key, passphrase),
+            progress=line.tell,
+        )
+    click.echo(f"event {event.number}: {event.facts['people']} people have keys of their own")
+    click.echo("the old secret opens nothing of the set any more, but copies of before")
 
 
 @click.command("restore-check")

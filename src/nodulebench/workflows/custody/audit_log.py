@@ -12,6 +12,7 @@ from nodulebench.storage.event_log.statements import Anchor
 from nodulebench.storage.file_names import in_a_line as in_a_line
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.life.examined import examine
+from nodulebench.workflows.custody.life.withdraw import SEPARATOR, withdrawn_since
 from nodulebench.workflows.custody.sealed_set import read_note, refuse_inside
 
 
@@ -27,6 +28,8 @@ class AuditReport:
     problems: tuple[Problem, ...]
     has_keys: bool
     """Whether each person has a key; else names are as those gave them who share the secret."""
+    outdated: dict[int, str]
+    """Looks whose kept results were made with cases that were withdrawn since, and these."""
 
 
 def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
@@ -36,7 +39,11 @@ def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
     events, policy = found.check.events, found.policy
     used = () if found.problems else uses(events, policy.reuse)
     told = (*found.problems, *found.check.dates)
-    return AuditReport(note["name"], policy, tuple(events), used, told, found.has_keys)
+    looks = (event.number for event in events if event.step == "look")
+    outdated = {
+        look: SEPARATOR.join(gone) for look in looks if (gone := withdrawn_since(events, look))
+    }
+    return AuditReport(note["name"], policy, tuple(events), used, told, found.has_keys, outdated)
 
 
 def write_anchor(

@@ -70,7 +70,7 @@ def images_in(folder: Path, case_ids: Collection[str]) -> FoundImages:
         if not path.is_file() or shown(name) != name:
             what = "is no file." if shown(name) == name else "has a name that is not UTF-8."
             problems.add(shown(str(path)), what, "A bag cannot hold it.")
-        elif owner := _named_owner(PurePosixPath(name), known):
+        elif owner := named_owner(PurePosixPath(name), known):
             files.append(ImageFile(owner[0], path, owner[1]))
         else:
             unnamed.append(path)
@@ -92,7 +92,7 @@ def images_in(folder: Path, case_ids: Collection[str]) -> FoundImages:
     return FoundImages(folder, tuple(files), len(dicom - by_header.keys()))
 
 
-def _named_owner(name: PurePosixPath, known: set[str]) -> tuple[str, str] | None:
+def named_owner(name: PurePosixPath, known: set[str]) -> tuple[str, str] | None:
     """The case that a path is named by, and the path from there on; None: none."""
     for at, part in enumerate(name.parts):
         # 'a.b.mhd' may be the case 'a.b' or, for 'a.nii.gz', the case 'a'

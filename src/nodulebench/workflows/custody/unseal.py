@@ -8,6 +8,7 @@ from nodulebench.errors import InputError
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.kept.results import kept_file, shown_result, unsealed
+from nodulebench.workflows.custody.life.withdraw import withdrawn_since
 from nodulebench.workflows.custody.sealed_set import open_sealed, refuse_inside
 
 
@@ -44,4 +45,6 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
         where = str(sealed / layout.result_file(look))
         raise InputError.at(where, "is not there.", f"Kept looks: {listed}.")
     opened.record("inspected", {"look": look})
-    return shown_result(path, unsealed(opened, path, path.read_bytes()))
+    shown = shown_result(path, unsealed(opened, path, path.read_bytes()))
+    gone = withdrawn_since(opened.events, look)
+    return {**shown, "withdrawn_since": list(gone)} if gone else shown

@@ -1,0 +1,190 @@
+"""Sealed set - a patient -> the set without them: tables sealed anew, images gone, the log says so.
+
+Kept results were made with the patient; they stay, and are marked wherever they are shown.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
+
+from nodulebench.custody import layout
+from nodulebench.custody.audit import Event
+from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
+from nodulebench.custody.withdrawal import without_cases
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import reference_from
+from nodulebench.model.tables import Reference
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.json_text import parse_json, read_json
+from nodulebench.storage.manifest import MANIFEST
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.bundle_images import named_owner
+from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
+
+SEPARATOR = ", "
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What was taken out of a set."""
+
+    event: Event
+    cases: tuple[str, ...]
+    files: int
+    """Files that are no longer there: images, and what named the cases and is no table."""
+
+
+def withdraw(
+    sealed: Path,
+    secret: Secret,
+    person: str,
+    *,
+    cases: Sequence[str] = (),
+    patient: str = "",
+    reason: str,
+) -> Withdrawn:
+    """Take cases out of a sealed set for good.
+
+    Args:
+        sealed: the set.
+        secret: a curator's key, or the shared one.
+        person: who acts; with a key it may be empty.
+        cases: by their names.
+        patient: all cases of a patient, by the patient's name in the table of cases.
+        reason: stands in the log.
+
+    Raises:
+        InputError: if the person may not, gives no reason, a case is unknown, or none would stay.
+    """
+    if not reason.strip():
+        raise InputError.at("withdraw", "has no reason.", "Say why in --reason; it is logged.")
+    opened = open_sealed(sealed, secret, person, "withdraw")
+    reference = opened.reference()
+    gone = _cases(reference, cases, patient)
+    ids = [*gone, *([patient] if patient else ())]
+    with staging(opened.folder) as files:
+        removed = [*_images(opened, reference, gone), *_tables(opened, files, ids)]
+        left = _check(opened, files)
+        _descriptions(opened, files, left, ids)
+        change = staged(opened.folder, files, removed, opened.manifest.files)
+        event = commit(
+            opened,
+            "withdrawn",
+            {"cases": SEPARATOR.join(gone), "files": len(removed), "reason": reason.strip()},
+            change,
+        )
+    return Withdrawn(event, tuple(gone), len(removed))
+
+
+def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
+    """The cases that were taken out after an event: what was made before was made with them."""
+    named = (
+        str(event.facts.get("cases"))
+        for event in events
+        if event.step == "withdrawn" and event.number > number
+    )
+    return tuple(one for names in named for one in names.split(SEPARATOR))
+
+
+def _cases(reference: Reference, cases: Sequence[str], patient: str) -> list[str]:
+    table = reference.cases
+    if bool(cases) == bool(patient):
+        raise InputError.at("withdraw", "takes cases or a patient.", "Give --case or --patient.")
+    if patient:
+        gone = table.filter(pl.col("patient_id") == patient)["case_id"].to_list()
+        unknown = [] if gone else [patient]
+    else:
+        gone, known = sorted(set(cases)), set(table["case_id"])
+        unknown = [one for one in gone if one not in known]
+    if unknown:
+        raise InputError.at("withdraw", f"the set has no '{unknown[0]}'.")
+    if len(gone) == table.height:
+        raise InputError.at(
+            "withdraw", "nothing would be left.", "Retire the set: nodulebench custody retire"
+        )
+    return gone
+
+
+def _images(opened: SealedSet, reference: Reference, gone: Sequence[str]) -> Iterator[str]:
+    """The image files of cases, plain or sealed."""
+    known, away = set(reference.cases["case_id"]), set(gone)
+    plain = f"{layout.PAYLOAD}/{layout.IMAGES}/"
+    sealed = layout.sealed_file(f"{layout.IMAGES}/").removesuffix(layout.SUFFIX)
+    for name in opened.manifest.files:
+        start = next((one for one in (plain, sealed) if name.startswith(one)), None)
+        if start is not None:
+            below = name.removeprefix(start).removesuffix(layout.SUFFIX)
+            owner = named_owner(PurePosixPath(below), known)
+            if owner is not None and owner[0] in away:
+                yield name
+
+
+def _tables(opened: SealedSet, files: Path, ids: Sequence[str]) -> Iterator[str]:
+    """Seal anew what names the cases; the files that have to go as a whole."""
+    for name in opened.secret_names:
+        if name.startswith(f"{layout.IMAGES}/") or name == MANIFEST:
+            continue
+        content = opened.plain(name)
+        kept = without_cases(name, content, ids)
+        if kept is None:
+            yield layout.sealed_file(name)
+        elif kept is not content:
+            put(files, layout.sealed_file(name), opened.vault.seal(kept, name))
+
+
+def _check(opened: SealedSet, files: Path) -> Reference:
+    """Write the tables' own manifest anew; the reference that is left."""
+    names = [name for name in opened.secret_names if "/" not in name and name.endswith(".parquet")]
+    plain = {name: _staged_plain(opened, files, name) for name in names}
+    told: dict[str, Any] = parse_json(opened.plain(MANIFEST), Path(MANIFEST))
+    told["files"] = {name: bytes_digest(plain[name]) for name in told["files"]}
+    content = (json.dumps(told, indent=1) + "\n").encode()
+    reference = reference_from({**plain, MANIFEST: content}, opened.folder)
+    told |= {"cases": reference.cases.height, "nodules": reference.nodules.height}
+    content = (json.dumps(told, indent=1) + "\n").encode()
+    put(files, layout.sealed_file(MANIFEST), opened.vault.seal(content, MANIFEST))
+    return reference
+
+
+def _staged_plain(opened: SealedSet, files: Path, name: str) -> bytes:
+    path = files / layout.sealed_file(name)
+    if not path.is_file():
+        return opened.plain(name)
+    return opened.vault.open(path.read_bytes(), name, str(path))
+
+
+def _descriptions(opened: SealedSet, files: Path, reference: Reference, ids: Sequence[str]) -> None:
+    """What describes the set in plain form, without the cases."""
+    for name in (layout.RUN_CASES, f"{layout.PAYLOAD}/{layout.IMAGE_LIST}"):
+        path = opened.folder / name
+        if path.is_file():
+            kept = without_cases(name, path.read_bytes(), ids)
+            if kept is None:
+                raise InputError.at(path, "names the case where it cannot be taken out.")
+            put(files, name, kept)
+    note = read_json(opened.folder / layout.SEALED_NOTE)
+    put_json(files, layout.SEALED_NOTE, {**note, "cases": reference.cases.height})
+    sheet = _datasheet(opened, reference)
+    put_json(files, "datasheet.json", sheet.to_json())
+    put(files, "datasheet.md", sheet.to_markdown().encode())
+
+
+def _datasheet(opened: SealedSet, reference: Reference) -> Datasheet:
+    """The datasheet with what the tables say now; what nobody computes from them stays."""
+    before: dict[str, Any] = read_json(opened.folder / "datasheet.json")["answers"]
+    told = {one.name: before.get(one.name, {}) for one in QUESTIONS}
+    stated = {
+        name: one["answer"]
+        for name, one in told.items()
+        if one.get("answer") and one.get("source") == "stated"
+    }
+    sheet = make_datasheet(reference, stated, opened.policy)
+    kept = {name: one["answer"] for name, one in told.items() if one.get("answer")}
+    return Datasheet(
+        sheet.title, {**kept, **sheet.answers}, frozenset({*kept, *sheet.computed} - set(stated))
+    )

@@ -1,0 +1,144 @@
+"""A withdrawn patient is in no file of the set; what was made with them is marked."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.keyed import KeyedDesk, make_keyed_desk
+from builders.sealed import SECRET, make_desk
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import read_reference, write_reference
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
+from nodulebench.workflows.custody.life import changes as changes_module
+from nodulebench.workflows.custody.life.withdraw import withdraw, withdrawn_since
+from nodulebench.workflows.custody.sealed_set import open_sealed
+from nodulebench.workflows.custody.unseal import export_reference, open_result
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+
+pytest.importorskip("pyrage")
+
+
+@pytest.fixture(scope="module", params=["plain images", "encrypted images"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
+    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
+    reference = read_reference(desk.bundle)
+    patients = pl.Series("patient_id", ["P0", "P1", "P1", None])
+    write_reference(replace(reference, cases=reference.cases.with_columns(patients)), desk.bundle)
+    (desk.bundle / "readings.csv").write_text("case_id,x\nscan0,1\nscan1,2\n")
+    (desk.bundle / "letter.txt").write_text("scan1 was read twice")
+    desk.seal(encrypts_images=request.param == "encrypted images")
+    evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
+    return desk
+
+
+@pytest.fixture
+def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
+    shutil.copytree(made.folder, tmp_path / "desk")
+    return KeyedDesk(tmp_path / "desk")
+
+
+def test_a_withdrawn_case_is_in_no_file_of_the_set(desk: KeyedDesk) -> None:
+    done = withdraw(
+        desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="consent withdrawn"
+    )
+    assert (done.cases, done.files) == (("scan1",), 2)  # an image, and the letter
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+    names = [path.as_posix() for path in desk.sealed.rglob("*")]
+    assert not [name for name in names if "scan1" in name or "letter" in name]
+    assert any("scan0" in name for name in names)
+    plain = desk.folder / "plain"
+    export_reference(desk.sealed, desk.secret("Ada"), "", "look", plain)
+    assert (plain / "readings.csv").read_text() == "case_id,x\nscan0,1\n"
+    reference = read_reference(plain)
+    assert reference.cases["case_id"].to_list() == ["scan0", "scan2", "scan3"]
+    assert reference.nodules["case_id"].to_list() == ["scan0", "scan2", "scan3"]
+    for name in ("data/cases.csv", "datasheet.md", "datasheet.json", "manifest-sha256.txt"):
+        assert "scan1" not in (desk.sealed / name).read_text()
+    sheet = json.loads((desk.sealed / "datasheet.json").read_text())
+    assert sheet["answers"]["cases"]["answer"] == "3 cases of 3 patients."
+    assert "Each person has a key" in sheet["answers"]["storage"]["answer"]
+    assert json.loads((desk.sealed / "sealed.json").read_text())["cases"] == 3
+
+
+def test_all_cases_of_a_patient_go(desk: KeyedDesk) -> None:
+    done = withdraw(desk.sealed, desk.secret("Ada"), "", patient="P1", reason="x")
+    assert done.cases == ("scan1", "scan2")
+    left = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").reference()
+    assert left.cases["case_id"].to_list() == ["scan0", "scan3"]
+
+
+def test_later_looks_are_without_it_and_earlier_results_are_marked(desk: KeyedDesk) -> None:
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    told, _ = evaluate_sealed(desk.look("more.csv", "scan0", "scan2", "scan3"))
+    assert told["figures"]["luna16.recall"]["value"] == 1.0
+    events = read_audit(desk.sealed).events
+    assert withdrawn_since(events, 2) == ("scan1",)
+    assert withdrawn_since(events, 5) == ()
+    shown = open_result(desk.sealed, desk.secret("Cem"), "", 2)
+    assert shown["withdrawn_since"] == ["scan1"]
+    assert "withdrawn_since" not in open_result(desk.sealed, desk.secret("Cem"), "", 5)
+
+
+def test_a_withdrawal_killed_half_way_is_completed(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, count = Path.replace, 0
+
+    def killed(self: Path, target: Path) -> Path:
+        nonlocal count
+        if ".part/files" in self.as_posix():
+            count += 1
+            if count == 3:
+                raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(changes_module.Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    monkeypatch.undo()
+    assert not verify_sealed(desk.sealed).is_good
+    left = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").reference()
+    assert left.cases.height == 3
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+
+
+@pytest.mark.parametrize(
+    ("person", "asked", "told"),
+    [
+        ("Bo", {"cases": ["scan1"]}, "may not withdraw"),
+        ("Safe", {"cases": ["scan1"]}, "may not withdraw"),
+        ("Ada", {"cases": ["scan9"]}, "the set has no 'scan9'"),
+        ("Ada", {"patient": "P9"}, "the set has no 'P9'"),
+        ("Ada", {}, "takes cases or a patient"),
+        ("Ada", {"cases": ["scan0", "scan1", "scan2", "scan3"]}, "nothing would be left"),
+        ("Ada", {"cases": ["scan1"], "reason": " "}, "has no reason"),
+    ],
+)
+def test_what_cannot_be_withdrawn_is_refused(
+    desk: KeyedDesk, person: str, asked: dict[str, object], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        withdraw(desk.sealed, desk.secret(person), "", **{"reason": "x", **asked})  # type: ignore[arg-type]
+    assert verify_sealed(desk.sealed).is_good
+
+
+def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
+    shared = make_desk(tmp_path)
+    shared.seal()
+    withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
+    found = verify_sealed(shared.sealed, secret=SECRET, public_key=shared.public_key)
+    assert found.is_good, found.problems
+    assert open_sealed(shared.sealed, SECRET, "Bo", "evaluate").reference().cases.height == 3
+
+
+def test_a_withdrawn_set_is_still_a_valid_bag(desk: KeyedDesk) -> None:
+    bagit = pytest.importorskip("bagit", reason="bagit is not installed")
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert bagit.Bag(str(desk.sealed)).validate()
