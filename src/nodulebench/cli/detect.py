@@ -1,11 +1,13 @@
 """nodulebench detect: the candidate detectors of LUNA16 on a CT scan or a whole test set."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from nodulebench.cli.options import COUNT, option
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import Opening, opening_options
 
 
 class _ListsDetectors(click.Command):
@@ -30,8 +32,15 @@ class _ListsDetectors(click.Command):
 @option("--case-id", str, "", "Name of the case; default: its file, or series UID.")
 @click.option("--most", type=COUNT, help="Keep only so many marks per scan.")
 @option("--processes", COUNT, 2)
+@opening_options
 def command(
-    name: str, case: Path, out: Path, case_id: str, most: int | None, processes: int
+    name: str,
+    case: Path,
+    out: Path,
+    case_id: str,
+    most: int | None,
+    processes: int,
+    opening: Opening,
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
@@ -39,16 +48,19 @@ def command(
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
+    Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b
     nodulebench detect isicad scan.mhd --out marks/
     nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
+    from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.workflows.detect import detect
 
     names = detect.detector_names(name)
-    if not detect.is_test_set(case):
+    is_encrypted = has_encrypted_images(case)
+    if not is_encrypted and not detect.is_test_set(case):
         one = detect.detect_case(detect.DetectionTask(names, case, case_id, most))
         for stage, seconds in one.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
@@ -57,9 +69,19 @@ def command(
     else:
         if case_id:
             raise click.UsageError("--case-id names one case; a test set has its own names.")
-        with ProgressLine() as shown:
+        source = (
+            sealed_images(case, opening.required(), opening.person)
+            if is_encrypted
+            else nullcontext(None)
+        )
+        with source as images, ProgressLine() as shown:
             detections = detect.detect_set(
-                names, case, processes=processes, most_marks=most, progress=shown.tell
+                names,
+                case,
+                processes=processes,
+                most_marks=most,
+                source=images,
+                progress=shown.tell,
             )
     detect.write_detections(names, detections, out)
     failed = [one for one in detections if one.problem]

@@ -27,6 +27,7 @@ STEP_NEEDS: dict[Step, Action] = {
     "failed": "evaluate",
     "exported": "export",
     "inspected": "inspect",
+    "viewed": "evaluate",
     "admitted": "manage",
     "rotated": "manage",
     "revoked": "manage",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -38,6 +39,39 @@ class DetectionTask:
     """Empty: the name of the file, or the series UID of DICOM."""
     most_marks: int | None = None
     """Only the highest scores are kept."""
+
+
+class ImageSource(Protocol):
+    """Images that are there only while a case is read, such as those of a sealed set."""
+
+    @property
+    def case_ids(self) -> list[str]:
+        """The cases that have images."""
+        ...
+
+    def take(self, case_id: str) -> Path:
+        """Where the image of a case is from now on."""
+        ...
+
+    def give_back(self, case_id: str) -> None:
+        """Say that a case was read."""
+        ...
+
+
+@dataclass(frozen=True)
+class _TakenTasks(Sequence[DetectionTask]):
+    """Tasks whose images are taken when a worker is given the task."""
+
+    names: tuple[str, ...]
+    source: ImageSource
+    most_marks: int | None
+
+    def __len__(self) -> int:
+        return len(self.source.case_ids)
+
+    def __getitem__(self, number: Any) -> Any:
+        case_id = self.source.case_ids[number]
+        return DetectionTask(self.names, self.source.take(case_id), case_id, self.most_marks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +137,7 @@ def detect_set(
     *,
     processes: int = 2,
     most_marks: int | None = None,
+    source: ImageSource | None = None,
     progress: Progress = untold,
 ) -> list[Detection]:
     """Read every case of a test set; a case that fails is told and the others go on.
@@ -112,11 +147,17 @@ def detect_set(
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
         processes: cases read at once.
         most_marks: per case.
+        source: gives the images case by case, where they cannot be read in the folder itself.
         progress: told each case and how it went, when it is done.
     """
-    tasks = [
-        DetectionTask(names, image, case_id, most_marks) for case_id, image in images_of_set(folder)
-    ]
+    tasks: Sequence[DetectionTask] = (
+        _TakenTasks(names, source, most_marks)
+        if source is not None
+        else [
+            DetectionTask(names, image, case_id, most_marks)
+            for case_id, image in images_of_set(folder)
+        ]
+    )
     done: list[Detection | None] = [None] * len(tasks)
     results = work(
         _detect_or_tell,
@@ -126,9 +167,12 @@ def detect_set(
         preload=(__name__,),
     )
     for number, result in results:
+        case_id = tasks[number].case_id if source is None else source.case_ids[number]
+        if source is not None:
+            source.give_back(case_id)
         if isinstance(result, Lost):
             state = "timed_out" if result.cause == "timed_out" else "failed"
-            result = Detection(tasks[number].case_id, problem=english(result.why), state=state)
+            result = Detection(case_id, problem=english(result.why), state=state)
         done[number] = result
         count = result.marks.height
         told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
