@@ -150,6 +150,8 @@ class EventLog(Generic[E]):
                 "was not written: what it should say could not be read again.",
                 "Give names and texts without broken characters; the log is as it was.",
             )
+        if event.number == 1 and self.store.read_head() is None:
+            self.write_head([], event.person)  # else an interrupted log looks like one that lost it
         return self.store.append(event.number, content)
 
     def write_head(self, events: Sequence[E], person: str) -> None:
