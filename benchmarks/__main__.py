@@ -23,6 +23,7 @@ NAMES = (
     "fuzz_dicom",
     "deidentify_slices",
     "lidc_readers",
+    "annotation_growth",
 )
 LONG = ("intervals", "candidate_blocks", "candidate_phantoms", "classifier_folds", "mutations")
 

@@ -9,7 +9,9 @@ import pytest
 from builders.annotation_project import LONE, SHARED, Panel
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.errors import InputError
+from nodulebench.storage.event_log import indexed
 from nodulebench.storage.event_log.statements import Anchor, parsed
+from nodulebench.storage.event_log.store import FolderStore, Stored
 from nodulebench.storage.signature import new_key, sign_bytes
 from nodulebench.workflows.annotate.project_log import anchor_project, audit_project
 
@@ -272,3 +274,25 @@ def test_a_project_of_version_0_1_goes_on_and_gets_a_head(tmp_path: Path) -> Non
     assert told(panel) == []
     (panel.project / "events" / "00000002.json").unlink()
     assert "it was cut off" in told(panel)[0]
+
+
+def test_opening_a_batch_reads_that_batch_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexed, "KEPT_EVERY", 4)
+    panel = Panel(tmp_path).start("a", "b")
+    for number in range(12):
+        panel.opens("a", batch=f"b{number}")
+    read: list[int] = []
+    whole = FolderStore.read_one
+
+    def counted(self: FolderStore, number: int) -> Stored | None:
+        read.append(number)
+        return whole(self, number)
+
+    monkeypatch.setattr(FolderStore, "read_one", counted)
+    panel.desk().batch("b3")
+    assert sorted(set(read)) == [4, 12, 13]  # its own, the last that is known, and what may follow
+    read.clear()
+    panel.reads("r1", {"a": [SHARED]}, batch="b3")
+    assert set(read) <= {4, 12, 13, 14}
