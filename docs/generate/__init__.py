@@ -11,6 +11,7 @@ from generate.figures import figures_page
 from generate.formats import formats_page
 from generate.mark_rules import mark_rules_page
 from generate.notebooks import notebook_page
+from generate.policy import policy_page
 from generate.protocols import protocol_fields_page, published_protocols_page
 from generate.public_names import public_names_page
 from generate.tables import tables_page
@@ -24,6 +25,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "figures.md": figures_page,
     "protocol-fields.md": protocol_fields_page,
     "published-protocols.md": published_protocols_page,
+    "custody-policy.md": policy_page,
     "evaluation-json.md": evaluation_json_page,
     "evaluation.schema.json": evaluation_schema_text,
     "curation-codes.md": curation_page,

@@ -16,7 +16,7 @@ def protocol_fields_page() -> str:
     """Every field of a protocol: what it means, what it may be, and its default."""
     schema = TestProtocol.model_json_schema()
     nested = [
-        f"## {name}\n\n{_fields(getattr(protocol, name), part)}"
+        f"## {name}\n\n{fields_table(getattr(protocol, name), part)}"
         for name, part in schema["$defs"].items()
     ]
     return "\n\n".join(
@@ -26,14 +26,15 @@ def protocol_fields_page() -> str:
             "that is not is refused, with its name. The digest of a protocol covers the "
             "effective values of all fields but `title` and `citation`.",
             "## TestProtocol",
-            _fields(TestProtocol, schema),
+            fields_table(TestProtocol, schema),
             *nested,
             "",
         ]
     )
 
 
-def _fields(model: type[BaseModel], schema: dict[str, Any]) -> str:
+def fields_table(model: type[BaseModel], schema: dict[str, Any]) -> str:
+    """The fields of a model that people write: meaning, what is allowed, default."""
     meanings = field_meanings(model)
     required = schema.get("required", [])
     rows = [

@@ -53,13 +53,16 @@ def rows(page: str) -> Iterator[list[str]]:
         ("tables.md", tuple(schema.name for schema in TABLES)),
         ("public-names.md", tuple(nodulebench.__all__)),
         ("protocol-fields.md", ("TestProtocol", "RuleChoice", "IntervalChoice", "SizeLimit")),
+        ("custody-policy.md", ("CustodyPolicy", "Person", "Reuse", "RosterPolicy")),
     ],
 )
 def test_everything_of_a_registry_has_its_entry(page: str, names: tuple[str, ...]) -> None:
     assert sorted(set(names) - entries(page)) == []
 
 
-@pytest.mark.parametrize("page", ["protocol-fields.md", "mark-rules.md", "tables.md"])
+@pytest.mark.parametrize(
+    "page", ["protocol-fields.md", "custody-policy.md", "mark-rules.md", "tables.md"]
+)
 def test_no_field_parameter_or_column_lacks_a_meaning(page: str) -> None:
     heads: list[str] = []
     silent = []

@@ -35,7 +35,9 @@ class Person(Written):
     """Somebody who works with the test set."""
 
     name: Name
+    """Who it is, as ``--as`` names them."""
     roles: tuple[Role, ...] = Field(min_length=1)
+    """What they may do; some roles exclude each other."""
     key: Annotated[str, AfterValidator(_key_line)] = ""
     """Public OpenSSH Ed25519 key, as it stands in a ``.pub`` file, without its comment."""
 
@@ -48,6 +50,7 @@ class Reuse(Written):
     looks_in_all: Annotated[int, Field(ge=1)] | None = None
     """Submissions of all developers together, after which the set is to be retired."""
     feedback: FeedbackLevel = "verdict"
+    """How much a developer is told."""
     figures: tuple[str, ...] = ()
     """For ``rounded``: what is told, written ``rule.figure`` or ``rule.figure@point``."""
     step: Annotated[float, Field(gt=0, lt=1)] = 0.01
@@ -85,9 +88,13 @@ class CustodyPolicy(Written):
     keeper: Name
     """Who answers for the test set."""
     people: tuple[Person, ...] = Field(min_length=1)
+    """Everybody who works with it."""
     reuse: Reuse = Reuse()
+    """How often it may be used, what may be asked, and what is told."""
     roster: RosterPolicy = RosterPolicy()
+    """Names of algorithms in what goes out."""
     notes: str = ""
+    """Anything else that readers of the policy should know."""
 
     @model_validator(mode="after")
     def _roles_are_apart(self) -> Self:
