@@ -1,6 +1,7 @@
 """nodulebench deidentify: CT slices without identities, checked, and a sealed key table."""
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ def command(
     nodulebench deidentify clean/ --check
     nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
+    from nodulebench.language import english
+    from nodulebench.model.notice import Notice
     from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
 
     if show_keys:
@@ -63,11 +66,14 @@ def command(
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
-        problems = check_folder(folder, jobs=jobs)
-        for problem in problems:
-            click.echo(f"error: {problem}", err=True)
-        click.echo(f"{folder}: {f'{len(problems)} leftover(s)' if problems else 'clean'}")
-        return 1 if problems else 0
+        left = check_folder(folder, has_pixel_check=pixel_check, jobs=jobs)
+        for one in left:
+            click.echo(f"error: {one.where}: {english(one.why)}.", err=True)
+        click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
+        click.echo(f"not looked at: {english(Notice('check_unseen'))}")
+        if not pixel_check:
+            click.echo(f"not looked at: {english(Notice('check_unsearched'))}")
+        return 1 if left else 0
     if out is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
@@ -83,9 +89,10 @@ def command(
             jobs=jobs,
             progress=line.tell,
         )
-    for one in made.refused:
-        click.echo(f"left out: {one.source}: {one.refused}", err=True)
-    for reason, count in Counter(one.refused.partition(" (")[0] for one in made.refused).items():
+    reasons = {one.source: english(one.refused) for one in made.refused}
+    for source, reason in reasons.items():
+        click.echo(f"left out: {source}: {reason}", err=True)
+    for reason, count in Counter(re.split(r" \(|: ", one)[0] for one in reasons.values()).items():
         click.echo(f"left out    {count}: {reason}")
     if made.repeated:
         click.echo(f"repeated    {made.repeated} file(s) of the same instance")
@@ -93,6 +100,8 @@ def command(
     click.echo(f"wrote       {made.written} slices of {made.patients} patients to {out}")
     click.echo(f"took        {made.seconds:.1f} s: {rate}")
     click.echo(f"key table   {key_table}: keep it, and what opens it, apart from the slices")
+    if made.refused:
+        click.echo(f"quarantine  {made.quarantine}: what was left out, with its code")
     print_next(f"nodulebench deidentify {out} --check", f"nodulebench curate {out} --out CURATED")
     return 1 if made.refused else 0
 

@@ -1,31 +1,38 @@
-"""A slice -> whether text is written into its picture: by its header, and outside of the body.
+"""A slice -> whether text is written into its picture: by its header, and by what is seen.
 
-Letters are drawn in one value with sharp edges; what a scanner sees is blurred and noisy. So small
-pieces outside of the body in which most pixels have the very same value are taken for letters, and
-several of them side by side for text. Letters with smoothed edges are known by being as bright as
-anything in the picture. Text that lies over the body is not found.
+Letters of one value with sharp edges are found wherever they lie (``drawn``). Letters whose edges
+were smoothed are known by being small, side by side or below each other outside of the body, and as
+bright as anything in the picture. Smoothed text over the body is not found.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.deidentify.pieces import Numbers, Runs, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.drawn import drawn_boxes
+from nodulebench.deidentify.pieces import Numbers, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.refusal import RefusedError
+from nodulebench.deidentify.signatures import screen_of
+from nodulebench.deidentify.vocabulary import is_known_code
+from nodulebench.formats.dicom.values import many_of, number_of, shared_item
 
 AIR_LIMIT_HU = -300
 """What is denser is body, table or something drawn."""
-LEAST_HEIGHT, MOST_HEIGHT = 5, 64
-"""Of a letter, in pixels."""
-LEAST_PIXELS = 6
-UNIFORM_SHARE = 0.5
-"""Share of a letter's pixels that have its commonest value."""
+AIR_HU = -1024
+"""Of air, where stored values begin at 0 and a header does not say what they mean."""
+MOST_DENSE = 0.9
+"""Share of a picture that a body can fill; more, and its values are no HU."""
+LEAST_HEIGHT, MOST_HEIGHT = 5, 128
+"""Of a letter with smoothed edges, in pixels."""
 PEAK_SHARE = 0.8
 """A smoothed letter reaches this share of the brightest value of the picture."""
 FEWEST_LETTERS = 3
-"""Side by side."""
+"""Side by side, of smoothed ones."""
+NO_ORIGINALS = ("SECONDARY", "SCREEN SAVE", "SCREENSHOT", "SCREEN_SAVE", "SCREEN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,46 +43,69 @@ class BurnedIn:
     row: int
     column: int
 
-    def __str__(self) -> str:
-        return f"{self.letters} letters side by side near row {self.row}, column {self.column}"
+
+def refuse_by_header(dataset: Any) -> None:
+    """Refuse a slice whose header says that its picture may hold text, frames included.
+
+    Raises:
+        RefusedError: if something in the header says so.
+    """
+    groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
+    for group in groups:
+        if str(group.get("BurnedInAnnotation", "") or "").strip().upper() == "YES":
+            raise RefusedError("burned_in_said")
+        kinds = [
+            str(value).upper()
+            for keyword in ("ImageType", "FrameType")
+            for value in many_of(group, keyword)
+        ]
+        if any(word in kinds for word in NO_ORIGINALS):
+            known = [kind for kind in kinds if is_known_code("ImageType", kind)]
+            raise RefusedError("no_original", type=" ".join(known))
+    screen = screen_of(dataset)
+    if screen:
+        raise RefusedError("device_screen", screen=screen)
 
 
-def header_says_so(dataset: Any) -> str:
-    """What in a header says that the picture may hold text; empty: nothing."""
-    if str(dataset.get("BurnedInAnnotation", "")).upper() == "YES":
-        return "its header says that text is burned in"
-    kinds = [str(value).upper() for value in dataset.get("ImageType", None) or []]
-    if any(word in kinds for word in ("SECONDARY", "SCREEN SAVE", "SCREENSHOT")):
-        return f"it is no original picture ({' '.join(kinds)})"
-    return ""
+def _groups(dataset: Any, name: str) -> Iterator[Any]:
+    """The items of one kind of functional group, of all frames."""
+    for keyword in ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence"):
+        for item in dataset.get(keyword) or []:
+            yield from item.get(name) or []
+
+
+def scales_of(dataset: Any, frames: int) -> list[tuple[float, float]]:
+    """Slope and intercept from stored values to HU, of every frame."""
+    shared = next(iter(dataset.get("SharedFunctionalGroupsSequence") or []), None)
+    each = list(dataset.get("PerFrameFunctionalGroupsSequence") or [])
+    if shared is None and not each:
+        return [_scale(dataset)] * frames
+    name = "PixelValueTransformationSequence"
+    found = [_scale(shared_item(one, shared, name)) for one in each[:frames]]
+    return found + [_scale(shared_item(None, shared, name))] * (frames - len(found))
+
+
+def _scale(group: Any) -> tuple[float, float]:
+    slope, intercept = (number_of(group, f"Rescale{name}") for name in ("Slope", "Intercept"))
+    return (slope or 1.0, intercept or 0.0)
 
 
 def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> BurnedIn | None:
-    """Text outside of the body on one slice; None: there is none.
+    """Text on one slice; None: there is none.
 
     Args:
         stored: rows x columns, as stored.
         slope: from stored values to HU.
         intercept: from stored values to HU.
     """
+    drawn = drawn_boxes(stored, slope)
+    if len(drawn):
+        return BurnedIn(len(drawn), int(drawn[0, 0]), int(drawn[0, 2]))
     air = (AIR_LIMIT_HU - intercept) / slope
-    dense = runs_of(_above(stored, air))
-    if len(dense.start) < 2:
-        return None
-    piece = pieces_of(dense, over_corners=True)
-    boxes = boxes_of(dense, piece)
-    if len(boxes) < 2:
-        return None
-    is_letter = _are_of_letter_size(boxes)
-    is_letter &= _are_uniform(stored, dense.only(is_letter[piece]), piece[is_letter[piece]], boxes)
-    found = _line_of(boxes[is_letter])
-    if found is not None:
-        return found
-    # smoothed letters run into each other; at half their brightness they come apart
-    peak = float(stored.max())
-    height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
-    outside = dense.only(piece != np.argmax(height * width))
-    return _line_of(_bright_letters(stored, outside, air, peak))
+    if np.count_nonzero(_above(stored, air)) > MOST_DENSE * stored.size:
+        air = float(stored.min()) + (AIR_LIMIT_HU - AIR_HU) / slope
+    letters = _bright_letters(stored, air)
+    return _line_of(letters) or _line_of(letters[:, [2, 3, 0, 1]], is_turned=True)
 
 
 def _above(stored: npt.NDArray[Any], limit: float) -> npt.NDArray[np.bool_]:
@@ -84,50 +114,51 @@ def _above(stored: npt.NDArray[Any], limit: float) -> npt.NDArray[np.bool_]:
     return np.asarray(stored > (math.floor(limit) if is_whole else limit))
 
 
-def _are_uniform(
-    stored: npt.NDArray[Any], runs: Runs, piece: Numbers, boxes: Numbers
-) -> npt.NDArray[np.bool_]:
-    """For every piece, whether most of it has the very same value; those without runs have not."""
-    row, column, run = runs.pixels()
-    value, owner = stored[row, column], piece[run]
-    order = np.lexsort((value, owner))
-    value, owner = value[order], owner[order]
-    is_new = np.ones(len(value), dtype=bool)
-    is_new[1:] = (value[1:] != value[:-1]) | (owner[1:] != owner[:-1])
-    first = np.flatnonzero(is_new)
-    commonest = np.zeros(len(boxes), dtype=np.int64)
-    np.maximum.at(commonest, owner[first], np.diff(first, append=len(value)))
-    size = np.bincount(owner, minlength=len(boxes))
-    return np.asarray((size >= LEAST_PIXELS) & (commonest >= UNIFORM_SHARE * size))
+def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
+    """Boxes of small pieces outside of the body that are about as bright as anything there is.
 
-
-def _bright_letters(stored: npt.NDArray[Any], outside: Runs, air: float, peak: float) -> Numbers:
-    """Boxes of small pieces outside of the body that are about as bright as anything there is."""
-    row, column, _ = outside.pixels()
-    values = stored[row, column]
+    Smoothed letters run into each other; at half their brightness they come apart.
+    """
+    peak = float(stored.max())
     half = (air + peak) / 2
-    if np.count_nonzero(_above(values, half)) < FEWEST_LETTERS * LEAST_HEIGHT:
+    bright = runs_of(_above(stored, half))
+    if len(bright.start) < FEWEST_LETTERS * LEAST_HEIGHT:
         return np.empty((0, 4), dtype=np.int64)
-    alone = np.full(stored.shape, stored.min())
-    alone[row, column] = values
-    bright = runs_of(_above(alone, half))
     boxes = boxes_of(bright, pieces_of(bright, over_corners=False))
     if len(boxes) < FEWEST_LETTERS:
         return boxes[:0]
     small = boxes[_are_of_letter_size(boxes)]
-    reached = [alone[top:bottom, left:right].max() for top, bottom, left, right in small]
-    return small[np.asarray(reached, dtype=float) - air >= PEAK_SHARE * (peak - air)]
+    reached = [stored[top:bottom, left:right].max() for top, bottom, left, right in small]
+    small = small[np.asarray(reached, dtype=float) - air >= PEAK_SHARE * (peak - air)]
+    return small[_lie_outside(small, stored, air)] if len(small) >= FEWEST_LETTERS else small[:0]
+
+
+def _lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:
+    """Whether boxes lie beside the body: in none of their pixels it is, the largest dense piece."""
+    dense = runs_of(_above(stored, air))
+    piece = pieces_of(dense, over_corners=True)
+    whole = boxes_of(dense, piece)
+    extent = (whole[:, 1] - whole[:, 0]) * (whole[:, 3] - whole[:, 2])
+    body = dense.only(piece == np.argmax(extent))
+    row, first = np.divmod(body.start, body.width)
+    after = body.stop - row * body.width
+    return np.array(
+        [
+            not np.any((row >= top) & (row < bottom) & (first < right) & (after > left))
+            for top, bottom, left, right in boxes.tolist()
+        ],
+        dtype=bool,
+    )
 
 
 def _are_of_letter_size(boxes: Numbers) -> npt.NDArray[np.bool_]:
     height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
-    return np.asarray(
-        (height >= LEAST_HEIGHT) & (height <= MOST_HEIGHT) & (width <= 2 * MOST_HEIGHT)
-    )
+    taller = np.maximum(height, width)
+    return np.asarray((taller >= LEAST_HEIGHT) & (taller <= MOST_HEIGHT))
 
 
-def _line_of(letters: Numbers) -> BurnedIn | None:
-    """The first run of letters that stand side by side on a line."""
+def _line_of(letters: Numbers, *, is_turned: bool = False) -> BurnedIn | None:
+    """The first run of letters that stand side by side on a line, or below each other."""
     ordered = sorted(letters.tolist(), key=lambda box: (box[2], box[0]))
     for first in ordered:
         top, bottom, left, last_right = first
@@ -138,5 +169,5 @@ def _line_of(letters: Numbers) -> BurnedIn | None:
             if other is not first and is_level and -1 <= gap <= 2 * (bottom - top):
                 last_right, run = other[3], run + 1
         if run >= FEWEST_LETTERS:
-            return BurnedIn(run, top, left)
+            return BurnedIn(run, left, top) if is_turned else BurnedIn(run, top, left)
     return None

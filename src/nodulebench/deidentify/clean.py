@@ -3,22 +3,23 @@
 from functools import lru_cache
 from typing import Any
 
-from nodulebench.deidentify import keep
+from nodulebench.deidentify import keep, numbers
 from nodulebench.deidentify.actions import ACTIONS
+from nodulebench.deidentify.concepts import CODE_PARTS, meaning_of
 from nodulebench.deidentify.encode import encoded, encoding_of
 from nodulebench.deidentify.identity import Identity, texts_of, word_in
 from nodulebench.deidentify.memory import Memory, reading_of
-from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids, with_uids
+from nodulebench.deidentify.plain import keyword_of, plain_numbers, plain_uids, with_uids
 from nodulebench.deidentify.pseudonyms import (
     Pseudonyms,
     plain_time,
     shifted_date,
     shifted_date_time,
 )
+from nodulebench.deidentify.refusal import RefusedError
+from nodulebench.deidentify.vocabulary import clean_description, is_known_code, is_known_text
 
 TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
-BYTES = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
-PIXELS = frozenset({"PixelData", "FloatPixelData", "DoubleFloatPixelData"})
 
 
 def cleaned_elements(
@@ -36,16 +37,18 @@ def cleaned_elements(
         identity: whom the header tells of.
         pseudonyms: what stands in the place of identities.
         memory: of slices before.
+
+    Raises:
+        RefusedError: if something that a picture needs cannot stay.
     """
     encoding = encoding_of(dataset)
-    characters = dataset.get("SpecificCharacterSet")
     sop_class = str(dataset.get("SOPClassUID", ""))
     cleaner = _Cleaner(identity, pseudonyms, sop_class)
 
     def clean(tag: int, element: Any) -> bytes:
         read = element if dataset.original_encoding == encoding else dataset[tag]
         kept = cleaner.cleaned(dataset, tag, read)
-        return b"" if kept is None else encoded(kept, encoding, characters)
+        return b"" if kept is None else encoded(kept, encoding)
 
     whole = memory.each(
         elements,
@@ -98,12 +101,14 @@ class _Cleaner:
             tag: of the element.
             read: the element as it was read; numbers and UIDs are given back like that.
         """
-        if _is_removed_group(tag):
+        keyword = "" if _is_removed_group(tag) else keyword_of(tag)
+        if not keyword:
             return None
-        if tag not in ACTIONS and is_plain_number(read) and is_known_tag(tag):
-            return read
+        values = plain_numbers(read)
+        if values is not None and (tag not in ACTIONS or keyword in keep.CHARACTERISTICS):
+            return read if self._number_stays(keyword, values) else None
         uids = plain_uids(read)
-        if uids and is_known_tag(tag):
+        if uids:
             new = [self.pseudonyms.uid(uid) for uid in uids]
             return None if ACTIONS.get(tag) == "X" else with_uids(read, new)
         element = dataset[tag]
@@ -112,13 +117,10 @@ class _Cleaner:
     def _stays(self, dataset: Any, element: Any) -> bool:
         """Change an element as is right; whether it stays at all."""
         keyword, kind = element.keyword, element.VR
-        if not keyword or (kind in BYTES and keyword not in PIXELS):
-            return False
         if kind == "UI":
             element.value = self._new_uids(element)
             return ACTIONS.get(int(element.tag), "U") != "X"
-        is_time = kind in ("DA", "DT", "TM")
-        if keyword in keep.KEPT_DATES or (is_time and element.tag not in ACTIONS):
+        if keyword in keep.KEPT_DATES:
             return self._keep_dates(element)
         if keyword in keep.DESCRIPTORS:
             element.value = self._clean_description(" ".join(texts_of(element)))
@@ -130,16 +132,22 @@ class _Cleaner:
             return self._act(element, action)
         if kind == "SQ":
             return self._keep_items(element)
-        return self._keep_unlisted(dataset, element)
+        return self._keep_unlisted(dataset, element) or self._required(element)
 
     def _clean_description(self, text: str) -> str:
         """Known words of a description, but for those that are the name of somebody here."""
-        words = keep.clean_description(text).split()
+        words = clean_description(text).split()
         return " ".join(word for word in words if not word_in(word, self.identity.words))
 
-    def _act(self, element: Any, action: str) -> bool:
-        if keep.REQUIRED_TEXT.get(element.keyword) == self.sop_class:
+    def _required(self, element: Any) -> bool:
+        """Put a dummy where an object must have a text that has to go; whether it must."""
+        is_required = self.sop_class in keep.REQUIRED_TEXT.get(element.keyword, ())
+        if is_required:
             element.value = keep.DUMMY
+        return is_required
+
+    def _act(self, element: Any, action: str) -> bool:
+        if self._required(element):
             return True
         if action == "X/Z/U*":
             return self._keep_items(element)
@@ -172,20 +180,25 @@ class _Cleaner:
             "DT": lambda text: shifted_date_time(text, self.days),
             "TM": plain_time,
         }.get(element.VR)
-        if change is None:
+        values = [change(text) for text in texts_of(element)] if change else []
+        if change is None or len(values) > 1:
             return False
-        values = [change(text) for text in texts_of(element)]
-        element.value = values[0] if len(values) == 1 else (values or None)
+        element.value = values[0] if values else None
         return True
 
     def _keep_characteristic(self, element: Any) -> bool:
+        texts = texts_of(element)
+        if element.VR in numbers.KINDS:
+            return self._number_stays(element.keyword, numbers.written(element.value))
         if element.keyword == "PatientAge":
-            element.value = keep.capped_age("".join(texts_of(element)))
-        elif element.keyword == "PatientSex" and element.value not in ("M", "F", "O", "", None):
+            element.value = keep.capped_age("".join(texts))
+        elif not all(is_known_code(element.keyword, text) for text in texts):
             element.value = ""
-        return True
+        return len(texts) <= 1
 
     def _keep_items(self, element: Any) -> bool:
+        if element.VR != "SQ":
+            return False
         for item in element.value:
             for tag in list(item.keys()):
                 kept = self.cleaned(item, int(tag), item.get_item(tag))
@@ -197,14 +210,36 @@ class _Cleaner:
         element.value = kept
         return bool(kept)
 
+    def _number_stays(self, keyword: str, values: list[str]) -> bool:
+        stays = numbers.stays(keyword, values, self.identity.numbers)
+        if not stays and keyword in numbers.NEEDED:
+            raise RefusedError("number_unlike", keyword=keyword)
+        return stays
+
     def _keep_unlisted(self, dataset: Any, element: Any) -> bool:
-        """Numbers, codes and technical text stay, if they hold no word that names somebody."""
-        is_code = element.keyword in keep.CODES and keep.is_standard(dataset)
-        if element.VR in TEXT and element.keyword not in keep.TECHNICAL_TEXT and not is_code:
-            return False
-        if element.VR in TEXT or element.VR == "CS":
-            return not word_in(" ".join(texts_of(element)), self.identity.words)
-        return True
+        """What is known to be harmless stays, if it holds no word that names somebody."""
+        keyword, kind, texts = element.keyword, element.VR, texts_of(element)
+        if kind in numbers.KINDS:
+            return self._number_stays(keyword, numbers.written(element.value))
+        if kind == "AT":
+            return are_known_tags(element)
+        if keyword in CODE_PARTS:
+            meaning = meaning_of(dataset)
+            if keyword == "CodeMeaning":
+                element.value = meaning
+            return bool(meaning)
+        if kind == "CS":
+            is_known = all(is_known_code(keyword, text) for text in texts)
+        else:
+            is_known = kind in TEXT and all(is_known_text(keyword, text) for text in texts)
+        return is_known and not word_in(" ".join(texts), self.identity.words)
+
+
+def are_known_tags(element: Any) -> bool:
+    """Whether the attributes that an element points to are attributes of the standard."""
+    value = element.value
+    pointed = [value] if isinstance(value, int) else list(value or [])
+    return all(keyword_of(tag) for tag in pointed)
 
 
 def _is_removed_group(tag: int) -> bool:

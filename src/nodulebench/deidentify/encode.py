@@ -1,21 +1,16 @@
 """Elements without identities -> the bytes of a DICOM file (PS3.10)."""
 
 import struct
-import zlib
 from typing import Any
 
 from nodulebench.formats.dicom.header import IMPLEMENTATION_UID
 
 IMPLEMENTATION_NAME = "NODULEBENCH"
-_DEFLATED = "1.2.840.10008.1.2.1.99"
 PIXEL_DATA = 0x7FE00010
 LONG_KINDS = frozenset(
     {"OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"}
 )
 """Kinds of element whose length takes four bytes."""
-_UNDEFINED = 0xFFFFFFFF
-_ITEM = b"\xfe\xff\x00\xe0"
-_END_OF_ITEMS = b"\xfe\xff\xdd\xe0\0\0\0\0"
 
 
 def encoding_of(dataset: Any) -> tuple[bool, bool]:
@@ -25,19 +20,15 @@ def encoding_of(dataset: Any) -> tuple[bool, bool]:
         ValueError: if the file names no transfer syntax.
     """
     syntax = dataset.file_meta.TransferSyntaxUID
-    if syntax.is_private and not syntax.is_transfer_syntax:
-        implicit, little = dataset.original_encoding
-        return bool(implicit), bool(little)
     return syntax.is_implicit_VR, syntax.is_little_endian
 
 
-def encoded(element: Any, encoding: tuple[bool, bool], characters: Any = None) -> bytes:
+def encoded(element: Any, encoding: tuple[bool, bool]) -> bytes:
     """An element as it stands in a file.
 
     Args:
         element: converted, or as it was read in the same encoding.
-        encoding: as ``encoding_of`` gives it.
-        characters: the character set of the file.
+        encoding: as ``encoding_of`` gives it. What stays of texts is ASCII.
     """
     from pydicom.filebase import DicomBytesIO
     from pydicom.filewriter import write_data_element
@@ -47,29 +38,20 @@ def encoded(element: Any, encoding: tuple[bool, bool], characters: Any = None) -
         return _head(element.tag, element.VR, len(value), encoding) + value
     target = DicomBytesIO()
     target.is_implicit_VR, target.is_little_endian = encoding
-    write_data_element(target, element, characters)
+    write_data_element(target, element)
     return target.getvalue()
 
 
-def picture_of(element: Any, encoding: tuple[bool, bool], *, is_encapsulated: bool) -> list[bytes]:
-    """The pixels of a slice as they stand in a file, in pieces: large, and the same as before.
+def picture_of(content: bytes, kind: str, encoding: tuple[bool, bool]) -> list[bytes]:
+    """The pixels of a slice as they stand in a file, in pieces: they are large.
 
     Args:
-        element: Pixel Data as it was read.
+        content: all that Pixel Data holds, uncompressed.
+        kind: its value representation, OB or OW.
         encoding: as ``encoding_of`` gives it.
-        is_encapsulated: whether the pixels are compressed, each frame in its own item.
-
-    Raises:
-        ValueError: if it is no picture.
     """
-    kind, value = element.VR or "OW", element.value or b""
-    if kind not in ("OB", "OW"):
-        raise ValueError("the pixels are no bytes")
-    if is_encapsulated and not value.startswith(_ITEM):
-        raise ValueError("the pixels are not compressed as the transfer syntax says")
-    tail = _END_OF_ITEMS if is_encapsulated else bytes(len(value) % 2)
-    length = _UNDEFINED if is_encapsulated else len(value) + len(tail)
-    return [_head(PIXEL_DATA, kind, length, encoding), value, tail]
+    tail = bytes(len(content) % 2)
+    return [_head(PIXEL_DATA, kind, len(content) + len(tail), encoding), content, tail]
 
 
 def file_of(
@@ -90,10 +72,6 @@ def file_of(
     if any(not 0x00080000 <= tag < PIXEL_DATA for tag in elements):
         raise ValueError("an element stands where none may be")
     body = b"".join([elements[tag] for tag in sorted(elements)])
-    if syntax == _DEFLATED:
-        deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-        body = deflate.compress(b"".join([body, *picture])) + deflate.flush()
-        body, picture = body + bytes(len(body) % 2), []
     uids = {0x02: sop_class, 0x03: instance, 0x10: syntax, 0x12: IMPLEMENTATION_UID}
     meta = b"".join(
         [

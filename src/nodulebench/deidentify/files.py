@@ -5,16 +5,19 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from nodulebench.deidentify.burned_in import find_text, header_says_so
+from nodulebench.deidentify.burned_in import find_text, refuse_by_header, scales_of
 from nodulebench.deidentify.check import leftovers, words_in
 from nodulebench.deidentify.clean import cleaned_elements
 from nodulebench.deidentify.encode import PIXEL_DATA, encoding_of, file_of, picture_of
 from nodulebench.deidentify.identity import Identity, identity_of
-from nodulebench.deidentify.memory import UNDEFINED_LENGTH, Memory, elements_of
-from nodulebench.deidentify.pseudonyms import Pseudonyms
+from nodulebench.deidentify.memory import Memory, elements_of
+from nodulebench.deidentify.picture import Picture, picture_in
+from nodulebench.deidentify.pseudonyms import Pseudonyms, is_registered
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
+from nodulebench.deidentify.refusal import RefusedError
 from nodulebench.errors import first_line
 from nodulebench.formats.dicom.slices import CT_CLASSES
+from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
 
@@ -26,7 +29,7 @@ class FileOutcome:
     source: str
     written: str = ""
     """Path below the target folder; empty: the file was left out."""
-    refused: str = ""
+    refused: Notice | None = None
     """Why it was left out."""
     patient: str = ""
     """The patient as the original names them."""
@@ -57,37 +60,37 @@ def deidentify_file(
         has_pixel_check: whether text is searched for in the picture.
         memory: of slices before; what is written is the same without.
         within: a folder on the same disk for what is not yet whole; None: beside its place.
+
+    Raises:
+        InputError: if the slice cannot be written.
     """
-    with needs("images", "DICOM"):
-        import pydicom
-    source, memory = str(path), memory or Memory(0)
+    source, memory, size = str(path), memory or Memory(0), 0
     try:
-        dataset = pydicom.dcmread(path)
-        elements = elements_of(dataset)
+        dataset = _read(path)
         size = path.stat().st_size
-        refused = _refusal(dataset) or (_text_in(dataset) if has_pixel_check else "")
-        if refused:
-            return FileOutcome(source, refused=refused, bytes_read=size)
+        elements = elements_of(dataset)
+        _refuse(dataset)
+        picture = picture_in(dataset, dict(elements)[PIXEL_DATA], path)
+        if has_pixel_check:
+            refuse_text(dataset, picture)
         identity = identity_of(dataset, elements, memory)
-        study = str(dataset.get("StudyInstanceUID", ""))
-        series = str(dataset.get("SeriesInstanceUID", ""))
-        instance = pseudonyms.uid(str(dataset.SOPInstanceUID))
-        header, picture = _cleaned(dataset, elements, identity, pseudonyms, memory)
-        problems = _problems(header, identity, memory)
-    except (pydicom.errors.InvalidDicomError, EOFError):
-        return FileOutcome(source, refused="is no DICOM file")
+        content = _cleaned(dataset, elements, picture, identity, pseudonyms, memory)
+        refuse_identities(content[0], identity, memory)
+    except RefusedError as error:
+        return FileOutcome(source, refused=error.notice, bytes_read=size)
     except Exception as error:  # a damaged header may break any part of the parser
-        return FileOutcome(source, refused=f"cannot be read ({first_line(error)})")
-    if problems:
-        return FileOutcome(source, refused="; ".join(problems), bytes_read=size)
+        why = Notice("slice_unreadable", {"told": first_line(error)})
+        return FileOutcome(source, refused=why, bytes_read=size)
+    study = str(dataset.get("StudyInstanceUID", ""))
+    series = str(dataset.SeriesInstanceUID)
     name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
-    written = f"{name}/{new_series}/{instance}.dcm"
+    written = f"{name}/{new_series}/{pseudonyms.uid(str(dataset.SOPInstanceUID))}.dcm"
     with staged_file(out / written, within=within) as stage, stage.open("wb") as file:
-        file.writelines([header, *picture])
+        file.writelines(content)
     return FileOutcome(
         source,
         written,
-        "",
+        None,
         identity.patient,
         name,
         (study, pseudonyms.uid(study)),
@@ -97,77 +100,116 @@ def deidentify_file(
     )
 
 
-def check_file(path: Path, memory: Memory | None = None) -> list[str]:
-    """What in a file could still identify, without knowing what stood there before."""
+def _read(path: Path) -> Any:
     with needs("images", "DICOM"):
         import pydicom
     try:
-        dataset = pydicom.dcmread(path, stop_before_pixels=True)
-        return leftovers(dataset, memory=memory)
-    except Exception as error:  # as above
-        return [f"cannot be read ({first_line(error)})"]
+        return pydicom.dcmread(path)
+    except (pydicom.errors.InvalidDicomError, EOFError) as error:
+        raise RefusedError("not_dicom") from error
 
 
-def _refusal(dataset: Any) -> str:
+def _refuse(dataset: Any) -> None:
     kind = str(dataset.get("SOPClassUID", ""))
     if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
-        return f"is no CT picture (class {kind or 'unknown'})"
-    if not dataset.get("SOPInstanceUID") or not dataset.get("SeriesInstanceUID"):
-        return "has no UIDs of its own"
-    return header_says_so(dataset)
-
-
-def _text_in(dataset: Any) -> str:
-    """Whether text is drawn outside of the body; pictures that cannot be decoded are left out."""
+        raise RefusedError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
+    own = [str(dataset.get(f"{name}InstanceUID", "") or "") for name in ("SOP", "Series")]
+    if not all(own) or any(is_registered(uid) for uid in own):
+        raise RefusedError("no_own_uids")
     if "PixelData" not in dataset:
-        return "has no picture"
-    slope, intercept = (
-        float(dataset.get(f"Rescale{name}", default))
-        for name, default in (("Slope", 1), ("Intercept", 0))
-    )
-    with needs("images", "DICOM"):
-        from pydicom.pixels.utils import pixel_array
-    pixels = pixel_array(dataset)
-    for number, picture in enumerate(pixels if pixels.ndim == 3 else [pixels], start=1):
-        found = find_text(picture, slope, intercept)
+        raise RefusedError("pixels_absent")
+    refuse_by_header(dataset)
+
+
+def refuse_text(dataset: Any, picture: Picture) -> None:
+    """Refuse a picture that text is drawn into, outside of the body.
+
+    Raises:
+        RefusedError: if there is text.
+    """
+    scales = scales_of(dataset, len(picture.frames))
+    for number, (frame, scale) in enumerate(zip(picture.frames, scales, strict=True), start=1):
+        found = find_text(frame, *scale)
         if found is not None:
-            frame = f" on frame {number}" if pixels.ndim == 3 else ""
-            return f"text seems to be burned in: {found}{frame}"
-    return ""
+            which = number if len(picture.frames) > 1 else None
+            raise RefusedError(
+                "burned_in_seen",
+                letters=found.letters,
+                row=found.row,
+                column=found.column,
+                frame=which,
+            )
 
 
 def _cleaned(
     dataset: Any,
     elements: list[tuple[int, Any]],
+    picture: Picture,
     identity: Identity,
     pseudonyms: Pseudonyms,
     memory: Memory,
-) -> tuple[bytes, list[bytes]]:
-    """The bytes of a file without identities, and of its picture."""
+) -> list[bytes]:
+    """The bytes of a file without identities, its picture last."""
     sop_class, instance = str(dataset.SOPClassUID), pseudonyms.uid(str(dataset.SOPInstanceUID))
-    syntax = dataset.file_meta.TransferSyntaxUID
     others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
     kept = cleaned_elements(dataset, others, identity, pseudonyms, memory)
-    pixels = dict(elements).get(PIXEL_DATA)
-    picture = []
-    if pixels is not None:
-        has_own_rules = syntax.is_private and not syntax.is_transfer_syntax
-        is_encapsulated = (
-            pixels.length == UNDEFINED_LENGTH if has_own_rules else syntax.is_encapsulated
-        )
-        picture = picture_of(pixels, encoding_of(dataset), is_encapsulated=is_encapsulated)
-    return file_of(kept, picture, sop_class, instance, str(syntax))
+    pixels = picture_of(picture.content, picture.kind, encoding_of(dataset))
+    header, pixels = file_of(kept, pixels, sop_class, instance, picture.syntax)
+    return [header, *pixels]
 
 
-def _problems(header: bytes, identity: Identity, memory: Memory) -> list[str]:
-    """What is left in a file as it would be written, read back from its bytes."""
+def refuse_identities(header: bytes, identity: Identity, memory: Memory) -> None:
+    """Refuse what still identifies in a file as it would be written, read back from its bytes.
+
+    Raises:
+        RefusedError: if something does.
+    """
     with needs("images", "DICOM"):
         import pydicom
     elements = elements_in(header)
-    found: list[str] = []
+    found: list[Notice] = []
     if not is_known_clean(elements, identity, memory):
         dataset = pydicom.dcmread(BytesIO(header))
         found = leftovers(dataset, identity, memory)
         if not found:
             remember_clean(elements, dataset, identity, memory)
-    return [*found, *words_in(header, identity)]
+    found += words_in(header, identity)
+    if found:
+        raise RefusedError("identities_left", what=found)
+
+
+def check_file(
+    path: Path, memory: Memory | None = None, *, has_pixel_check: bool = True
+) -> list[Notice]:
+    """What in a file could still identify, without knowing what stood there before.
+
+    Args:
+        path: of the file.
+        memory: of files before.
+        has_pixel_check: whether text is searched for in the picture.
+    """
+    found: list[Notice] = []
+    try:
+        dataset = _read(path)
+        pixels = dict(elements_of(dataset)).get(PIXEL_DATA)
+        found = leftovers(dataset, memory=memory)
+        _refuse(dataset)
+        picture = picture_in(dataset, pixels, path)
+        if picture.syntax != str(dataset.file_meta.TransferSyntaxUID):
+            found.append(Notice("left_compressed"))
+        elif not _is_picture_alone(path, pixels, picture):
+            found.append(Notice("left_in_pixels"))
+        if has_pixel_check:
+            refuse_text(dataset, picture)
+    except RefusedError as error:
+        return [*found, error.notice]
+    except Exception as error:  # as above
+        return [*found, Notice("slice_unreadable", {"told": first_line(error)})]
+    return found
+
+
+def _is_picture_alone(path: Path, pixels: Any, picture: Picture) -> bool:
+    """Whether Pixel Data holds the picture and a byte that fills it up, and the file ends there."""
+    value = pixels.value or b""
+    is_alone = value == picture.content + bytes(len(picture.content) % 2)
+    return bool(is_alone and pixels.value_tell + len(value) == path.stat().st_size)

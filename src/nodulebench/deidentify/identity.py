@@ -1,12 +1,15 @@
 """A slice's header -> the words in it that identify somebody, to be searched for afterwards."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
-from nodulebench.deidentify.plain import is_plain_number, plain_uids
+from nodulebench.deidentify.numbers import digits_of
+from nodulebench.deidentify.plain import plain_numbers, plain_uids
 
 _NAMING_WORDS = """
     AccessionNumber AdmissionID ClinicalTrialSiteName ClinicalTrialSubjectID DeviceSerialNumber
@@ -16,7 +19,7 @@ _NAMING_WORDS = """
 """
 NAMING = frozenset(_NAMING_WORDS.split())
 """Attributes whose words identify; of names (VR PN) all do."""
-FEWEST_LETTERS = 4
+FEWEST_LETTERS, FEWEST_IN_NAMES = 4, 3
 """Shorter words are found by chance, in kernels and codes; of other scripts two signs do."""
 LONG_WORD = 6
 """Words of so many letters are found within others too; shorter ones are parts of common words."""
@@ -41,6 +44,16 @@ class Identity:
     uids: frozenset[str]
     dates: frozenset[tuple[str, str]]
     """Attribute and date."""
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The long numbers among its words."""
+        return _numbers(self.words)
+
+
+@lru_cache(maxsize=64)
+def _numbers(words: frozenset[str]) -> frozenset[str]:
+    return digits_of(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +106,8 @@ def _told_by(dataset: Any, tag: int) -> _Told:
     for element in elements_within(dataset, tag):
         for text in texts_of(element):
             if element.VR == "PN" or element.keyword in NAMING:
-                words.update(_words(text))
+                is_name = element.VR == "PN"
+                words.update(_words(text, FEWEST_IN_NAMES if is_name else FEWEST_LETTERS))
             elif element.VR == "UI":
                 uids.add(text)
             if element.VR in ("DA", "DT") and len(text) >= 8:
@@ -105,7 +119,7 @@ def _told_by(dataset: Any, tag: int) -> _Told:
 
 def elements_within(dataset: Any, tag: int) -> Iterator[Any]:
     """An element that is no number, and those of its items if it is a sequence."""
-    if is_plain_number(dataset.get_item(tag)):
+    if plain_numbers(dataset.get_item(tag)) is not None:
         return
     element = dataset[tag]
     yield element
@@ -127,16 +141,18 @@ def texts_of(element: Any) -> list[str]:
 
 def word_in(text: str, words: frozenset[str]) -> str:
     """An identifying word that stands in a text, by itself or, if it is long, within another."""
-    lower = text.casefold()
+    lower = unicodedata.normalize("NFKC", text).casefold()
     parts = set(_SEPARATORS.split(lower))
+    joined = _SEPARATORS.sub("", lower)
     for word in sorted(words):
-        if word in parts or ((len(word) >= LONG_WORD or not word.isascii()) and word in lower):
+        is_long = len(word) >= LONG_WORD or not word.isascii()
+        if word in parts or (is_long and (word in lower or word in joined)):
             return word
     return ""
 
 
-def _words(text: str) -> Iterator[str]:
-    for word in _SEPARATORS.split(text.casefold()):
-        fewest = FEWEST_LETTERS if word.isascii() else 2
+def _words(text: str, fewest_letters: int) -> Iterator[str]:
+    for word in _SEPARATORS.split(unicodedata.normalize("NFKC", text).casefold()):
+        fewest = fewest_letters if word.isascii() else 2
         if len(word) >= fewest and word not in HARMLESS:
             yield word

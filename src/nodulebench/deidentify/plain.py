@@ -1,28 +1,37 @@
-"""An element as it was read -> whether it is plainly a number or a UID, without converting it.
+"""An element as it was read -> its numbers or UIDs where it plainly holds some, not converted.
 
 Half of a header are numbers, and pydicom takes longer to convert elements than to read the file.
 """
 
 import re
+import struct
 from typing import Any
 
-_BINARY = frozenset({"AT", "FD", "FL", "SL", "SS", "SV", "UL", "US", "UV"})
+_BINARY = {"FD": "d", "FL": "f", "SL": "l", "SS": "h", "SV": "q", "UL": "L", "US": "H", "UV": "Q"}
 _WRITTEN = frozenset({"DS", "IS"})
 _DIGITS = re.compile(rb"[0-9eE+\-. \\\0]*")
 _UIDS = re.compile(rb"[0-9.]+(?:\\[0-9.]+)*\0?")
 
 
-def is_plain_number(element: Any) -> bool:
-    """Whether an element that nothing has converted yet holds numbers and nothing else.
+def plain_numbers(element: Any) -> list[str] | None:
+    """The numbers in an element that nothing has converted yet; None: it is to be converted.
 
     Args:
         element: what ``dataset.get_item`` gives.
     """
     if not element.is_raw:
-        return False
+        return None
+    value = element.value or b""
     if element.VR in _WRITTEN:
-        return element.value is None or _DIGITS.fullmatch(element.value) is not None
-    return element.VR in _BINARY
+        return str(value, "ascii").split("\\") if _DIGITS.fullmatch(value) else None
+    form = _BINARY.get(element.VR)
+    if form is None:
+        return None
+    order = "<" if getattr(element, "is_little_endian", True) else ">"
+    size = struct.calcsize(f"{order}{form}")
+    if len(value) % size:
+        return None
+    return [repr(one) for one in struct.unpack(f"{order}{len(value) // size}{form}", value)]
 
 
 def plain_uids(element: Any) -> list[str]:
@@ -43,8 +52,8 @@ def with_uids(element: Any, uids: list[str]) -> Any:
     return element._replace(value=value, length=len(value))
 
 
-def is_known_tag(tag: Any) -> bool:
-    """Whether an element is one of the standard."""
-    from pydicom.datadict import dictionary_has_tag
+def keyword_of(tag: Any) -> str:
+    """What the standard calls an attribute; empty: it is none of the standard's."""
+    from pydicom.datadict import keyword_for_tag
 
-    return bool(dictionary_has_tag(tag))
+    return keyword_for_tag(tag)

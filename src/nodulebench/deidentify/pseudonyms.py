@@ -13,12 +13,17 @@ from nodulebench.formats.dicom.header import uid_of_digest
 
 MOST_DAYS = 3650
 """Dates go back by 1 to this many days, the same for everything of one patient."""
-STANDARD_UID = re.compile(r"1\.2\.840\.10008(?:\.\d+)+")
-"""UIDs that the standard itself gives: classes, transfer syntaxes, templates."""
-
 _DATE = re.compile(r"\d{8}")
 _DATE_TIME = re.compile(r"(\d{8})(\d{2}(?:\d{2}(?:\d{2}(?:\.\d{1,6})?)?)?)?([+-]\d{4})?")
-_TIME = re.compile(r"(?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,6})?)?)?")
+_TIME = re.compile(r"((?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,3})?)?)?)\d{0,3}")
+"""To the millisecond; a fraction of six digits can hold a number."""
+
+
+def is_registered(uid: str) -> bool:
+    """Whether the standard itself gives a UID (PS3.6 annex A): classes, transfer syntaxes."""
+    from pydicom._uid_dict import UID_dictionary
+
+    return uid in UID_dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,8 @@ class Pseudonyms:
     prefix: str = "P"
 
     def uid(self, original: str) -> str:
-        """The UID that stands for another; those of the standard itself stay."""
-        if STANDARD_UID.fullmatch(original) or not original:
+        """The UID that stands for another; those that the standard has registered stay."""
+        if not original or is_registered(original):
             return original
         return uid_of_digest(self._digest("uid", original))
 
@@ -58,14 +63,15 @@ def shifted_date(text: str, days: int) -> str:
 
 
 def shifted_date_time(text: str, days: int) -> str:
-    """A DICOM date and time so many days earlier; empty where it is none."""
+    """A DICOM date and time so many days earlier, without its zone; empty where it is none."""
     found = _DATE_TIME.fullmatch(text)
     if found is None:
         return ""
     day = shifted_date(found[1], days)
-    return f"{day}{found[2] or ''}{found[3] or ''}" if day else ""
+    return f"{day}{plain_time(found[2] or '')}" if day else ""
 
 
 def plain_time(text: str) -> str:
-    """A DICOM time as it is; empty where it is none."""
-    return text if _TIME.fullmatch(text) else ""
+    """A DICOM time to the millisecond; empty where it is none."""
+    found = _TIME.fullmatch(text)
+    return found[1] if found else ""

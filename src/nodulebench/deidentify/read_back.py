@@ -10,18 +10,15 @@ from collections.abc import Hashable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from nodulebench.deidentify import numbers
 from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.check import (
-    ALLOWED_META,
-    is_allowed_uid,
-    is_standard_uid,
-    uids_within,
-)
+from nodulebench.deidentify.check import ALLOWED_META, is_allowed_uid, uids_within
 from nodulebench.deidentify.encode import LONG_KINDS
 from nodulebench.deidentify.identity import Identity
 from nodulebench.deidentify.keep import KEPT_DATES
 from nodulebench.deidentify.memory import LARGEST_BYTES, READ_BY, Memory
-from nodulebench.deidentify.plain import is_known_tag, is_plain_number, plain_uids
+from nodulebench.deidentify.plain import keyword_of, plain_numbers, plain_uids
+from nodulebench.deidentify.pseudonyms import is_registered, plain_time
 
 _KINDS = LONG_KINDS | frozenset(
     "AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split()  # noqa: SIM905
@@ -30,7 +27,7 @@ _IMPLICIT = "1.2.840.10008.1.2"
 _OTHERWISE_WRITTEN = frozenset({"1.2.840.10008.1.2.2", "1.2.840.10008.1.2.1.99"})
 """Big end first, deflated."""
 _DATES = frozenset({"DA", "DT", "TM"})
-_DIGITS = re.compile(rb"[0-9.+\- ]*")
+_DIGITS = re.compile(rb"[0-9.]* ?")
 _REMOVED = 0x00120062
 _LAST_META = 0x0002FFFF
 
@@ -125,31 +122,37 @@ def remember_clean(
         if element not in known and len(element.value) <= LARGEST_BYTES:
             source = dataset.file_meta if element.tag <= _LAST_META else dataset
             uids = uids_within(source, element.tag)
-            known[element] = frozenset(uid for uid in uids if not is_standard_uid(uid))
+            known[element] = frozenset(uid for uid in uids if not is_registered(uid))
 
 
 def _plain(element: Element, identity: Identity) -> frozenset[str] | None:
     """The UIDs of an element that is plainly clean; None: it has to be looked at."""
     tag, group = element.tag, element.tag >> 16
-    if not is_known_tag(tag) or group % 2 or (group < 8 and tag not in ALLOWED_META):
+    keyword = keyword_of(tag)
+    if not keyword or group % 2 or (group < 8 and tag not in ALLOWED_META):
         return None
-    if tag not in ACTIONS and is_plain_number(element):
-        return frozenset()
-    if element.VR in _DATES and _is_other_date(element, identity):
+    values = plain_numbers(element) if tag not in ACTIONS else None
+    if values is not None:
+        return frozenset() if numbers.stays(keyword, values, identity.numbers) else None
+    if element.VR in _DATES and _is_other_date(keyword, element, identity):
         return frozenset()
     uids = plain_uids(element)
     if uids and all(is_allowed_uid(uid) for uid in uids):
-        return frozenset(uid for uid in uids if not is_standard_uid(uid))
+        return frozenset(uid for uid in uids if not is_registered(uid))
     return None
 
 
-def _is_other_date(element: Element, identity: Identity) -> bool:
+def _is_other_date(keyword: str, element: Element, identity: Identity) -> bool:
     """Whether a date or time is one that stays, and not the original one."""
-    from pydicom.datadict import keyword_for_tag
-
-    keyword = keyword_for_tag(element.tag)
-    is_plain = keyword in KEPT_DATES and _DIGITS.fullmatch(element.value) is not None
-    return is_plain and (keyword, str(element.value[:8], "ascii")) not in identity.dates
+    if keyword not in KEPT_DATES or not _DIGITS.fullmatch(element.value):
+        return False
+    text = str(element.value, "ascii").rstrip(" ")
+    if element.VR == "DA":
+        return len(text) in (0, 8) and text.isdigit() and (keyword, text) not in identity.dates
+    if element.VR == "TM":
+        return plain_time(text) == text
+    is_form = text[:8].isdigit() and plain_time(text[8:]) == text[8:]
+    return is_form and (keyword, text[:8]) not in identity.dates
 
 
 def _context(elements: list[Element], identity: Identity) -> tuple[Hashable, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import pydicom
 import pytest
 from pydicom.dataset import Dataset
-from pydicom.encaps import encapsulate
+from pydicom.encaps import encapsulate, generate_frames
 from pydicom.uid import UID
 
 from builders.dicom import needs
@@ -39,7 +39,7 @@ def written(tmp_path: Path, data: Dataset, *, has_pixel_check: bool = True) -> P
 
 
 def place_of(tmp_path: Path, outcome: FileOutcome) -> Path:
-    assert outcome.refused == ""
+    assert outcome.refused is None
     return tmp_path / "out" / outcome.written
 
 
@@ -61,19 +61,47 @@ def test_a_file_is_what_pydicom_would_write(tmp_path: Path, syntax: str) -> None
     assert path.read_bytes() == by_pydicom(path)
     assert check_file(path) == []
     made = pydicom.dcmread(path)
-    assert made.file_meta.TransferSyntaxUID == syntax
+    is_deflated = syntax == SYNTAXES["deflated"]
+    assert made.file_meta.TransferSyntaxUID == (SYNTAXES["explicit"] if is_deflated else syntax)
     assert made.PixelData == data.PixelData
     assert made.SmallestImagePixelValue == 7
 
 
-def test_compressed_pictures_stay_as_they_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.5", "1.2.840.10008.1.2.4.90"])
+def test_compressed_pictures_are_written_open_and_hold_nothing_else(
+    tmp_path: Path, syntax: str
+) -> None:
+    data = identified_slice()
+    del data[0xFFFCFFFC]
+    original = data.PixelData
+    data.compress(syntax, encapsulate_ext=False)
+    (stream,) = generate_frames(data.PixelData, number_of_frames=1)
+    if syntax.endswith("90"):  # a comment in its head, and bytes after its end
+        comment = b"Zacharias"
+        segment = b"\xff\x64" + (len(comment) + 4).to_bytes(2, "big") + b"\0\1" + comment
+        start = stream.index(b"\xff\x52")
+        stream = stream[:start] + segment + stream[start:].rstrip(b"\0") + b"Zacharias"
+    data.PixelData = encapsulate([stream + b"Quentin "], fragments_per_frame=2)
+    data["PixelData"].VR = "OB"
+    path = written(tmp_path, data)
+    made = pydicom.dcmread(path)
+    assert made.file_meta.TransferSyntaxUID == SYNTAXES["explicit"]
+    assert made.PixelData == original
+    assert check_file(path) == []
+    content = path.read_bytes()
+    assert b"Zacharias" not in content
+    assert b"Quentin" not in content
+
+
+def test_what_no_decoder_reads_is_left_out(tmp_path: Path) -> None:
     data = identified_slice()
     data.file_meta.TransferSyntaxUID = UID("1.2.840.10008.1.2.4.90")
     data.PixelData = encapsulate([b"not decoded here"])
     data["PixelData"].VR = "OB"
-    path = written(tmp_path, data, has_pixel_check=False)
-    assert path.read_bytes() == by_pydicom(path)
-    assert pydicom.dcmread(path).PixelData == data.PixelData
+    path = write_slice(data, tmp_path / "in.dcm")
+    refused = deidentify_file(path, tmp_path / "out", KEYED, has_pixel_check=False).refused
+    assert refused is not None
+    assert refused.code == "pixels_undecoded"
 
 
 def test_a_picture_of_odd_length_is_filled_up(tmp_path: Path) -> None:
@@ -81,15 +109,52 @@ def test_a_picture_of_odd_length_is_filled_up(tmp_path: Path) -> None:
     data.Rows = data.Columns = 3
     data.BitsAllocated = data.BitsStored = 8
     data.HighBit = 7
-    data.PixelData = bytes(range(10))
+    data.PixelData = bytes(range(9)) + b"Z"
     data["PixelData"].VR = "OB"
-    del data[0xFFFCFFFC]  # else the picture is not the last
-    source = write_slice(data, tmp_path / "odd.dcm")
-    content = source.read_bytes()
-    length = content.rindex(b"OB\0\0") + 4
-    source.write_bytes(content[:length] + b"\x09\0\0\0" + content[length + 4 : -1])
-    outcome = deidentify_file(source, tmp_path / "out", KEYED, has_pixel_check=False)
-    assert pydicom.dcmread(place_of(tmp_path, outcome)).PixelData == bytes(range(9)) + b"\0"
+    path = written(tmp_path, data, has_pixel_check=False)
+    assert pydicom.dcmread(path).PixelData == bytes(range(9)) + b"\0"
+    assert check_file(path, has_pixel_check=False) == []
+
+
+def test_nothing_stays_behind_the_picture(tmp_path: Path) -> None:
+    data = identified_slice()
+    original = data.PixelData
+    data.PixelData = original + b"Zacharias^Quentin "
+    path = written(tmp_path, data)
+    assert pydicom.dcmread(path).PixelData == original
+    content = path.read_bytes()
+    path.write_bytes(content + b"Zacharias^Quentin ")
+    assert check_file(path) != []
+    made = pydicom.dcmread(BytesIO(content))
+    made.PixelData = original + b"Zacharias^Quentin "
+    made.save_as(path)
+    assert [one.code for one in check_file(path)] == ["left_in_pixels"]
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize("high", [11, 13])
+def test_nothing_stays_in_bits_beside_the_values(
+    tmp_path: Path, high: int, is_signed: bool
+) -> None:
+    data = identified_slice()
+    low = high - 11
+    values = np.random.default_rng(2).integers(0, 4096, (64, 64)).astype("<u2")
+    if is_signed:
+        values = (values.astype(np.int32) - 2048).astype("<i2").view("<u2")
+    plain = (values << low).astype("<u2")
+    data.BitsStored, data.HighBit, data.PixelRepresentation = 12, high, int(is_signed)
+    drawn = plain.copy()
+    drawn[5:20, 5:50] ^= 1 << 15  # an overlay
+    if low:
+        drawn[5:20, 5:50] |= 1
+    data.PixelData = drawn.tobytes()
+    path = written(tmp_path, data, has_pixel_check=False)
+    assert pydicom.dcmread(path).PixelData == plain.tobytes()
+    made = pydicom.dcmread(path)
+    made.PixelData = drawn.tobytes()
+    made.save_as(path)
+    found = check_file(path, has_pixel_check=False)
+    assert [one.code for one in found] == ["left_in_pixels"]
 
 
 def test_pixels_that_are_not_what_the_syntax_says_are_refused(tmp_path: Path) -> None:
@@ -100,7 +165,8 @@ def test_pixels_that_are_not_what_the_syntax_says_are_refused(tmp_path: Path) ->
     content[place - 2 : place + len(plain)] = b"\x16\0" + other
     (tmp_path / "in.dcm").write_bytes(bytes(content))
     outcome = deidentify_file(tmp_path / "in.dcm", tmp_path / "out", KEYED, has_pixel_check=False)
-    assert "the pixels are not compressed as the transfer syntax says" in outcome.refused
+    assert outcome.refused is not None
+    assert outcome.refused.code in ("slice_unreadable", "pixels_undecoded", "pixels_hardly_any")
     assert not (tmp_path / "out").exists()
 
 

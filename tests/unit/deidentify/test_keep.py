@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodulebench.deidentify.keep import capped_age, clean_description, is_clean_description
+from nodulebench.deidentify.keep import capped_age
 from nodulebench.deidentify.pseudonyms import plain_time, shifted_date, shifted_date_time
+from nodulebench.deidentify.vocabulary import clean_description, is_clean_description
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_ages_end_at_ninety(age: str, expected: str) -> None:
 def test_dates_are_shifted_over_years_and_leap_days() -> None:
     assert shifted_date("20200301", 1) == "20200229"
     assert shifted_date("20210101", 366) == "20200101"
-    assert shifted_date_time("20200301101500.5+0100", 1) == "20200229101500.5+0100"
+    assert shifted_date_time("20200301101500.5+0100", 1) == "20200229101500.5"
     assert shifted_date_time("20200301", 1) == "20200229"
 
 
@@ -53,7 +54,7 @@ def test_what_is_no_date_becomes_empty(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("101500", "101500"), ("1015", "1015"), ("235959.999999", "235959.999999"), ("SMITH", "")],
+    [("101500", "101500"), ("1015", "1015"), ("235959.999999", "235959.999"), ("SMITH", "")],
 )
 def test_what_is_no_time_becomes_empty(text: str, expected: str) -> None:
     assert plain_time(text) == expected

@@ -17,6 +17,7 @@ from nodulebench.deidentify.files import deidentify_file
 from nodulebench.deidentify.identity import Identity
 from nodulebench.deidentify.memory import Memory, key_of
 from nodulebench.deidentify.pseudonyms import Pseudonyms, shifted_date
+from nodulebench.language import english
 
 KEYED = Pseudonyms(bytes(range(32)))
 KERNEL = 0x00181210
@@ -111,7 +112,7 @@ def written(folder: Path, slices: list[Dataset], memory: Memory | None) -> list[
         path = write_slice(data, folder / "in" / f"{number}.dcm")
         outcome = deidentify_file(path, folder / "out", KEYED, memory=memory)
         place = folder / "out" / outcome.written
-        found.append(place.read_bytes() if outcome.written else outcome.refused)
+        found.append(place.read_bytes() if outcome.written else str(outcome.refused))
     return found
 
 
@@ -181,18 +182,22 @@ def identity(**more: Any) -> Identity:
     return Identity(**{"patient": "x", "words": nothing, "uids": nothing, "dates": nothing} | more)
 
 
+def told(*given: Any) -> list[str]:
+    return [english(one) for one in leftovers(*given)]
+
+
 def test_what_was_clean_for_one_patient_is_checked_for_another(tmp_path: Path) -> None:
     memory, made = Memory(), cleaned(tmp_path)
     assert leftovers(made, identity(), memory) == []
     made = cleaned(tmp_path)
     date = str(made.StudyDate)
     made = cleaned(tmp_path)
-    assert leftovers(made, identity(words=frozenset({"siemens"})), memory) == [
+    assert told(made, identity(words=frozenset({"siemens"})), memory) == [
         "(0008,0070) Manufacturer holds the word 'siemens'"
     ]
-    assert leftovers(
-        cleaned(tmp_path), identity(dates=frozenset({("StudyDate", date)})), memory
-    ) == ["(0008,0020) StudyDate holds the date of the original"]
+    assert told(cleaned(tmp_path), identity(dates=frozenset({("StudyDate", date)})), memory) == [
+        "(0008,0020) StudyDate holds the date of the original"
+    ]
 
 
 def test_a_uid_that_was_clean_is_found_where_it_is_the_original_one(tmp_path: Path) -> None:
@@ -200,7 +205,7 @@ def test_a_uid_that_was_clean_is_found_where_it_is_the_original_one(tmp_path: Pa
     assert leftovers(made, identity(), memory) == []
     inner = KEYED.uid(f"{ROOT}3.77")
     instance = KEYED.uid(f"{ROOT}3.1")
-    found = leftovers(cleaned(tmp_path), identity(uids=frozenset({inner, instance})), memory)
+    found = told(cleaned(tmp_path), identity(uids=frozenset({inner, instance})), memory)
     assert found == [
         "(0008,0018) holds a UID of the original",
         "(0008,1140) holds a UID of the original",
@@ -214,4 +219,4 @@ def test_a_uid_that_only_begins_like_the_standard_s_is_replaced_and_found(tmp_pa
     made = cleaned(tmp_path)
     made.add_new(0x00200052, "UI", "")
     made[0x00200052]._value = own
-    assert leftovers(made) == ["(0020,0052) FrameOfReferenceUID is a UID of its maker"]
+    assert told(made) == ["(0020,0052) FrameOfReferenceUID is a UID of its maker"]

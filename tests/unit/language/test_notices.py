@@ -17,9 +17,9 @@ from nodulebench.language.notices import fields
 from nodulebench.model.notice import AS_TOLD, Notice, read_notice
 
 PACKAGE = Path(nodulebench.__file__).parent
-CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3, "ratio": 0}
+CALLED = {"Notice": 0, "UndefinedError": 0, "Ratio": 3, "ratio": 0, "RefusedError": 0, "left": 0}
 """What takes a code, and at which place."""
-COPYING = ("model/notice.py", "metrics/figure.py")
+COPYING = ("model/notice.py", "metrics/figure.py", "deidentify/refusal.py")
 """Where codes are handed on, not made."""
 UNMEANT = {
     "file", "files", "folder", "names", "mark", "case", "nodule", "reader", "series", "text",
@@ -95,8 +95,9 @@ def test_values_given_are_those_that_the_words_name(code: str, place: str, call:
     template = WORDS["en"][code]
     if len(call.args) < 2 and call.func.id in ("Notice", "ratio"):  # type: ignore[attr-defined]
         given = set()
-    elif call.func.id == "UndefinedError":  # type: ignore[attr-defined]
+    elif call.func.id in ("UndefinedError", "RefusedError", "left"):  # type: ignore[attr-defined]
         given = {str(one.arg) for one in call.keywords}
+        given |= {"where"} if call.func.id == "left" else set()  # type: ignore[attr-defined]
     elif isinstance(call.args[1], ast.Dict) and None not in call.args[1].keys:
         given = {key.value for key in call.args[1].keys if isinstance(key, ast.Constant)}  # type: ignore[misc]
     else:

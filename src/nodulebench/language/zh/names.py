@@ -134,6 +134,9 @@ STRATA = {
 """Divisions of nodules or cases, as headings."""
 
 NAMES = {
+    "dose_page": "剂量页",
+    "protocol_page": "检查方案页",
+    "captured_screen": "屏幕截图",
     "not_ct": "不是 CT",
     "localizer": "定位像",
     "unreadable": "无法读取",

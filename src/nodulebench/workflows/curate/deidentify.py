@@ -8,17 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from nodulebench.deidentify.check import name_leftovers
 from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_file
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem, refuse_any
-from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.run.local import Lost, work_in_batches
 from nodulebench.storage.staging import run_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.storage.walk import files_below
 from nodulebench.workflows.curate.key_table import open_key_table
+from nodulebench.workflows.curate.quarantine import list_quarantine, quarantine_of
 
 Result = TypeVar("Result")
 BATCH = 16
@@ -33,6 +35,8 @@ class DeidentifyReport:
 
     outcomes: tuple[FileOutcome, ...]
     seconds: float
+    quarantine: Path
+    """The list of files that were left out."""
 
     @property
     def written(self) -> int:
@@ -116,44 +120,63 @@ def deidentify_folder(
         finally:  # what was written is in the table, however the run ends
             table.add(_rows_of(found.values()))
     outcomes = [found[number] for number in range(len(paths))]
-    outcomes += [FileOutcome(one, refused="cannot be looked into") for one in closed]
-    return DeidentifyReport(tuple(outcomes), time.monotonic() - started)
+    outcomes += [FileOutcome(one, refused=why) for one, why in closed]
+    left_out = [(one.source, one.refused) for one in outcomes if one.refused is not None]
+    quarantine = quarantine_of(key_table)
+    list_quarantine(quarantine, (one.source for one in outcomes), left_out)
+    return DeidentifyReport(tuple(outcomes), time.monotonic() - started, quarantine)
 
 
-def check_folder(folder: Path, *, jobs: int = 1) -> list[Problem]:
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that could still identify somebody, and the file or folder it is in."""
+
+    where: str
+    why: Notice
+
+
+def check_folder(folder: Path, *, has_pixel_check: bool = True, jobs: int = 1) -> list[Left]:
     """What below a folder could still identify somebody; every file has to be a DICOM file.
 
     Args:
         folder: looked through with its subfolders.
+        has_pixel_check: whether text is searched for in the pictures.
         jobs: processes.
+
+    Raises:
+        InputError: if it is no folder.
     """
     if not folder.is_dir():
         raise InputError.at(str(folder), "is no folder.")
-    paths, closed = _files_below(folder)
-    check = partial(check_file, memory=Memory())
+    paths, closed = _files_below(folder, has_unfinished=True)
+    check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
     found = {
         number: [_unread(told)] if isinstance(told, Lost) else told
         for number, told in _each(check, paths, jobs)
     }
-    return [
-        *(Problem(one, "cannot be looked into.") for one in closed),
-        *(
-            Problem(str(path), f"{what}.")
-            for number, path in enumerate(paths)
-            for what in found[number]
-        ),
-    ]
+    left = [Left(one, why) for one, why in closed]
+    for number, path in enumerate(paths):
+        named = name_leftovers(path.relative_to(folder).parts)
+        left += [Left(str(path), why) for why in (*named, *found[number])]
+    return left
 
 
-def _unread(lost: Lost) -> str:
-    return f"cannot be read ({english(lost.why)})"
+def _unread(lost: Lost) -> Notice:
+    return Notice("reader_lost", {"why": lost.why})
 
 
-def _files_below(folder: Path) -> tuple[list[Path], list[str]]:
+def _files_below(
+    folder: Path, *, has_unfinished: bool = False
+) -> tuple[list[Path], list[tuple[str, Notice]]]:
     """All files, those behind links too, and the folders that cannot be looked into."""
-    closed: list[OSError] = []
-    paths = sorted(Path(one) for one in files_below(folder, closed.append))
-    return paths, [str(one.filename) for one in closed]
+    closed: list[tuple[str, Notice]] = []
+
+    def tell(error: OSError) -> None:
+        why = Notice("folder_closed", {"error": error.strerror or str(error)})
+        closed.append((str(error.filename), why))
+
+    found = files_below(folder, tell, has_unfinished=has_unfinished)
+    return sorted(Path(one) for one in found), closed
 
 
 def _each(

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pydicom
 import pytest
 
@@ -12,11 +14,14 @@ from builders.identified_slice import PATIENT, ROOT, identified_slice, write_sli
 from builders.worker_tasks import behave
 from conftest import TEST_DATA
 from nodulebench.errors import InputError
+from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.run.local import Lost
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.curate import deidentify as deidentify_files
 from nodulebench.workflows.curate.deidentify import (
     DeidentifyReport,
+    Left,
     check_folder,
     deidentify_folder,
 )
@@ -52,7 +57,7 @@ def test_one_bad_file_does_not_stop_the_rest(incoming: Path) -> None:
     made = run(incoming)
     assert (made.written, made.patients, made.repeated) == (3, 1, 0)
     assert [(Path(one.source).name, one.refused) for one in made.refused] == [
-        ("letter.txt", "is no DICOM file")
+        ("letter.txt", Notice("not_dicom"))
     ]
     assert check_folder(incoming.parent / "out") == []
 
@@ -143,7 +148,7 @@ def test_real_slices_lose_what_identifies_and_keep_their_pictures(
     (tmp_path / "in").mkdir(exist_ok=True)
     made = run(tmp_path / "in")
     assert made.written == 4
-    assert all("is no CT picture" in one.refused for one in made.refused)
+    assert {one.refused.code for one in made.refused if one.refused} <= {"no_ct_picture"}
     assert check_folder(tmp_path / "out") == []
     assert check_folder(tmp_path / "in") != []
     originals = {
@@ -154,7 +159,7 @@ def test_real_slices_lose_what_identifies_and_keep_their_pictures(
     for path in (tmp_path / "out").rglob("*.dcm"):
         data = pydicom.dcmread(path)
         original = originals[str(data.InstanceNumber)]
-        assert data.PixelData == original.PixelData
+        assert np.array_equal(data.pixel_array, original.pixel_array)
         assert data.ImagePositionPatient == original.ImagePositionPatient
         header = path.read_bytes()[: -len(data.PixelData)]
         for word in (original.PatientID, original.SeriesInstanceUID, b"149872", b"LSS", b"CTP"):
@@ -174,11 +179,10 @@ def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     names = [Path(one.source).name for one in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
-    assert made.refused[0].refused == "cannot be read (its reader died (exit -9))"
+    assert english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
-    found = [str(one) for one in check_folder(incoming.parent / "out", jobs=2)]
-    assert len(found) == 1
-    assert "cannot be read (its reader died (exit -9))" in found[0]
+    found = [english(one.why) for one in check_folder(incoming.parent / "out", jobs=2)]
+    assert found == ["cannot be read (its reader died (exit -9))"]
 
 
 def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
@@ -207,12 +211,42 @@ def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Pa
 def test_a_folder_that_cannot_be_looked_into_is_told(
     incoming: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def closed(_folder: Path, unread: Any) -> Iterator[str]:
+    def closed(_folder: Path, unread: Any, **_: object) -> Iterator[str]:
         unread(PermissionError(13, "denied", "/archive/closed"))
         return iter(())
 
     monkeypatch.setattr(deidentify_files, "files_below", closed)
     assert [one.source for one in run(incoming).refused] == ["/archive/closed"]
-    assert [str(one) for one in check_folder(incoming)] == [
-        "/archive/closed: cannot be looked into."
+    assert [(one.where, one.why.code) for one in check_folder(incoming)] == [
+        ("/archive/closed", "folder_closed")
     ]
+
+
+def test_what_is_left_out_is_listed_with_its_code_until_it_is_not(incoming: Path) -> None:
+    quarantine = incoming.parent / "keys.quarantine.csv"
+    assert run(incoming).quarantine == quarantine
+    listed = pl.read_csv(quarantine).to_dicts()
+    letter = str(incoming / "letter.txt")
+    assert listed == [{"file": letter, "code": "not_dicom", "reason": "is not DICOM"}]
+    (incoming / "letter.txt").write_bytes((incoming / "Zacharias" / "0.dcm").read_bytes())
+    (incoming.parent / "more").mkdir()
+    (incoming.parent / "more" / "=cmd").write_text("no slice")
+    deidentify_folder(
+        incoming.parent / "more", incoming.parent / "out", incoming.parent / "keys", SECRET
+    )
+    assert len(pl.read_csv(quarantine)) == 2  # of another folder
+    run(incoming)
+    assert [Path(one).name for one in pl.read_csv(quarantine)["file"]] == ["=cmd"]
+
+
+def test_names_of_files_and_folders_are_looked_at(incoming: Path) -> None:
+    run(incoming)
+    out = incoming.parent / "out"
+    assert check_folder(out) == []
+    (patient,) = out.iterdir()
+    patient.rename(out / "Zacharias")
+    assert {one.why.code for one in check_folder(out)} == {"left_name"}
+    (out / f".{'0' * 16}-run").mkdir()
+    half = out / f".{'0' * 16}-run" / "half.dcm"
+    half.write_bytes(b"")
+    assert Left(str(half), Notice("left_unfinished")) in check_folder(out)

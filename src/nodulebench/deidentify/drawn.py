@@ -1,0 +1,100 @@
+"""A picture -> pixels that were drawn into it: of one value with sharp edges, wherever they lie.
+
+What a scanner sees is noisy: neighbouring pixels are seldom the very same, and no value is much
+commoner among such neighbours than the values beside it. What is drawn is of one value, so values
+that stand out among equal neighbours are looked for. Three stand out in pictures where nothing is
+drawn: what fills the corners, air that was cut off, metal that was cut off. Of these, runs of
+pixels count that begin and end all at once, which nothing that a scanner sees does.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.deidentify.pieces import Numbers, Runs, boxes_of, pieces_of, runs_of
+
+TIMES_NEAR, MORE_PAIRS = 3, 12
+"""A value stands out that has so many times the equal neighbours of values beside it, and more."""
+BESIDE = 8
+"""How many values on either side are beside one."""
+LEAST_PIXELS, LEAST_SIDE = 4, 4
+"""Of a piece that counts."""
+LEAST_ALTOGETHER = 14
+"""Pixels of all pieces of one value: two small letters."""
+SHARP_HU = 300.0
+"""From one pixel to the next; air that a scanner sees fades into tissue over several."""
+SHARP_SHARE = 0.3
+"""The same for metal, as a share of its height over air."""
+_NOTHING = np.empty((0, 4), dtype=np.int64)
+
+
+def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
+    """First row, row after the last, first column, column after the last of what was drawn.
+
+    Args:
+        stored: rows x columns, as stored.
+        slope: from stored values to HU.
+    """
+    least, most = int(stored.min()), int(stored.max())
+    for value in _outstanding(_equal_neighbours(stored, least)):
+        runs = runs_of(stored == value)
+        is_lowest = value != most and not np.any((stored > least) & (stored < value))
+        if is_lowest or value == most:
+            steep = SHARP_HU / abs(slope) if is_lowest else SHARP_SHARE * (most - least)
+            runs = runs.only(_are_sharp(stored, runs, value, steep))
+        boxes = _boxes(runs, LEAST_SIDE if is_lowest or value == most else 1)
+        if len(boxes):
+            return boxes
+    return _NOTHING
+
+
+def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> Numbers:
+    """The value of every pixel that is the same as the one before or above it.
+
+    Of what fills the corners there is one pair for each, however large they are.
+    """
+    above = stored > least
+    across = stored[:, 1:] == stored[:, :-1]
+    across &= above[:, 1:]
+    down = stored[1:] == stored[:-1]
+    down &= above[1:]
+    lowest = np.full(MORE_PAIRS + 1, least)
+    return np.concatenate((lowest, stored[:, 1:][across], stored[1:][down])).astype(np.int64)
+
+
+def _outstanding(pairs: Numbers) -> list[int]:
+    """Values that are far commoner among equal neighbours than values beside them."""
+    lowest = int(pairs.min())
+    count = np.bincount(pairs - lowest, minlength=2 * BESIDE + 1)
+    window = np.ones(2 * BESIDE + 1)
+    window[BESIDE] = 0
+    near = np.convolve(count, window / (2 * BESIDE), "same")
+    return [int(one) + lowest for one in np.flatnonzero(count > TIMES_NEAR * near + MORE_PAIRS)]
+
+
+def _are_sharp(
+    stored: npt.NDArray[Any], runs: Runs, value: int, least: float
+) -> npt.NDArray[np.bool_]:
+    """For every run, whether the pixels before and after it differ much; not at the border."""
+    row, first = np.divmod(runs.start, runs.width)
+    after = runs.stop - row * runs.width
+    is_inside = (first > 0) & (after < stored.shape[1])
+    before = stored[row, np.maximum(first - 1, 0)].astype(np.int64)
+    behind = stored[row, np.minimum(after, stored.shape[1] - 1)].astype(np.int64)
+    step = np.minimum(np.abs(before - value), np.abs(behind - value))
+    return np.asarray(is_inside & (step >= least))
+
+
+def _boxes(runs: Runs, least_height: int) -> Numbers:
+    """Boxes of the pieces of some runs that are large enough, if they are all together."""
+    length = runs.stop - runs.start
+    if length.sum() < LEAST_ALTOGETHER:
+        return _NOTHING
+    piece = pieces_of(runs, over_corners=True)
+    boxes = boxes_of(runs, piece)
+    size = np.bincount(piece, weights=length, minlength=len(boxes))
+    height, width = boxes[:, 1] - boxes[:, 0], boxes[:, 3] - boxes[:, 2]
+    counts = (size >= LEAST_PIXELS) & (np.maximum(height, width) >= LEAST_SIDE)
+    counts &= height >= least_height
+    return boxes[counts] if size[counts].sum() >= LEAST_ALTOGETHER else _NOTHING
