@@ -22,6 +22,7 @@ NAMES = (
     "near_duplicates",
     "fuzz_dicom",
     "deidentify_slices",
+    "red_team",
     "lidc_readers",
     "annotation_growth",
 )

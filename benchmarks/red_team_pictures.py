@@ -1,6 +1,5 @@
 """Looks of text that is burned in: a slice -> the same slice with a name drawn on it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +118,3 @@ def _page(shape: tuple[int, ...], look: Look) -> tuple[Pixels, tuple[int, int, i
     whole.paste(page, place)
     box = (place[1], place[1] + page.height, place[0], place[0] + page.width)
     return np.asarray(whole, dtype=np.float64) / 255, box
-
-
-Finder = Callable[[Pixels, float, float], object | None]

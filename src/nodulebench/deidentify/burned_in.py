@@ -28,7 +28,7 @@ MOST_DENSE = 0.9
 """Share of a picture that a body can fill; more, and its values are no HU."""
 LEAST_HEIGHT, MOST_HEIGHT = 5, 128
 """Of a letter with smoothed edges, in pixels."""
-PEAK_SHARE = 0.8
+PEAK_SHARE = 0.65
 """A smoothed letter reaches this share of the brightest value of the picture."""
 FEWEST_LETTERS = 3
 """Side by side, of smoothed ones."""

@@ -24,6 +24,8 @@ LEAST_ALTOGETHER = 14
 """Pixels of all pieces of one value: two small letters."""
 SHARP_HU = 300.0
 """From one pixel to the next; air that a scanner sees fades into tissue over several."""
+METAL_HU = 2500.0
+"""Above the lowest value: from there on the highest value may be metal that was cut off."""
 SHARP_SHARE = 0.3
 """The same for metal, as a share of its height over air."""
 _NOTHING = np.empty((0, 4), dtype=np.int64)
@@ -37,13 +39,17 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
         slope: from stored values to HU.
     """
     least, most = int(stored.min()), int(stored.max())
+    if least == most:
+        return _NOTHING
+    metal = most if (most - least) * abs(slope) >= METAL_HU else None
     for value in _outstanding(_equal_neighbours(stored, least)):
         runs = runs_of(stored == value)
         is_lowest = value != most and not np.any((stored > least) & (stored < value))
-        if is_lowest or value == most:
+        is_natural = is_lowest or value == metal
+        if is_natural:
             steep = SHARP_HU / abs(slope) if is_lowest else SHARP_SHARE * (most - least)
             runs = runs.only(_are_sharp(stored, runs, value, steep))
-        boxes = _boxes(runs, LEAST_SIDE if is_lowest or value == most else 1)
+        boxes = _boxes(runs, LEAST_SIDE if is_natural else 1)
         if len(boxes):
             return boxes
     return _NOTHING

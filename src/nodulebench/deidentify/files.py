@@ -1,5 +1,8 @@
 """A DICOM file -> the same slice without identities in a new file, checked before it is written."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -42,6 +45,15 @@ class FileOutcome:
     bytes_read: int = 0
 
 
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without warnings of the parser: what is odd in a header shows in what is made of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@_quietly()
 def deidentify_file(
     path: Path,
     out: Path,
@@ -178,6 +190,7 @@ def refuse_identities(header: bytes, identity: Identity, memory: Memory) -> None
         raise RefusedError("identities_left", what=found)
 
 
+@_quietly()
 def check_file(
     path: Path, memory: Memory | None = None, *, has_pixel_check: bool = True
 ) -> list[Notice]:

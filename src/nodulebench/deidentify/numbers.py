@@ -37,8 +37,6 @@ _LIMITS: dict[tuple[float, float], str] = {
     """,
     (0, 2000): "XRayTubeCurrent",
     (0, 99_999): "Exposure ExposureInmAs ExposureTime ExposureTimeInms",
-    (0, 200_000): "GeneratorPower",
-    (0, 99_999_999): "ExposureInuAs ExposureTimeInuS XRayTubeCurrentInuA",
     (0, 100): "ContrastBolusIngredientConcentration WaterEquivalentDiameter AcquisitionDuration",
     # the picture
     (-70_000, 70_000): """

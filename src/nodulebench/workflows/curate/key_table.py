@@ -38,7 +38,7 @@ class KeyTable:
         Raises:
             InputError: if another table lies in its place, or the place cannot be written.
         """
-        with _claimed(self.path):
+        with claimed(self.path):
             header, known = self.header, []
             if self.path.is_file():
                 content = _content(self.path)
@@ -54,7 +54,7 @@ def open_key_table(path: Path, secret: Secret) -> KeyTable:
     Raises:
         InputError: if it is no key table, was changed, or the secret is another.
     """
-    with _claimed(path):
+    with claimed(path):
         if path.is_file():
             return _opened(path, secret)[0]
         vault, header = create_vault(secret)
@@ -79,8 +79,12 @@ def key_table_csv(path: Path, secret: Secret) -> str:
 
 
 @contextmanager
-def _claimed(path: Path) -> Iterator[None]:
-    """Have the table to oneself for a moment."""
+def claimed(path: Path) -> Iterator[None]:
+    """Have a file to oneself for a moment.
+
+    Raises:
+        InputError: if it cannot be written, or others keep it.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path.with_name(f".{path.name}.lock"), path, waits_s=_WAITS_S):

@@ -11,10 +11,9 @@ import polars as pl
 from nodulebench.language import english
 from nodulebench.model.notice import Notice
 from nodulebench.storage.csv_text import read_columns, write_csv
-from nodulebench.storage.lock import locked
+from nodulebench.workflows.curate.key_table import claimed
 
 COLUMNS = ("file", "code", "reason")
-_WAITS_S = 60.0
 
 
 def quarantine_of(key_table: Path) -> Path:
@@ -31,8 +30,11 @@ def list_quarantine(
         path: of the list; there is none where nothing was ever left out.
         files: that were looked at.
         left_out: those of them that were left out, and why.
+
+    Raises:
+        InputError: if the place cannot be written.
     """
-    with locked(path.with_name(f".{path.name}.lock"), path, waits_s=_WAITS_S):
+    with claimed(path):
         seen = {_writable(file) for file in files}
         rows = [row for row in _listed(path) if row["file"] not in seen]
         rows += [

@@ -1,0 +1,142 @@
+"""Identities planted into CT slices -> which of them survive de-identification: none may.
+
+``python -m benchmarks.red_team [SEED]``. Every place gets a made-up name and number of its own. A
+slice that is written is searched for them, byte by byte and number by number, and looked at by
+``deidentify --check``; its picture has to be that of the slice without them.
+"""
+
+import struct
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pydicom
+
+from benchmarks.red_team_pictures import LOOKS, Look, drawn
+from benchmarks.red_team_places import (
+    Place,
+    Secret,
+    body,
+    changed,
+    content_of,
+    other_objects,
+    places,
+    plain_slice,
+)
+from nodulebench.deidentify.files import check_file, deidentify_file
+from nodulebench.deidentify.pseudonyms import Pseudonyms
+
+GONE, LEFT_OUT, SURVIVED = "gone", "slice left out", "survived"
+PICTURE_SIDE = 512
+KEYED = Pseudonyms(bytes(range(32)))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of a planted identity."""
+
+    group: str
+    name: str
+    outcome: str
+    code: str = ""
+    """Why a slice was left out."""
+
+
+def main() -> None:
+    """Plant everything and print what came of it."""
+    seed = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 1
+    found = list(run(seed))
+    print_table(found)
+    if any(one.outcome == SURVIVED for one in found):
+        sys.exit(1)
+
+
+def run(seed: int, *, side: int = PICTURE_SIDE) -> Iterator[Found]:
+    """Plant an identity in every place, one slice each.
+
+    Args:
+        seed: of the made-up names and numbers.
+        side: of the pictures that text is drawn into.
+    """
+    random = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for place in all_places(side):
+            letters = "".join(random.choice(list("BCDFGHJKLMNPQRSTVWXZ"), 9))
+            secret = Secret(letters, str(random.integers(2_000_000, 9_999_999)))
+            yield tried(place, secret, folder)
+
+
+def all_places(side: int) -> Iterator[Place]:
+    """Headers, pixels, objects of other kinds, names, and looks of burned-in text."""
+    yield from places()
+    for name, plant in other_objects():
+        yield Place("an object of another kind", name, plant)
+    yield Place("names", "name of the file", lambda data, _: content_of(data))
+    yield Place("names", "name of the folder", lambda data, _: content_of(data))
+    picture = body(side)
+    for name, look in LOOKS.items():
+
+        def draw(data: pydicom.Dataset, _: Secret, look: Look = look) -> None:
+            data.Rows = data.Columns = side
+            data.PixelData = drawn(picture, 1, -1024, look).tobytes()
+
+        yield Place("burned into the picture", name, changed(draw))
+
+
+def tried(place: Place, secret: Secret, folder: Path) -> Found:
+    """Plant one identity, de-identify the slice, and look for it in what is written."""
+    source = folder / secret.word / f"{secret.word}.dcm"
+    source.parent.mkdir()
+    source.write_bytes(place.plant(plain_slice(), secret))
+    outcome = deidentify_file(source, folder / "out", KEYED)
+    if outcome.refused is not None:
+        return Found(place.group, place.name, LEFT_OUT, outcome.refused.code)
+    written = folder / "out" / outcome.written
+    content = written.read_bytes()
+    is_found = any(needle in content.lower() for needle in needles(secret))
+    is_found |= secret.word.lower() in outcome.written.lower() or secret.number in outcome.written
+    is_found |= picture_of(content) != plain_slice().PixelData
+    is_found |= bool(check_file(written))
+    return Found(place.group, place.name, SURVIVED if is_found else GONE)
+
+
+def picture_of(content: bytes) -> bytes:
+    """The picture in a file."""
+    held: bytes = pydicom.dcmread(pydicom.filebase.DicomBytesIO(content)).PixelData
+    return held
+
+
+def needles(secret: Secret) -> Iterator[bytes]:
+    """What a secret can look like in a file, in small letters."""
+    number = int(secret.number)
+    for text in (secret.word.lower(), secret.number):
+        yield text.encode()
+        yield text.encode("utf-16-le")
+        yield text[::-1].encode()
+    yield struct.pack("<L", number).lower()
+    yield struct.pack("<d", float(number)).lower()
+    yield b"19480229"
+
+
+def print_table(found: list[Found]) -> None:
+    """What became of all that was planted, by group."""
+    print(f"| planted in | places | {GONE} | {LEFT_OUT} | {SURVIVED} |")
+    print("|---|---|---|---|---|")
+    groups = list(dict.fromkeys(one.group for one in found))
+    for group in [*groups, ""]:
+        chosen = [one for one in found if group in ("", one.group)]
+        count = Counter(one.outcome for one in chosen)
+        cells = [str(count[outcome]) for outcome in (GONE, LEFT_OUT, SURVIVED)]
+        print(f"| {group or 'all'} | {len(chosen)} | {' | '.join(cells)} |")
+    for one in found:
+        if one.outcome == SURVIVED:
+            print(f"\nsurvived: {one.group}: {one.name}")
+
+
+if __name__ == "__main__":
+    main()
