@@ -93,3 +93,47 @@ def test_wrong_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give --out and --key-table, or --check" in capsys.readouterr().err
     assert run("deidentify", "--check") == 2
     assert "Missing argument 'DIR'" in capsys.readouterr().err
+
+
+def test_what_is_claimed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("deidentify", "--conformance") == 0
+    first, *claims = capsys.readouterr().out.splitlines()
+    assert first == "DICOM PS3.15 2026c, table E.1-1"
+    claimed = [line.split()[1] for line in claims if line.startswith("claimed")]
+    assert claimed == ["113100", "113105", "113107", "113108"]
+    assert "not claimed 113101 Clean Pixel Data Option" in claims
+
+
+HOSTILE = "Evil\x1b]0;owned\x07\x1b[2J\u202e"
+
+
+@pytest.mark.filterwarnings("ignore:Invalid value for VR")
+def test_no_slice_commands_the_terminal_or_a_spreadsheet(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Header texts with control characters and formulas, in every place that is ever told."""
+    hostile = identified_slice(4, patient="=cmd|' /C calc'!A1")
+    hostile.SpecificCharacterSet = "ISO_IR 192"
+    for name in ("PatientName", "Manufacturer", "SoftwareVersions", "InstitutionName"):
+        setattr(hostile, name, HOSTILE)
+    hostile.SeriesInstanceUID = "1.2.3.4"
+    write_slice(hostile, Path("in/4.dcm"))
+    other = identified_slice(5)
+    other.ImageType = ["DERIVED", "SECONDARY", "X"]
+    other["ImageType"].value[2] = HOSTILE[:16]
+    write_slice(other, Path("in/5.dcm"))
+    broken = Path("in/\x1b[31mred.dcm")
+    broken.write_bytes(b"no slice")
+    assert run(*CLEAN) == 1
+    shown = capsys.readouterr()
+    assert run("deidentify", "in", "--check") == 1
+    checked = capsys.readouterr()
+    show = ("deidentify", "--show-keys", "--key-table", "keys", "--passphrase-file", "passphrase")
+    assert run(*show) == 0
+    keys = capsys.readouterr().out
+    for text in (shown.out, shown.err, checked.out, checked.err, keys):
+        assert not set(text) & {"\x1b", "\x07", "\u202e"}
+    assert "'=cmd" in keys
+    assert Path("keys.quarantine.csv").read_text().count("\n") == 3
+    for path in Path("out").rglob("*.dcm"):
+        assert b"Evil" not in path.read_bytes()

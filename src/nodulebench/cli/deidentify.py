@@ -23,6 +23,7 @@ from nodulebench.cli.vault_options import required_secret, vault_options
 @option("--pixel-check/--no-pixel-check", bool, True, "Search pictures for text.")
 @option("--jobs", COUNT, os.cpu_count() or 1, "Processes.", show_default=False)
 @click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
+@click.option("--conformance", is_flag=True, help="Only print which DICOM options are claimed.")
 @click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
 def command(
     folder: Path | None,
@@ -35,6 +36,7 @@ def command(
     pixel_check: bool,
     jobs: int,
     check: bool,
+    conformance: bool,
     show_keys: bool,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
@@ -46,12 +48,16 @@ def command(
     nodulebench deidentify incoming/ --out clean/ --key-table who.keys --vault-key vault.key
     nodulebench deidentify --curated curated/ --out clean/ --key-table who.keys --vault-key v.key
     nodulebench deidentify clean/ --check
+    nodulebench deidentify --conformance
     nodulebench deidentify --show-keys --key-table who.keys --vault-key vault.key
     """
     from nodulebench.language import english
     from nodulebench.model.notice import Notice
     from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
 
+    if conformance:
+        _show_conformance()
+        return 0
     if show_keys:
         if key_table is None:
             raise click.UsageError("give --key-table with --show-keys")
@@ -104,6 +110,18 @@ def command(
         click.echo(f"quarantine  {made.quarantine}: what was left out, with its code")
     print_next(f"nodulebench deidentify {out} --check", f"nodulebench curate {out} --out CURATED")
     return 1 if made.refused else 0
+
+
+def _show_conformance() -> None:
+    """Print which options of the standard are claimed."""
+    from nodulebench.workflows.curate.conformance import conformance
+
+    edition, claims = conformance()
+    click.echo(f"{edition}, table E.1-1")
+    for one in claims:
+        rows = f", {one.rows} attributes" if one.is_claimed else ""
+        said = "claimed    " if one.is_claimed else "not claimed"
+        click.echo(f"{said} {one.code} {one.name}{rows}")
 
 
 def _show_keys(key_table: Path, secret: Any) -> None:

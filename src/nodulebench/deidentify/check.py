@@ -9,15 +9,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from nodulebench.deidentify import keep, numbers
-from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.concepts import CODE_PARTS, meaning_of
+from nodulebench.deidentify.allowed import keep, numbers
+from nodulebench.deidentify.allowed.actions import ACTIONS
+from nodulebench.deidentify.allowed.concepts import CODE_PARTS, meaning_of
+from nodulebench.deidentify.allowed.vocabulary import (
+    is_clean_description,
+    is_known_code,
+    is_known_text,
+)
 from nodulebench.deidentify.identity import LONG_WORD, Identity, elements_within, texts_of, word_in
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
 from nodulebench.deidentify.plain import keyword_of, plain_numbers, plain_uids
 from nodulebench.deidentify.pseudonyms import is_registered, plain_time
 from nodulebench.deidentify.refusal import left
-from nodulebench.deidentify.vocabulary import is_clean_description, is_known_code, is_known_text
 from nodulebench.model.notice import Notice
 from nodulebench.storage.staging import UNFINISHED
 

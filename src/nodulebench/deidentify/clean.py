@@ -3,9 +3,14 @@
 from functools import lru_cache
 from typing import Any
 
-from nodulebench.deidentify import keep, numbers
-from nodulebench.deidentify.actions import ACTIONS
-from nodulebench.deidentify.concepts import CODE_PARTS, meaning_of
+from nodulebench.deidentify.allowed import keep, numbers
+from nodulebench.deidentify.allowed.actions import ACTIONS
+from nodulebench.deidentify.allowed.concepts import CODE_PARTS, meaning_of
+from nodulebench.deidentify.allowed.vocabulary import (
+    clean_description,
+    is_known_code,
+    is_known_text,
+)
 from nodulebench.deidentify.encode import encoded, encoding_of
 from nodulebench.deidentify.identity import Identity, texts_of, word_in
 from nodulebench.deidentify.memory import Memory, reading_of
@@ -17,7 +22,6 @@ from nodulebench.deidentify.pseudonyms import (
     shifted_date_time,
 )
 from nodulebench.deidentify.refusal import RefusedError
-from nodulebench.deidentify.vocabulary import clean_description, is_known_code, is_known_text
 
 TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 

@@ -8,13 +8,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from nodulebench.deidentify.burned_in import find_text, refuse_by_header, scales_of
 from nodulebench.deidentify.check import leftovers, words_in
 from nodulebench.deidentify.clean import cleaned_elements
 from nodulebench.deidentify.encode import PIXEL_DATA, encoding_of, file_of, picture_of
 from nodulebench.deidentify.identity import Identity, identity_of
 from nodulebench.deidentify.memory import Memory, elements_of
-from nodulebench.deidentify.picture import Picture, picture_in
+from nodulebench.deidentify.pictures.burned_in import find_text, refuse_by_header, scales_of
+from nodulebench.deidentify.pictures.picture import Picture, picture_in
 from nodulebench.deidentify.pseudonyms import Pseudonyms, is_registered
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
 from nodulebench.deidentify.refusal import RefusedError

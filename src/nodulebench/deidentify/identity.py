@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from nodulebench.deidentify.allowed.numbers import digits_of
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
-from nodulebench.deidentify.numbers import digits_of
 from nodulebench.deidentify.plain import plain_numbers, plain_uids
 
 _NAMING_WORDS = """

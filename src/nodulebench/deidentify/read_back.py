@@ -10,12 +10,12 @@ from collections.abc import Hashable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from nodulebench.deidentify import numbers
-from nodulebench.deidentify.actions import ACTIONS
+from nodulebench.deidentify.allowed import numbers
+from nodulebench.deidentify.allowed.actions import ACTIONS
+from nodulebench.deidentify.allowed.keep import KEPT_DATES
 from nodulebench.deidentify.check import ALLOWED_META, is_allowed_uid, uids_within
 from nodulebench.deidentify.encode import LONG_KINDS
 from nodulebench.deidentify.identity import Identity
-from nodulebench.deidentify.keep import KEPT_DATES
 from nodulebench.deidentify.memory import LARGEST_BYTES, READ_BY, Memory
 from nodulebench.deidentify.plain import keyword_of, plain_numbers, plain_uids
 from nodulebench.deidentify.pseudonyms import is_registered, plain_time

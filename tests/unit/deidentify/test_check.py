@@ -17,7 +17,7 @@ from builders.identified_slice import (
     identified_slice,
     write_slice,
 )
-from nodulebench.deidentify.actions import ACTIONS
+from nodulebench.deidentify.allowed.actions import ACTIONS
 from nodulebench.deidentify.check import leftovers, words_in
 from nodulebench.deidentify.files import check_file, deidentify_file
 from nodulebench.deidentify.identity import identity_of

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from pydicom.dataset import Dataset
 
-from nodulebench.deidentify.burned_in import find_text, refuse_by_header, scales_of
+from nodulebench.deidentify.pictures.burned_in import find_text, refuse_by_header, scales_of
 from nodulebench.deidentify.refusal import RefusedError
 from nodulebench.language import english
 

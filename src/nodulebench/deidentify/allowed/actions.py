@@ -5,6 +5,7 @@ dummy, X remove, U a new UID; with slashes the first that the object's definitio
 groups (50xx curves, 60xx overlays) and private attributes are removed by rule, not by this list.
 """
 
+EDITION = "DICOM PS3.15 2026c"
 _TAGS = {
     "D": """
         00080106 00080107 00120010 00120020 00120040 00120042 00120081 001811BB 00189074 00189151
@@ -100,3 +101,20 @@ _TAGS = {
 ACTIONS: dict[int, str] = {
     int(tag, 16): action for action, tags in _TAGS.items() for tag in tags.split()
 }
+
+_OPTIONS = {
+    "113105": "00081030 0008103E 00180010 00181030",
+    "113107": """
+        00080012 00080013 00080020 00080021 00080022 00080023 0008002A 00080030 00080031 00080032
+        00080033 00181042 00181043 00189074 00189151
+    """,
+    "113108": "00100040 00101010 00101020 00101030",
+}
+OPTIONS: dict[int, str] = {
+    int(tag, 16): option for option, tags in _OPTIONS.items() for tag in tags.split()
+}
+"""Attributes of CT images that an option treats otherwise than the basic profile -> its code.
+
+113105 Clean Descriptors: known words stay. 113107 Retain Longitudinal Temporal Information with
+Modified Dates: they are shifted. 113108 Retain Patient Characteristics: they stay.
+"""

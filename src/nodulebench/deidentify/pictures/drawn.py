@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.deidentify.pieces import Numbers, Runs, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.pictures.pieces import Numbers, Runs, boxes_of, pieces_of, runs_of
 
 TIMES_NEAR, MORE_PAIRS = 3, 12
 """A value stands out that has so many times the equal neighbours of values beside it, and more."""

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.deidentify.drawn import drawn_boxes
-from nodulebench.deidentify.pieces import Numbers, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.allowed.vocabulary import is_known_code
+from nodulebench.deidentify.pictures.drawn import drawn_boxes
+from nodulebench.deidentify.pictures.pieces import Numbers, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.pictures.signatures import screen_of
 from nodulebench.deidentify.refusal import RefusedError
-from nodulebench.deidentify.signatures import screen_of
-from nodulebench.deidentify.vocabulary import is_known_code
 from nodulebench.formats.dicom.values import many_of, number_of, shared_item
 
 AIR_LIMIT_HU = -300
