@@ -17,7 +17,7 @@ from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.json_text import parse_json, write_json
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import conform_stored, read_parquet
+from nodulebench.storage.table_file import conform_stored, read_parquet, write_parquet
 
 SCHEMA = "nodulebench/bundle@1"
 MANIFEST = "manifest.json"
@@ -81,7 +81,7 @@ def write_reference(reference: Reference, folder: Path) -> None:
         tables[_SLICES] = reference.slices
     with staged_folder(folder, last=MANIFEST) as stage:
         for name, table in tables.items():
-            table.write_parquet(stage / name)
+            write_parquet(table, stage / name)
         manifest = {
             "schema": SCHEMA,
             "name": reference.name,

@@ -9,7 +9,7 @@ from nodulebench.errors import InputError, Problems, made_of_each, refuse_any
 from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
 from nodulebench.model.tables import CASES
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
+from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table, write_parquet
 
 _TABLES = {
     "cases": CASES,
@@ -45,7 +45,7 @@ def write_findings(readings: Readings, folder: Path) -> None:
     with staged_folder(folder, last="findings.parquet") as stage:
         tables = (readings.cases, readings.sessions, readings.findings, readings.slices)
         for name, table in zip(_TABLES, tables, strict=True):
-            table.write_parquet(stage / f"{name}.parquet")
+            write_parquet(table, stage / f"{name}.parquet")
 
 
 def _read(folder: Path, name: str) -> pl.DataFrame:

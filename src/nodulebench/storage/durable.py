@@ -64,12 +64,21 @@ def write_through(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def settle(folder: Path) -> None:
-    """Wait until the disk has the names in a folder."""
-    if os.name != "posix":
+def settle(place: Path) -> None:
+    """Wait until the disk has the names in a folder, or the bytes of a file."""
+    is_posix = os.name == "posix"
+    if not is_posix and place.is_dir():
         return  # folders cannot be opened there
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(place, os.O_RDONLY if is_posix else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def settle_all(place: Path) -> None:
+    """Wait until the disk has a file, or a folder with all that is below it."""
+    if place.is_dir():
+        for below in place.iterdir():
+            settle_all(below)
+    settle(place)

@@ -1,7 +1,7 @@
 """Folder <-> its manifest: the SHA-256 of every file, so that a changed file is found and named."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -9,7 +9,12 @@ from typing import Any
 from nodulebench.errors import InputError, Problem
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
-from nodulebench.storage.staging import staged_file
+from nodulebench.storage.staging import (
+    complete_move,
+    is_unfinished,
+    leave_out,
+    staged_folder,
+)
 
 SCHEMA = "nodulebench/manifest@1"
 MANIFEST = "manifest.json"
@@ -52,20 +57,34 @@ class Manifest:
 
 def write_manifest(folder: Path) -> Manifest:
     """List every file that is in a folder; an older manifest and its signature are replaced."""
-    manifest = Manifest({name: file_digest(folder / name) for name in _files_in(folder)})
-    _replace(folder, manifest)
+    complete_move(folder)
+    manifest = Manifest({name: file_digest(folder / name) for name in files_in(folder)})
+    with staged_folder(folder) as stage:
+        (stage / MANIFEST).write_bytes(manifest.to_bytes())
+        leave_out(stage, [SIGNATURE])
     return manifest
 
 
-def record_files(folder: Path, names: Iterable[str]) -> None:
-    """Take files that were written into a folder later into its manifest; others stay as listed.
+def record_files(folder: Path, stage: Path) -> list[str]:
+    """Take what is about to move into a folder into its manifest; others stay as listed.
 
     A folder without a manifest stays without one. A signature is removed, because it no longer
-    stands for what the folder holds.
+    stands for what the folder holds. The manifest moves with the files.
+
+    Args:
+        folder: where the files will be.
+        stage: where they are (``staged_folder``).
+
+    Returns:
+        The files that are about to move, without the manifest.
     """
+    added = files_in(stage)
     if (folder / MANIFEST).is_file():
-        added = {name: file_digest(folder / name) for name in names}
-        _replace(folder, Manifest({**read_manifest(folder).files, **added}))
+        digests = {name: file_digest(stage / name) for name in added}
+        listed = Manifest({**read_manifest(folder).files, **digests})
+        (stage / MANIFEST).write_bytes(listed.to_bytes())
+        leave_out(stage, [SIGNATURE])
+    return added
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -74,6 +93,7 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         InputError: if there is none, or it is not byte for byte what was written.
     """
+    complete_move(folder)
     file = folder / MANIFEST
     if not file.is_file():
         raise InputError.at(file, "is not there, so changed files cannot be told from others.")
@@ -131,7 +151,7 @@ def _listed_problems(folder: Path, listed: dict[str, str]) -> Iterator[Problem]:
 def _unlisted_problems(
     folder: Path, listed: dict[str, str], is_apart: Callable[[str], bool]
 ) -> Iterator[Problem]:
-    for name in _files_in(folder):
+    for name in files_in(folder):
         if name not in listed and not is_apart(name):
             yield Problem(
                 str(folder / name),
@@ -140,12 +160,17 @@ def _unlisted_problems(
             )
 
 
-def _files_in(folder: Path) -> list[str]:
+def files_in(folder: Path) -> list[str]:
     """The files below a folder that a manifest lists, in order."""
-    names = (
-        path.relative_to(folder).as_posix()
+    below = (
+        path.relative_to(folder)
         for path in folder.rglob("*")
         if path.is_symlink() or not path.is_dir()
+    )
+    names = (
+        path.as_posix()
+        for path in below
+        if not any(map(is_unfinished, (path, *path.parents)))  # of a killed process
     )
     return sorted(name for name in names if name not in (MANIFEST, SIGNATURE))
 
@@ -153,12 +178,6 @@ def _files_in(folder: Path) -> list[str]:
 def _is_inside(name: str) -> bool:
     path = PurePosixPath(name)
     return not path.is_absolute() and ".." not in path.parts
-
-
-def _replace(folder: Path, manifest: Manifest) -> None:
-    (folder / SIGNATURE).unlink(missing_ok=True)
-    with staged_file(folder / MANIFEST) as stage:
-        stage.write_bytes(manifest.to_bytes())
 
 
 def _parse(content: dict[str, Any]) -> Manifest | None:

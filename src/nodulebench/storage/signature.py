@@ -31,7 +31,7 @@ from nodulebench.storage.manifest import (
     manifest_problems,
     read_manifest,
 )
-from nodulebench.storage.staging import staged_file
+from nodulebench.storage.staging import staged_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -129,10 +129,9 @@ def sign_manifest(
     public = private.public_key()
     signed = Signed(time, by, _key_digest(public), public.public_bytes_raw().hex())
     content = replace(manifest, signed=signed).to_bytes()
-    with staged_file(folder / SIGNATURE) as stage:
-        stage.write_bytes(private.sign(content))
-    with staged_file(folder / MANIFEST) as stage:
-        stage.write_bytes(content)
+    with staged_folder(folder, last=MANIFEST) as stage:
+        (stage / SIGNATURE).write_bytes(private.sign(content))
+        (stage / MANIFEST).write_bytes(content)
     return signed
 
 

@@ -1,11 +1,13 @@
 """One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
 
+import errno
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, first_line
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULES
 from nodulebench.storage.csv_text import (
@@ -63,7 +65,25 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         write_csv(table, path)
         return
     with staged_file(path) as stage:
-        table.write_parquet(stage)
+        write_parquet(table, stage)
+
+
+def write_parquet(
+    table: pl.DataFrame,
+    path: Path,
+    compression: Literal["lz4", "zstd", "uncompressed"] = "zstd",
+    *,
+    statistics: bool = True,
+) -> None:
+    """Write a Parquet file in its place; for one that appears whole, stage it.
+
+    Raises:
+        OSError: if the disk does not take it.
+    """
+    try:
+        table.write_parquet(path, compression=compression, statistics=statistics)
+    except pl.exceptions.ComputeError as error:  # what polars makes of an error of the disk
+        raise OSError(errno.EIO, first_line(error)) from error
 
 
 def read_cases(path: Path) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from nodulebench.storage.manifest import (
     record_files,
     write_manifest,
 )
+from nodulebench.storage.staging import staged_folder
 
 
 @pytest.fixture
@@ -116,8 +117,9 @@ def test_a_file_written_later_is_taken_in_and_ends_the_signature(folder: Path) -
     signed = Manifest(read_manifest(folder).files, Signed("t", "lab", "sha256:1", "00"))
     (folder / MANIFEST).write_bytes(signed.to_bytes())
     (folder / SIGNATURE).write_bytes(b"x" * 64)
-    (folder / "report.pdf").write_bytes(b"pdf")
-    record_files(folder, ["report.pdf"])
+    with staged_folder(folder) as stage:
+        (stage / "report.pdf").write_bytes(b"pdf")
+        assert record_files(folder, stage) == ["report.pdf"]
     assert manifest_problems(folder) == []
     found = read_manifest(folder)
     assert found.signed is None
@@ -127,14 +129,16 @@ def test_a_file_written_later_is_taken_in_and_ends_the_signature(folder: Path) -
 
 def test_what_was_changed_before_stays_told_when_another_file_is_taken_in(folder: Path) -> None:
     (folder / "a.json").write_bytes(b"forged")
-    (folder / "report.pdf").write_bytes(b"pdf")
-    record_files(folder, ["report.pdf"])
+    with staged_folder(folder) as stage:
+        (stage / "report.pdf").write_bytes(b"pdf")
+        assert record_files(folder, stage) == ["report.pdf"]
     assert [line.partition(":")[0] for line in told(folder)] == ["a.json"]
 
 
 def test_a_folder_without_a_manifest_stays_without_one(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("a")
-    record_files(tmp_path, ["a"])
+    with staged_folder(tmp_path) as stage:
+        (stage / "a").write_text("a")
+        record_files(tmp_path, stage)
     assert not (tmp_path / MANIFEST).exists()
 
 

@@ -3,7 +3,15 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.storage.staging import run_folder, staged_file, staged_folder
+from nodulebench.storage import staging
+from nodulebench.storage.staging import (
+    MOVING,
+    complete_move,
+    leave_out,
+    run_folder,
+    staged_file,
+    staged_folder,
+)
 from nodulebench.storage.walk import files_below
 
 
@@ -62,7 +70,7 @@ def test_the_last_file_is_moved_last(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with staged_folder(tmp_path / "out", last="a.json") as stage:
         for name in ("a.json", "b.txt", "c.txt"):
             (stage / name).write_text("")
-    assert moved == ["b.txt", "c.txt", "a.json"]
+    assert moved == [MOVING, "b.txt", "c.txt", "a.json"]
 
 
 def test_a_staged_file_keeps_its_ending(tmp_path: Path) -> None:
@@ -132,3 +140,65 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"), run_folder(tmp_path / "file"):
         pass
+
+
+def test_whoever_opens_a_folder_next_ends_what_a_killed_process_began(tmp_path: Path) -> None:
+    """The process was killed after one of its files was moved."""
+    (tmp_path / MOVING / "inner").mkdir(parents=True)
+    (tmp_path / MOVING / "b.txt").write_text("new")
+    (tmp_path / MOVING / "inner" / "c.txt").write_text("new")
+    leave_out(tmp_path / MOVING, ["older.txt", "gone already.txt"])
+    for name in ("a.txt", "b.txt", "older.txt", "other.txt"):
+        (tmp_path / name).write_text("new" if name == "a.txt" else "old")
+    complete_move(tmp_path)
+    assert names(tmp_path) == ["a.txt", "b.txt", "inner", "inner/c.txt", "other.txt"]
+    assert (tmp_path / "b.txt").read_text() == "new"
+    complete_move(tmp_path)
+    complete_move(tmp_path / "nowhere")
+
+
+def test_files_that_shall_be_gone_are_gone_and_leave_no_list(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "older.txt").write_text("old")
+    for folder in ("out", "fresh"):
+        with staged_folder(tmp_path / folder) as stage:
+            (stage / "a.txt").write_text("new")
+            leave_out(stage, ["older.txt"])
+    assert names(tmp_path) == ["fresh", "fresh/a.txt", "out", "out/a.txt"]
+
+
+def test_what_a_killed_process_left_does_not_make_a_folder_full(tmp_path: Path) -> None:
+    (tmp_path / ".0123456789abcdef-out").mkdir()
+    with staged_folder(tmp_path, is_new=True) as stage:
+        (stage / "a.txt").write_text("new")
+    assert "a.txt" in names(tmp_path)
+
+
+def test_the_disk_has_bytes_before_names_and_names_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    replace = Path.replace
+
+    def remember(self: Path, target: Path) -> Path:
+        told.append(f"name {target.name}")
+        return replace(self, target)
+
+    def settle(place: Path) -> None:
+        told.append(f"settle {place.name.rpartition('-')[2]}")
+
+    monkeypatch.setattr(Path, "replace", remember)
+    monkeypatch.setattr(staging, "settle", settle)
+    monkeypatch.setattr(staging, "settle_all", settle)
+    with staged_file(tmp_path / "a.txt") as stage:
+        stage.write_text("a")
+    assert told == ["settle a.txt", "name a.txt", f"settle {tmp_path.name}"]
+    told.clear()
+    with staged_folder(tmp_path / "out") as stage, staged_file(stage / "b.txt") as inner:
+        inner.write_text("b")
+    assert told == ["name b.txt", "settle out", "name out", f"settle {tmp_path.name}"]
+    told.clear()
+    with staged_folder(tmp_path / "out") as stage:
+        (stage / "b.txt").write_text("c")
+    moved = ["settle out", f"name {MOVING}", "settle out", "name b.txt", "settle out"]
+    assert told == [*moved, "settle out", f"settle {tmp_path.name}"]

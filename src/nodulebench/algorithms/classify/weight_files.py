@@ -12,6 +12,7 @@ import numpy as np
 from nodulebench.algorithms.classify.network import Network
 from nodulebench.algorithms.classify.support_vectors import SupportVectors
 from nodulebench.errors import InputError
+from nodulebench.storage.staging import staged_file
 
 Classifier: TypeAlias = Network | SupportVectors
 
@@ -28,7 +29,7 @@ def write_weights(path: Path, classifier: Classifier, features: tuple[str, ...])
         one.name: np.asarray(getattr(classifier, one.name), dtype=np.float32)
         for one in fields(classifier)
     }
-    with path.open("wb") as file:
+    with staged_file(path) as stage, stage.open("wb") as file:
         np.savez_compressed(file, kind=np.array(kind), features=np.array(features), **arrays)
 
 

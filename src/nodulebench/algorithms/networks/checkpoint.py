@@ -9,6 +9,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from nodulebench.errors import InputError
+from nodulebench.storage.durable import replace_whole
 
 if TYPE_CHECKING:
     from nodulebench.algorithms.networks.training import Learner
@@ -41,10 +42,7 @@ def write_checkpoint(path: Path, learner: "Learner") -> None:
         {name: one.detach().cpu().contiguous() for name, one in tensors.items()},
         metadata={"about": json.dumps(about)},
     )
-    beside = path.with_name(f".{path.name}.part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside.write_bytes(content)
-    beside.replace(path)
+    replace_whole(path, content)
 
 
 def read_checkpoint(path: Path, learner: "Learner") -> None:

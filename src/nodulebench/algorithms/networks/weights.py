@@ -16,6 +16,7 @@ from torch import nn
 
 from nodulebench.algorithms.networks import NETWORKS
 from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.storage.durable import replace_whole
 
 SCHEMA = "nodulebench/network-weights@1"
 
@@ -44,10 +45,8 @@ def write_weights(path: Path, module: nn.Module, card: Card) -> None:
         for name, one in module.state_dict().items()
     }
     about = {"schema": SCHEMA, **asdict(card), "parameters": _digest(tensors)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(save(tensors, metadata={"card": json.dumps(about, sort_keys=True)}))
-    beside.replace(path)
+    card_text = json.dumps(about, sort_keys=True)
+    replace_whole(path, save(tensors, metadata={"card": card_text}))
 
 
 def read_card(path: Path) -> Card:

@@ -15,7 +15,7 @@ from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.storage.csv_text import read_header
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table
+from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table, write_parquet
 
 MANIFEST = "algorithm.toml"
 _MARK_FILES = tuple(f"marks{suffix}" for suffix in (*TABLE_SUFFIXES, ".json"))
@@ -56,7 +56,7 @@ def write_marks(submission: Submission, path: Path, cases: pl.DataFrame | None =
     with staged_folder(path) as stage:
         for name, table in tables.items():
             if table is not None:
-                table.write_parquet(stage / f"{name}.parquet")
+                write_parquet(table, stage / f"{name}.parquet")
         (stage / MANIFEST).write_text(manifest.to_toml(), encoding="utf-8")
         written = {file.name for file in stage.iterdir()}
     for name in tables:  # those of an older submission in the same place

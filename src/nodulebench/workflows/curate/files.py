@@ -17,6 +17,7 @@ from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.table_file import write_parquet
 from nodulebench.workflows.curate.case_files import (
     CASE_FILES,
     SUMMARY,
@@ -73,7 +74,7 @@ def write_curation(curation: Curation, out: Path, language: LanguageName = "en")
     """Write all files, the summary last, the page and its flow in a language; where they are."""
     cases = cases_table(curation)
     with staged_folder(out, last=SUMMARY) as stage:
-        cases.write_parquet(stage / "cases.parquet")
+        write_parquet(cases, stage / "cases.parquet")
         write_csv(exclusions_table(curation), stage / "exclusions.csv")
         write_csv(_case_files(curation), stage / CASE_FILES)
         write_known_set(

@@ -37,8 +37,8 @@ from nodulebench.report.html import render_html
 from nodulebench.storage.csv_text import csv_content
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.manifest import SIGNATURE, listed_files, record_files, write_manifest
-from nodulebench.storage.staging import staged_folder
-from nodulebench.storage.table_file import read_parquet, read_table
+from nodulebench.storage.staging import complete_move, leave_out, staged_folder
+from nodulebench.storage.table_file import read_parquet, read_table, write_parquet
 from nodulebench.workflows.evaluate.misses import false_positive_table, miss_table
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def refuse_other_result(out: Path) -> None:
     Raises:
         InputError: if it holds a result, a comparison, feedback or a signature.
     """
+    complete_move(out)
     held = [name for name in KEPT if (out / name).exists()]
     if held:
         raise InputError.at(
@@ -117,14 +118,13 @@ def write_result(
             if name.endswith(".csv"):
                 (stage / name).write_text(csv_content(table), encoding="utf-8", newline="\n")
             else:
-                table.write_parquet(stage / name, compression="lz4", statistics=False)
+                write_parquet(table, stage / name, "lz4", statistics=False)
         if document is not None:
             write_document(document, stage / EVALUATION)
         write_more(stage)
         listed = write_manifest(stage).files
         names = sorted(path.name for path in stage.iterdir())
-    for name in (*(older - listed.keys()), SIGNATURE):  # those of an older run in the same place
-        (out / name).unlink(missing_ok=True)
+        leave_out(stage, {*(older - listed.keys()), SIGNATURE})  # of an older run in the same place
     return [out / name for name in names]
 
 
@@ -136,8 +136,7 @@ def add_comparison(folder: Path, document: Document, found: "ComparisonDocument"
         write_document(found, stage / COMPARISON)
         write_document(document, stage / EVALUATION)
         (stage / REPORT).write_text(page, encoding="utf-8")
-        names = sorted(path.name for path in stage.iterdir())
-    record_files(folder, names)
+        names = record_files(folder, stage)
     return [folder / name for name in names]
 
 
@@ -223,7 +222,7 @@ def _write_inputs(evaluation: Evaluation, folder: Path) -> None:
         (folder / INPUTS).mkdir()
     for name, table in tables.items():
         # numbers hardly compress, and the time would be felt in every small evaluation
-        table.write_parquet(folder / name, compression="uncompressed", statistics=False)
+        write_parquet(table, folder / name, "uncompressed", statistics=False)
 
 
 def write_document(document: "Document | ComparisonDocument", path: Path) -> None:
@@ -274,6 +273,7 @@ def read_document(folder: Path) -> Document:
     Raises:
         InputError: if there is none, or it is something else.
     """
+    complete_move(folder)
     path = folder / EVALUATION
     remedy = "Give the folder that 'nodulebench evaluate --out' wrote."
     if not path.is_file():

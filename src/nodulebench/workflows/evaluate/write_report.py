@@ -24,7 +24,7 @@ from nodulebench.storage.csv_text import (
 )
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import read_json
-from nodulebench.storage.manifest import MANIFEST, read_manifest, record_files
+from nodulebench.storage.manifest import MANIFEST, files_in, read_manifest, record_files
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import read_parquet
 from nodulebench.workflows.evaluate.recompute import load_evaluated
@@ -134,11 +134,7 @@ def write_report(
                 font=choice.font,
             )
         _write_tables(stage / choice.tables, document, beside, choice)
-        names = sorted(
-            path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()
-        )
-    if out is None:
-        record_files(folder, names)
+        names = files_in(stage) if target != folder else record_files(folder, stage)
     return [target / name for name in names]
 
 

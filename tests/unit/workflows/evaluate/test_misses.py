@@ -22,7 +22,7 @@ from builders.tables import (
 )
 from nodulebench.model.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.results import Evaluation
-from nodulebench.storage.manifest import MANIFEST, record_files
+from nodulebench.storage.manifest import MANIFEST, write_manifest
 from nodulebench.storage.table_file import read_table
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.result_folder import (
@@ -178,7 +178,7 @@ def test_verify_recomputes_them(folder: Path, name: str) -> None:
     column = "nearest_mark_mm" if name == MISS_FILE else "score"
     table[0, column] = "0.123"
     table.write_csv(folder / name)
-    record_files(folder, [name])  # as someone would who covers it up
+    write_manifest(folder)  # as someone would who covers it up
     found = verify_folder(folder)
     assert not found.problems
     assert [one.file for one in found.differences] == [name]

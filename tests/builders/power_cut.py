@@ -1,0 +1,164 @@
+"""A folder, watched while a command writes to it -> what a disk may hold after a power cut.
+
+The disk keeps the bytes of a file that were there when it was told to (``fsync``), and the names in
+a folder likewise. Of what came later it keeps any part: a name may be the old or the new one, bytes
+may be those of before, none, half or all.
+"""
+
+import os
+import pickle
+import random
+import sys
+from collections.abc import Iterator  # noqa: TC003
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Names = dict[str, int]
+"""Names in a folder -> which file or folder they name."""
+
+
+@dataclass
+class Moment:
+    """All there is at one moment, and what the disk is sure to keep of it."""
+
+    where: str
+    root: int
+    folders: dict[int, Names] = field(default_factory=dict)
+    files: dict[int, bytes] = field(default_factory=dict)
+    safe_folders: dict[int, Names] = field(default_factory=dict)
+    safe_files: dict[int, bytes] = field(default_factory=dict)
+
+
+class Recorder:
+    """Looks at a folder before every operation on files of this process, and at every fsync."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._held: dict[int, int] = {}
+        """All that was seen stays open, so that no number becomes that of another file."""
+        self.moments = [self._look("the beginning", None)]
+        first = self.moments[0]
+        first.safe_folders, first.safe_files = dict(first.folders), dict(first.files)
+        self._is_busy = False
+
+    def start(self) -> None:
+        """Watch from now on."""
+        fsync = os.fsync
+
+        def watched(file: Any) -> None:
+            fsync(file)
+            self._synced(os.fstat(file if isinstance(file, int) else file.fileno()).st_ino)
+
+        def watch(event: str, arguments: tuple[Any, ...]) -> None:
+            if event in ("open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"):
+                self._add(f"{event} {arguments[0]}")
+
+        os.fsync = watched
+        sys.addaudithook(watch)
+
+    def write(self, file: Path) -> None:
+        """Look once more, and write down all that was seen."""
+        self._add("the end")
+        self._is_busy = True
+        file.write_bytes(pickle.dumps(self.moments))
+
+    @staticmethod
+    def kept(file: Path, chance: random.Random) -> "Iterator[Kept]":
+        """What a disk may have kept at every moment: as little as it may, all names, any part."""
+        for moment in pickle.loads(file.read_bytes()):  # noqa: S301 - written above
+            for how in ("least", "names", "any"):
+                yield Kept(moment, how, random.Random(chance.random()))
+
+    def _add(self, where: str) -> None:
+        if self._is_busy:
+            return
+        self._is_busy = True
+        before = self.moments[-1]
+        now = self._look(where, before)
+        if (now.folders, now.files) != (before.folders, before.files):
+            self.moments.append(now)
+        self._is_busy = False
+
+    def _synced(self, number: int) -> None:
+        self._add("fsync")
+        last = self.moments[-1]
+        now = Moment("fsync", last.root, last.folders, last.files)
+        now.safe_folders, now.safe_files = dict(last.safe_folders), dict(last.safe_files)
+        if number in last.folders:
+            now.safe_folders[number] = last.folders[number]
+        if number in last.files:
+            now.safe_files[number] = last.files[number]
+        self.moments.append(now)
+
+    def _look(self, where: str, before: "Moment | None") -> Moment:
+        now = Moment(where, self.folder.stat().st_ino)
+        waiting = [str(self.folder)]
+        while waiting:
+            place = waiting.pop()
+            names: Names = {}
+            for entry in os.scandir(place):
+                names[entry.name] = entry.inode()
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    held = self._hold(entry.path, entry.inode())
+                    now.files[entry.inode()] = os.pread(held, 1 << 26, 0)
+            number = Path(place).stat().st_ino
+            self._hold(place, number)
+            now.folders[number] = names
+        if before is not None:
+            now.safe_files, now.safe_folders = before.safe_files, before.safe_folders
+        return now
+
+    def _hold(self, place: str, number: int) -> int:
+        if number not in self._held:
+            self._held[number] = os.open(place, os.O_RDONLY)
+        return self._held[number]
+
+
+@dataclass
+class Kept:
+    """One thing that a disk may hold."""
+
+    moment: Moment
+    how: str
+    chance: random.Random
+    changes: dict[int | None, bool] = field(default_factory=dict)
+    """Which files and folders have their new names on the disk."""
+
+    @property
+    def where(self) -> str:
+        """When the power was cut, and what was kept."""
+        return f"{self.moment.where}, kept: {self.how}"
+
+    def put(self, folder: Path) -> None:
+        """Write it to a folder."""
+        self._folder(self.moment.root, folder)
+
+    def _folder(self, number: int, place: Path) -> None:
+        place.mkdir(parents=True)
+        now = self.moment.folders.get(number, {})
+        safe = self.moment.safe_folders.get(number, {})
+        for name in sorted({*now, *safe}):
+            is_new = self._has_new(now.get(name, safe.get(name)))
+            known = (now if is_new else safe).get(name)
+            if known in self.moment.folders or known in self.moment.safe_folders:
+                self._folder(known, place / name)
+            elif known is not None:
+                (place / name).write_bytes(self._bytes(known))
+
+    def _has_new(self, number: int | None) -> bool:
+        """Whether the change of a name that was not settled came to the disk; a move does whole."""
+        if self.how != "any":
+            return self.how == "names"
+        return self.changes.setdefault(number, self.chance.random() < 0.5)
+
+    def _bytes(self, number: int) -> bytes:
+        now = self.moment.files.get(number)
+        safe = self.moment.safe_files.get(number)
+        if now is None or safe == now:
+            return safe or b""
+        if self.how != "any":
+            return safe or b""
+        return self.chance.choice([safe or b"", now[: len(now) // 2], now])
