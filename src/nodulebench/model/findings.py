@@ -19,9 +19,10 @@ from nodulebench.model.tables import (
 FINDING_KINDS = ("nodule", "small_nodule", "non_nodule")
 """LIDC's three categories: nodule >= 3 mm, nodule < 3 mm, non-nodule."""
 
-OUTLINE_CONVENTIONS = ("boundary", "outside_pixels")
+OUTLINE_CONVENTIONS = ("boundary", "outside_pixels", "box")
 """boundary: the nodule is what the polygon encloses. outside_pixels: the points are the centres
-of the first pixels outside the nodule (LIDC-IDRI), so the nodule is what lies strictly inside."""
+of the first pixels outside the nodule (LIDC-IDRI), so the nodule is what lies strictly inside. box:
+the corners of a box around the nodule, whose sides are its axes (its diagonals measure nothing)."""
 
 _SCALES = {
     "subtlety": "1 extremely subtle ... 5 obvious",

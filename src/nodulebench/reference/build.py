@@ -25,6 +25,7 @@ def build_reference(
 ) -> Reference:
     """The reference standard that a rule makes of readings.
 
+    Long and short axis of a nodule are those on its largest slice, where slices are made.
     NODULES gets further columns: ``findings`` (ids of what a nodule was made of),
     ``finding_count``, ``kind``, ``size_definition``, and the mean of each LIDC characteristic.
 
@@ -42,11 +43,16 @@ def build_reference(
     panel = measure_findings(readings) if isinstance(readings, Readings) else readings
     verdicts = judge(panel, **chosen)
     names = _names(panel, verdicts)
+    nodules, slices = _nodules(panel, verdicts, names), None
+    if has_slices:
+        slices, axes = nodule_slices(panel, verdicts, names)
+        keys, unmeasured = ["case_id", "nodule_id"], nodules.drop("long_mm", "short_mm")
+        nodules = NODULES.arrange(unmeasured.join(axes, on=keys, how="left", maintain_order="left"))
     return Reference(
         name=panel.readings.name,
         cases=panel.readings.cases,
-        nodules=_nodules(panel, verdicts, names),
-        slices=nodule_slices(panel, verdicts, names) if has_slices else None,
+        nodules=nodules,
+        slices=slices,
         notices=panel.readings.notices,
         rule=rule,
     )

@@ -72,7 +72,11 @@ _SLICE_SIZES = {
 
 
 def drawn_slice_sizes(
-    owner: IntArray, slice_index: IntArray, is_hole: BoolArray, corners_mm: Sequence[FloatArray]
+    owner: IntArray,
+    slice_index: IntArray,
+    is_hole: BoolArray,
+    is_box: BoolArray,
+    corners_mm: Sequence[FloatArray],
 ) -> pl.DataFrame:
     """The same of regions whose boundaries were drawn as polygons, from the polygons themselves.
 
@@ -80,6 +84,7 @@ def drawn_slice_sizes(
         owner: which region each polygon belongs to.
         slice_index: the slice it lies on.
         is_hole: whether it cuts out of the region.
+        is_box: whether it is a box around the region; the axes are then the sides of boxes.
         corners_mm: its corners in the plane of the slice; polygons of a region do not overlap.
     """
     found = []
@@ -88,8 +93,16 @@ def drawn_slice_sizes(
         outer = [corners_mm[at] for at in here if not is_hole[at]]
         if outer:
             area = sum(area_mm2(corners_mm[at]) * (-1) ** bool(is_hole[at]) for at in here)
-            found.append((one, number, area, *long_and_short_mm(*outer)))
+            axes = box_axes_mm(outer) if is_box[here].all() else long_and_short_mm(*outer)
+            found.append((one, number, area, *axes))
     return pl.DataFrame(found, schema=_SLICE_SIZES, orient="row")
+
+
+def box_axes_mm(boxes: Sequence[FloatArray]) -> tuple[float, float]:
+    """The longer and the shorter side of what holds some boxes, in the plane of their slice."""
+    corners = np.concatenate(boxes)
+    short, long = np.sort(np.ptp(corners, axis=0)).tolist()
+    return long, short
 
 
 def region_sizes(slices: pl.DataFrame, slice_spacing_mm: FloatArray) -> pl.DataFrame:

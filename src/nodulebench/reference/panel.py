@@ -64,6 +64,15 @@ class Panel:
         return f"{self.size_definition}{also}"
 
     @cached_property
+    def is_boxed(self) -> BoolArray:
+        """Whether a finding was drawn as boxes alone."""
+        boxed, drawn = np.zeros((2, self.readings.findings.height), dtype=np.int64)
+        np.add.at(drawn, self.outlines.finding, 1)
+        np.add.at(boxed, self.outlines.finding, self.outlines.is_box.astype(np.int64))
+        is_boxed: BoolArray = (drawn > 0) & (boxed == drawn)
+        return is_boxed
+
+    @cached_property
     def spacing_mm(self) -> FloatArray:
         """Voxel size of each case; NaN where it is not known."""
         unknown = np.full(3, np.nan)
@@ -196,6 +205,7 @@ def _polygon_sizes(outlines: FindingOutlines, spacing_mm: FloatArray) -> pl.Data
         outlines.finding[polygons],
         outlines.slice_index[polygons],
         outlines.is_hole[polygons],
+        outlines.is_box[polygons],
         corners,
     )
 

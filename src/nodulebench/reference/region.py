@@ -50,6 +50,8 @@ class FindingOutlines:
     is_hole: BoolArray
     is_rim: BoolArray
     """Whether the points are pixels outside the nodule, not corners of its boundary."""
+    is_box: BoolArray
+    """Whether they are the corners of a box around it."""
     points: Outlines
     point_ij: FloatArray
     """Image column and row of each point: n x 2."""
@@ -90,6 +92,7 @@ def outlines_of(readings: Readings, places: list[Geometry | None]) -> FindingOut
         z_mm=z_mm,
         is_hole=rows["is_hole"].to_numpy(),
         is_rim=(rows["convention"] == "outside_pixels").to_numpy(),
+        is_box=(rows["convention"] == "box").to_numpy(),
         points=points,
         point_ij=ij,
     )

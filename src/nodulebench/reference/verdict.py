@@ -111,7 +111,8 @@ def measured(panel: Panel, drafts: Sequence[Draft]) -> list[Verdict]:
     """Place and measure drafts from their voxels; from their members' means where they have none.
 
     The definition of size is the panel's where a region alone can answer it, else the volume
-    equivalent diameter.
+    equivalent diameter. What was drawn as boxes alone has the mean of its readers' diameters: the
+    corners of a box are no part of the nodule.
     """
     outlined = [number for number, one in enumerate(drafts) if one.voxels is not None]
     regions = [drafts[number].voxels for number in outlined]
@@ -123,6 +124,9 @@ def measured(panel: Panel, drafts: Sequence[Draft]) -> list[Verdict]:
         if number in size_of and one.voxels is not None:
             center = voxel_center_mm(panel, int(panel.case[one.members[0]]), one.voxels)
             size, name = size_of[number], definition
+            if panel.is_boxed[one.members].all():
+                size = float(panel.diameter_mm[one.members].mean())
+                name = "mean of readers' boxes"
         else:
             center = panel.xyz_mm[one.members].mean(axis=0)
             size, name = float(panel.diameter_mm[one.members].mean()), "mean of readers"

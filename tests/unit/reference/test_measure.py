@@ -98,6 +98,7 @@ def test_polygons_are_measured_without_the_grain_of_pixels() -> None:
         np.array([0, 0, 1]),
         np.array([5, 5, 2]),
         np.array([False, True, False]),
+        np.zeros(3, dtype=bool),
         [circle, hole, ellipse(6, 4) + 20],
     )
     assert slices["area_mm2"].to_list() == pytest.approx(
@@ -105,6 +106,16 @@ def test_polygons_are_measured_without_the_grain_of_pixels() -> None:
     )
     assert slices["long_mm"].to_list() == pytest.approx([8, 6], rel=1e-4)
     assert slices["short_mm"].to_list() == pytest.approx([8, 4], rel=1e-4)
+
+
+def test_the_axes_of_a_box_are_its_sides() -> None:
+    box = np.array([[0, 0], [6, 0], [6, 8], [0, 8.0]])
+    drawn, outlined = (
+        drawn_slice_sizes(np.zeros(1, int), np.zeros(1, int), np.zeros(1, bool), is_box, [box])
+        for is_box in (np.ones(1, bool), np.zeros(1, bool))
+    )
+    assert drawn.select("area_mm2", "long_mm", "short_mm").row(0) == (48.0, 8.0, 6.0)
+    assert outlined["long_mm"][0] == 10.0
 
 
 def test_the_extent_of_an_outline_is_between_its_points() -> None:

@@ -1,8 +1,8 @@
 """Readings as readers hand them in -> SESSIONS, FINDINGS and FINDING_SLICES, as rules want them.
 
-A finding's name has to be unique within its case, so it begins with who drew it. A box counts as an
-outline of four corners; a finding of boxes alone has the diameter that NIFDC gives it, the largest
-mean of length and width.
+A finding's name has to be unique within its case, so it begins with who drew it. A box is an
+outline of four corners that says so; a finding of boxes alone has the diameter that NIFDC gives it,
+the largest mean of length and width.
 """
 
 from collections.abc import Iterator, Sequence
@@ -77,7 +77,7 @@ def _slice_rows(reading: Reading) -> Iterator[dict[str, Any]]:
                 "outline_index": 0,
                 "z_mm": drawn.z_mm,
                 "is_hole": False,
-                "convention": "boundary",
+                "convention": "boundary" if drawn.contour else "box",
                 "contour": outline_text(drawn.outline.tolist()),
             }
 

@@ -49,7 +49,7 @@ def test_boxes_keep_their_diameter_and_are_outlines_of_four_corners() -> None:
         "outline_index": 0,
         "z_mm": None,
         "is_hole": False,
-        "convention": "boundary",
+        "convention": "box",
         "contour": "46.0 46.0;54.0 46.0;54.0 54.0;46.0 54.0",
     }
 

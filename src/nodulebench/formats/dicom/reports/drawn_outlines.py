@@ -30,8 +30,9 @@ def drawn_by_owner(
 
 def _drawn(row: dict[str, Any], owner: str) -> DrawnOutline:
     where = f"case '{row['case_id']}' '{owner}' slice {row['slice_index']}"
-    is_box = row["contour"] is None
-    if is_box:
+    has_corners = row["contour"] is not None
+    is_box = not has_corners or row.get("convention") == "box"
+    if not has_corners:
         outline = box_outline(
             row["center_x_mm"], row["center_y_mm"], row["length_mm"], row["width_mm"]
         )

@@ -237,7 +237,8 @@ def _finding_slices(
         number = _slice_number(outline, grid, problems)
         if number is None:
             continue
-        convention, is_hole = _CONVENTIONS.get(outline.purpose, ("boundary", False))
+        plain = "box" if outline.purpose == BOX.key else "boundary"
+        convention, is_hole = _CONVENTIONS.get(outline.purpose, (plain, False))
         yield {
             "slice_index": number,
             "outline_index": count[number],
