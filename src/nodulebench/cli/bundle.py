@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, nodules_option, option, print_next
+from nodulebench.cli.options import FILE, nodules_option, option, print_next, print_notices
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -33,6 +33,7 @@ def command(reference: Path, out: Path, list_images: bool, name: str, **files: P
         made = write_bundle(
             reference, out, is_copied=not list_images, name=name, progress=line.tell, **files
         )
+    print_notices("note", made.notices)
     click.echo(f"wrote {out}: {made.cases} cases, {made.images} image files")
     if made.passed_over:
         click.echo(f"passed over {made.passed_over} DICOM file(s) of series that are no case")

@@ -17,6 +17,7 @@ from nodulebench.errors import Problem
 from nodulebench.formats import read_reference
 from nodulebench.formats.bundle import PROVENANCE, write_reference
 from nodulebench.formats.case_lists import read_case_list
+from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.storage.csv_text import without_marks, write_csv
@@ -43,6 +44,8 @@ class BundleReport:
     """Questions of the datasheet without an answer."""
     passed_over: int = 0
     """Image files of series that are no case of the set."""
+    notices: tuple[Notice, ...] = ()
+    """What a reader of the reference has to know."""
 
 
 def write_bundle(
@@ -125,6 +128,7 @@ def write_bundle(
         tuple(lacking),
         tuple(sheet.gaps),
         passed_over=0 if found is None else found.passed_over,
+        notices=truth.notices,
     )
 
 

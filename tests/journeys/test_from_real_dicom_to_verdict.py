@@ -1,0 +1,92 @@
+"""Two real scans and their public reference: from DICOM to a report of ten algorithms."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.places import TEST_DATA
+from nodulebench.cli import main
+from nodulebench.formats import read_reference
+
+pytest.importorskip("cryptography")
+pytest.importorskip("openjpeg")
+
+SCANS = [TEST_DATA / "ct" / f"LIDC-IDRI-{number}.zip" for number in ("0001", "0003")]
+LUNA16 = TEST_DATA / "luna16"
+POLICY = """
+keeper = "Test laboratory"
+people = [
+  { name = "Ada", roles = ["curator"] },
+  { name = "Bo", roles = ["operator"] },
+  { name = "Rea", roles = ["reporter"] },
+]
+
+[reuse]
+feedback = "rounded"
+figures = ["luna16.recall"]
+protocols = ["luna16"]
+minimum_stratum = 1
+"""
+OPEN = ("--vault-key", "vault.key")
+
+
+def run(words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(words.split())
+    return int(stopped.value.code or 0)
+
+
+@pytest.mark.skipif(
+    not all(path.is_file() for path in (*SCANS, LUNA16 / "annotations.csv")),
+    reason="the scans are not there",
+)
+def test_real_scans_go_by_commands_to_a_report_of_ten_algorithms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for scan in SCANS:
+        with zipfile.ZipFile(scan) as archive:
+            archive.extractall("incoming")
+    vault = "--vault-key vault.key"
+    assert run("seal --new-vault-key vault.key") == 0
+    assert run("curate incoming --out first") == 0
+    table = f"--key-table who.keys {vault}"
+    assert run(f"deidentify --curated first --out clean {table} --no-pixel-check --jobs 2") == 0
+    assert run("curate clean --out curated --against first/fingerprints.csv") == 0
+    assert "listed_pixels" in capsys.readouterr().out  # the same scans under other names
+    assert run("curate clean --out curated") == 0
+    assert run(f"reference rename {LUNA16} {table} --out reference") == 0
+    assert "left out    886 case(s)" in capsys.readouterr().out
+    assert run("bundle reference --curated curated --name real --out bag") == 0
+    assert run("bundle reference --images clean --out same") == 0
+    assert "wrote same: 2 cases, 273 image files" in capsys.readouterr().out
+    assert run("verify bag") == 0
+
+    truth = read_reference(Path("bag"))
+    nodules = truth.nodules.filter(~pl.col("is_ignored"))
+    assert nodules.height == 4
+    rows = ["file,developer,alias"]
+    for number in range(10):
+        found = nodules.tail(max(1, nodules.height - number // 3)).select(
+            pl.col("case_id").alias("seriesuid"),
+            *(pl.col(f"{axis}_mm").alias(f"coord{axis.upper()}") for axis in "xyz"),
+            probability=pl.lit(0.9 - number / 100),
+        )
+        found.write_csv(f"m{number}.csv")
+        rows.append(f"m{number}.csv,Company {number},A{number + 1}")
+    Path("roster.csv").write_text("\n".join(rows))
+    Path("policy.toml").write_text(POLICY)
+    assert run("sign --new-key key.pem") == 0
+    assert run(f"seal bag --key key.pem {vault} --policy policy.toml --as Ada --out sealed") == 0
+    score = "evaluate --roster roster.csv --reference sealed --protocol luna16"
+    assert run(f"{score} --as Bo {vault} --out told") == 0
+    assert run(f"report sealed --as Rea {vault} --baseline A1 --out study") == 0
+    assert run("sign study --key key.pem") == 0
+    assert run(f"verify sealed {vault} --public-key key.pub.pem") == 0
+    assert run("verify study --public-key key.pub.pem") == 0
+    named = json.loads(Path("study/evaluation.json").read_text("utf-8"))["algorithms"]
+    assert [one["name"] for one in named] == [f"A{number}" for number in range(1, 11)]
+    assert "6279.6001" not in Path("study/report.html").read_text("utf-8")
