@@ -73,4 +73,6 @@ def _line(event: "Event") -> str:
 
 def _short(value: object) -> str:
     text = str(value)
+    if text.startswith("ssh-ed25519 "):
+        return f"ssh-ed25519 …{text[-8:]}"
     return text[:19] if text.startswith("sha256:") else text

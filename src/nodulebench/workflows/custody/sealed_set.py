@@ -161,12 +161,18 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
     )
     try:
         _refuse_another(opened.person, person)
-        role = None if action is None else found.policy.role_of(opened.person, action)
+        role = _role(found.policy, opened.person, action)
         _refuse_retired(found.check.events, action)
     except InputError as error:
         opened.record("refused", {"action": action, "reason": str(error)})
         raise
     return replace(opened, role=role)
+
+
+def _role(policy: CustodyPolicy, person: str, action: Action | None) -> Role | None:
+    if action is not None:
+        return policy.role_of(person, action)
+    return next((one.roles[0] for one in policy.people if one.name == person), None)
 
 
 def _refuse_another(person: str, named: str) -> None:
@@ -180,7 +186,7 @@ def _refuse_retired(events: list[Event], action: Action | None) -> None:
         raise InputError.at(
             "set",
             f"was retired on {ended.at:%Y-%m-%d} (event {ended.number}): "
-            f"{ended.facts.get('reason', '')}",
+            f"{str(ended.facts.get('reason', '')).rstrip('.')}.",
             "It is used for no more tests.",
         )
 
