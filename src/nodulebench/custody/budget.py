@@ -147,38 +147,40 @@ def was_judged(developer: str, events: Sequence[Event]) -> bool:
     return any(look.plan for look in looks_of(events) if look.developer == name)
 
 
-def free_failures(developer: str, events: Sequence[Event]) -> int:
-    """How often a developer was told at no cost that a look failed over what is in the set."""
+def failures_of(developer: str, events: Sequence[Event]) -> tuple[int, int]:
+    """How many looks of a developer failed over what is in the set: at no cost, and counted."""
     names = names_in(events)
     name = names.first(developer)
-    return sum(
-        event.step == "failed"
-        and event.facts.get("counts") is False
-        and names.first(str(event.facts.get("developer"))) == name
-        for event in events
-    )
+    failed = [event.facts for event in events if event.step == "failed"]
+    found = {
+        (look, bool(facts["counts"]))
+        for facts in failed
+        if facts.get("counts") is not None
+        if (look := look_of(facts, names)).developer == name
+    }
+    counted = sum(counts for _, counts in found)
+    return len(found) - counted, counted
 
 
-def answers_of(
-    reuse: Reuse,
-    *,
-    has_passed_before: bool = False,
-    is_judged: bool = False,
-    has_failed: bool = False,
-) -> Answers:
-    """How much a look tells under a policy.
+def answers_of(reuse: Reuse, developer: str = "", events: Sequence[Event] = ()) -> Answers:
+    """How much the looks of a developer tell under a policy.
 
     Args:
         reuse: what is told.
-        has_passed_before: whether the developer passed and looks on.
-        is_judged: whether a verdict is told beside rounded figures.
-        has_failed: whether a look was told to have failed over what is in the set, an answer more.
+        developer: who looks.
+        events: the log before this look. Who passed and looks on no longer stops when passed; a
+            verdict beside rounded figures, and a failure that counts as a look, are further
+            answers.
     """
-    more = int(has_failed)
+    free, counted = failures_of(developer, events)
+    more, has_failed = int(counted > 0), free > 0
     if reuse.feedback == "verdict":
-        return Answers(2 + more, stops_when_passed=not (has_passed_before or has_failed))
+        stops = not (more or has_passed(developer, events))
+        return Answers(2 + more, stops_when_passed=stops, has_failed=has_failed)
     if reuse.feedback == "rounded":
         # every multiple from 0 to 1, undefined, and outside; told for a value and for its bound
         told = int(1 / reuse.step + 0.5) + 3
-        return Answers(told ** (2 * len(reuse.figures)) * (2 if is_judged else 1) + more)
-    return Answers(None)
+        verdicts = 2 if was_judged(developer, events) else 1
+        count = told ** (2 * len(reuse.figures)) * verdicts + more
+        return Answers(count, has_failed=has_failed)
+    return Answers(None, has_failed=has_failed)

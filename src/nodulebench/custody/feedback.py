@@ -32,13 +32,6 @@ class Standing:
     look: int
     allowed: int
     answers: Answers
-    failures: int = 0
-    """Looks before it that failed over what is in the set, at no cost: answers all the same."""
-
-    @property
-    def asked(self) -> int:
-        """How many answers the developer has with this one."""
-        return self.look + self.failures
 
 
 IsLowerBetter = Callable[[str], bool]
@@ -97,12 +90,12 @@ def feedback(
 def looks_statement(standing: Standing) -> dict[str, Any]:
     """How often the developer has looked, and what that does to a claim."""
     told: dict[str, Any] = {"look": standing.look, "allowed": standing.allowed}
-    if standing.asked == 1:
-        return told
+    if standing.look == 1:
+        return told | _first_after_failure(standing)
     told["optimism_standard_errors"] = round(expected_best(standing.look), 4)
     values = {"look": standing.look, "optimism": told["optimism_standard_errors"]}
     try:
-        count = log_hypotheses(standing.asked, standing.answers)
+        count = log_hypotheses(standing.look, standing.answers)
         told["bound_standard_errors"] = round(deviations(_one_sided(LEVEL), count), 4)
         needed = {"needed": told["bound_standard_errors"]}
         usual = {"usual": deviations(_one_sided(LEVEL), 0)}
@@ -111,6 +104,16 @@ def looks_statement(standing: Standing) -> dict[str, Any]:
         warning = Notice("look_again_unbounded", {**values, "reason": reason_of(error)})
     told["warning"] = warning.to_json()
     return told
+
+
+def _first_after_failure(standing: Standing) -> dict[str, Any]:
+    """What a look that failed before the first one does to a claim."""
+    if not standing.answers.has_failed:
+        return {}
+    needed = deviations(_one_sided(LEVEL), log_hypotheses(1, standing.answers))
+    values = {"needed": round(needed, 4), "usual": deviations(_one_sided(LEVEL), 0)}
+    warning = Notice("look_after_failure", values)
+    return {"bound_standard_errors": values["needed"], "warning": warning.to_json()}
 
 
 def corrected_figures(
@@ -149,7 +152,7 @@ def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -
     }
     try:
         bound = bound_after_looks(
-            value, high if is_upper else low, standing.asked, standing.answers, _one_sided(LEVEL)
+            value, high if is_upper else low, standing.look, standing.answers, _one_sided(LEVEL)
         )
     except UndefinedError as undefined:
         return told | {"bound": None, "reason": reason_of(undefined).to_json()}

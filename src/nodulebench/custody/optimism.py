@@ -34,6 +34,8 @@ class Answers:
     """Different answers that a look can give; None: so many that no bound holds."""
     stops_when_passed: bool = False
     """Whether a developer who passed needs no further look."""
+    has_failed: bool = False
+    """Whether a look failed at no cost over what is in the set, before any of these or between."""
 
 
 def expected_best(looks: int) -> float:
@@ -57,11 +59,19 @@ def optimism(looks: int, standard_error: float, correlation: float = 0.0) -> flo
 def log_hypotheses(looks: int, answers: Answers) -> float:
     """Natural logarithm of how many hypotheses so many looks can come to test.
 
+    A look that failed at no cost stood before one of them or before none: every history of look k
+    becomes k + 1.
+
     Raises:
         UndefinedError: if a look tells too much for any bound.
     """
     if looks < 1:
         raise UndefinedError("no_look")
+    failed = math.log(looks + 1) if answers.has_failed else 0.0
+    return failed + _log_histories(looks, answers)
+
+
+def _log_histories(looks: int, answers: Answers) -> float:
     if answers.stops_when_passed or looks == 1:
         return math.log(looks)
     if answers.count is None:
@@ -86,10 +96,10 @@ def bound_after_looks(
 ) -> float:
     """A bound of the truth that holds at this one-sided level after so many looks.
 
-    At the first look it is the interval's own end. A later one lies as many more standard errors
-    away as the correction asks for; of a share these are counted on the scale of its divergence,
-    where a normal estimate gives a normal bound, all found gives no less than the exact one, and
-    no bound leaves the range from 0 to 1.
+    At the first look it is the interval's own end, unless one failed before. A later one lies as
+    many more standard errors away as the correction asks for; of a share these are counted on the
+    scale of its divergence, where a normal estimate gives a normal bound, all found gives no less
+    than the exact one, and no bound leaves the range from 0 to 1.
 
     Args:
         value: the figure found.

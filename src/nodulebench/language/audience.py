@@ -129,6 +129,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "untold_undefined": (),
     "not_a_share": (),
     "look_again": ("look", "optimism", "needed", "usual"),
+    "look_after_failure": ("needed", "usual"),
     "look_again_unbounded": ("look", "optimism", "reason"),
     # how intervals, tests and sizes were made
     "guarded_bootstrap": ("unit", "replicates", "icc"),

@@ -12,6 +12,7 @@ from nodulebench.custody.budget import (
     SpentError,
     admit,
     answers_of,
+    failures_of,
     has_passed,
     looks_of,
     uses,
@@ -87,8 +88,27 @@ def test_a_developer_who_passed_and_comes_again_no_longer_stops_when_passed() ->
     assert has_passed("x", log)
     assert not has_passed("y", log)
     verdict = Reuse(feedback="verdict")
-    assert answers_of(verdict) == Answers(2, stops_when_passed=True)
-    assert answers_of(verdict, has_passed_before=True) == Answers(2, stops_when_passed=False)
+    assert (
+        answers_of(verdict) == answers_of(verdict, "y", log) == Answers(2, stops_when_passed=True)
+    )
+    assert answers_of(verdict, "x", log) == Answers(2, stops_when_passed=False)
+
+
+def test_a_failure_over_the_set_is_an_answer_and_one_that_counts_one_of_each_look() -> None:
+    log = [
+        event(1, "look", "x", "a"),
+        event(2, "failed", "x", "a", look=1, counts=False),
+        event(3, "look", "x", "a"),
+        event(4, "failed", "x", "a", look=3, counts=False),  # the same question again
+    ]
+    assert failures_of("X", log) == (1, 0)
+    assert answers_of(Reuse(feedback="figures"), "x", log) == Answers(None, has_failed=True)
+    more = [*log, event(5, "look", "x", "b"), event(6, "failed", "x", "b", look=5, counts=True)]
+    assert failures_of("x", more) == (1, 1)
+    assert [look.submission for look in looks_of(more)] == ["b"]
+    assert answers_of(Reuse(feedback="verdict"), "x", more) == Answers(3, has_failed=True)
+    unreadable = [event(1, "look", "x", "a"), event(2, "failed", "x", "a", look=1)]
+    assert failures_of("x", unreadable) == (0, 0)
 
 
 def test_answers_are_what_rounding_leaves() -> None:

@@ -144,3 +144,12 @@ def test_the_lab_sees_every_corrected_figure() -> None:
     assert recall["optimism"] == pytest.approx(0.03 * 0.56419, rel=1e-4)
     assert recall["bound"] is None
     assert "no bound holds" in english(recall["reason"])
+
+
+def test_a_first_look_after_a_failure_says_what_that_does_to_a_claim() -> None:
+    answers = Answers(2, stops_when_passed=True, has_failed=True)
+    found = looks_statement(Standing(1, 2, answers))
+    # two hypotheses at one-sided 97.5 %: 0.0125 in the tail
+    assert found["bound_standard_errors"] == 2.2414
+    assert "which is an answer too" in english(found["warning"])
+    assert looks_statement(Standing(1, 2, VERDICT)) == {"look": 1, "allowed": 2}

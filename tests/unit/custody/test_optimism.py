@@ -1,6 +1,7 @@
 """The best of several looks flatters by a known amount; a corrected bound still holds."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -169,3 +170,20 @@ def test_an_adaptive_developer_breaks_the_plain_bound_but_not_the_corrected_one(
     ]
     assert np.mean(plain) > 0.2  # promised: 0.025
     assert np.mean(corrected) <= 0.025
+
+
+@pytest.mark.parametrize("answers", [2, 3, 5])
+@pytest.mark.parametrize("looks", [1, 2, 3])
+def test_a_look_that_failed_before_is_counted_wherever_it_stood(looks: int, answers: int) -> None:
+    """All histories written out: answers of earlier looks, and where the failure stood."""
+    hypotheses = set()
+    for before in range(looks):
+        for told in product(range(answers), repeat=before):
+            hypotheses.add(told)
+            for place in range(before + 1):
+                hypotheses.add((*told[:place], "failed", *told[place:]))
+    found = math.exp(log_hypotheses(looks, Answers(answers, has_failed=True)))
+    assert len(hypotheses) <= found * (1 + 1e-12)
+    assert found <= (looks + 1) * sum(answers**one for one in range(looks)) * (1 + 1e-12)
+    without = math.exp(log_hypotheses(looks, Answers(answers)))
+    assert found == pytest.approx(without * (looks + 1))

@@ -83,6 +83,10 @@ NOTICES = {
         "flatters by up to {optimism:.2f} standard errors on average; a lower bound needs "
         "{needed:.2f} instead of {usual:.2f} standard errors."
     ),
+    "look_after_failure": (
+        "A look before failed over what is in the test set, which is an answer too: a lower bound "
+        "needs {needed:.2f} instead of {usual:.2f} standard errors."
+    ),
     "look_again_unbounded": (
         "This is look {look} at the same cases. The best of {look} equally good submissions "
         "flatters by up to {optimism:.2f} standard errors on average; {reason}."

@@ -78,6 +78,10 @@ NOTICES = {
         "这是第 {look} 次查看同一批病例。{look} 次同等水平的提交中最好的一次平均最多高估 "
         "{optimism:.2f} 个标准误；下限需要 {needed:.2f} 个而非 {usual:.2f} 个标准误。"
     ),
+    "look_after_failure": (
+        "此前一次查看因测试集内容而失败，这本身也是一个答案：下限需要 {needed:.2f} 个标准误，"
+        "而不是 {usual:.2f} 个。"
+    ),
     "look_again_unbounded": (
         "这是第 {look} 次查看同一批病例。{look} 次同等水平的提交中最好的一次平均最多高估 "
         "{optimism:.2f} 个标准误；{reason}。"

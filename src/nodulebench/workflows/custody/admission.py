@@ -15,9 +15,6 @@ from nodulebench.custody.budget import (
     admit,
     answers_of,
     before,
-    free_failures,
-    has_passed,
-    was_judged,
 )
 from nodulebench.custody.developers import same_developer
 from nodulebench.custody.feedback import Standing
@@ -131,14 +128,8 @@ def charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standi
         opened.record("refused", {**look_facts(look), "reason": short(error)}, order.at)
         raise
     known = before(look, opened.events)
-    failures = free_failures(look.developer, known)
-    answers = answers_of(
-        reuse,
-        has_failed=failures > 0,
-        has_passed_before=has_passed(look.developer, known),
-        is_judged=was_judged(look.developer, known),
-    )
-    return event.number, Standing(place, reuse.looks_per_developer, answers, failures)
+    answers = answers_of(reuse, look.developer, known)
+    return event.number, Standing(place, reuse.looks_per_developer, answers)
 
 
 def look_facts(look: Look) -> dict[str, audit.Fact]:

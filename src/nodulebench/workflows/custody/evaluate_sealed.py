@@ -100,7 +100,7 @@ def take_look(
                 _refuse_few(document, evaluation, opened.policy.reuse)
             told = _told(document, evaluation, opened, standing)
         except (Exception, PanicException) as error:
-            counts, known = standing.failures > 0, _known(error, order.marks)
+            counts, known = standing.answers.has_failed, _known(error, order.marks)
             reason = known.__cause__ if isinstance(known, ScoringError) else error
             failed = {**look_facts(look), "look": number, "reason": short(reason or known)}
             opened.record("failed", {**failed, "counts": counts}, order.at)

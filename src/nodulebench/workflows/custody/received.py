@@ -21,7 +21,7 @@ from nodulebench.model.tables import CASES, Submission
 from nodulebench.storage.csv_dialect import spelt
 from nodulebench.storage.csv_text import read_header, read_strings
 from nodulebench.storage.digest import bytes_digest, file_digest
-from nodulebench.storage.file_names import shown
+from nodulebench.storage.file_names import in_a_line, shown
 
 _NAME = "seriesuid"
 _CHECK = "Look at it with: nodulebench check. What can be read: nodulebench formats."
@@ -60,6 +60,11 @@ def _copy(marks: Path, copy: Path) -> None:
         Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
         for part in parts
         if part.is_symlink() or not (part.is_file() or part.is_dir())
+    )
+    refuse_any(
+        Problem(in_a_line(str(part)), "has a line end in its name.", "Rename it.")
+        for part in parts
+        if "\n" in part.name  # a digest lists names and digests in lines
     )
     copy.mkdir()
     for part in parts:

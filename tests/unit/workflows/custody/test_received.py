@@ -139,6 +139,20 @@ def test_the_name_counts_where_it_is_that_of_a_case(tmp_path: Path) -> None:
     assert len({submission_digest(path) for path in csv}) == 1
 
 
+def test_two_folders_of_other_files_are_two_submissions(tmp_path: Path) -> None:
+    """A name with a line end made one digest of two folders: without two files, at no cost."""
+    whole, fewer = tmp_path / "whole", tmp_path / "fewer"
+    for folder in (whole, fewer):
+        folder.mkdir()
+    for case in "ab":
+        (whole / f"{case}_boxes.pkl").write_bytes(case.encode())
+    name = f"a_boxes.pkl {submission_digest(whole / 'a_boxes.pkl')}\nb_boxes.pkl"
+    (fewer / name).write_bytes(b"b")
+    assert submission_digest(whole) == submission_digest(fewer)
+    with pytest.raises(InputError, match="has a line end in its name"):
+        held_copy(fewer).__enter__()
+
+
 @pytest.mark.parametrize("case", ["scan0", "elsewhere"])
 def test_a_row_that_cannot_be_read_says_nothing_of_its_case(desk: Desk, case: str) -> None:
     """It was an error only where the case is in the set, at no cost: a list of its cases."""
