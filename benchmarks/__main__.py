@@ -13,6 +13,7 @@ NAMES = (
     "evaluate_nifdc",
     "compare_algorithms",
     "compare_ten",
+    "sealed_ten",
     "interval_coverage",
     "command_line",
     "phantom_likeness",

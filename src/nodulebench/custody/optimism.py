@@ -15,6 +15,7 @@ Two statements:
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 from nodulebench.errors import UndefinedError
@@ -38,6 +39,7 @@ class Answers:
     """Whether a look failed at no cost over what is in the set, before any of these or between."""
 
 
+@cache
 def expected_best(looks: int) -> float:
     """The mean of the largest of so many independent standard normal values."""
     if looks < 1:

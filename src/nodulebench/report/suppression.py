@@ -35,14 +35,14 @@ def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
     if not names:
         return set()
     every = np.array([divisions[division][name] for division, name in names])
-    parts, counts = np.unique(every, axis=1, return_counts=True)
+    parts, counts = _different_columns(every)
     """The strata as unions of parts, within which nodules are in the same strata throughout."""
     sizes = parts @ counts
     is_told = (sizes >= minimum) & (sizes > 0)
     apart = _apart(parts)
     while is_told.any():
         left = [_left_over(parts, names, is_told, division) for division in divisions]
-        small = np.unique(np.array([*apart, *left]), axis=0)
+        small = _different_columns(np.array([*apart, *left]).T)[0].T
         sums = small @ counts
         place = _follows(parts[is_told], small[(sums > 0) & (sums < minimum)], sizes[is_told])
         if place is None:
@@ -51,6 +51,15 @@ def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
     return {
         name for name, told, size in zip(names, is_told, sizes, strict=True) if size and not told
     }
+
+
+def _different_columns(table: BoolArray) -> tuple[BoolArray, IntArray]:
+    """The columns of a table, each once and in order, and how often each is there."""
+    bits = np.ascontiguousarray(np.packbits(table, axis=0).T)
+    # whole columns as one value each are sorted ten times as fast as row by row
+    whole = bits.view(np.dtype((np.void, bits.shape[1]))).ravel()
+    _, first, counts = np.unique(whole, return_index=True, return_counts=True)
+    return table[:, first], counts
 
 
 def members_by_name(

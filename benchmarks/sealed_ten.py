@@ -1,0 +1,58 @@
+"""Ten algorithms of NIFDC size on a sealed set against the same study on plain files."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from builders.sealed_study import StudyDesk, made_up_study
+from nodulebench.workflows.compare.compare import ComparisonChoice
+from nodulebench.workflows.compare.files import compare_folder
+from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
+from nodulebench.workflows.custody.kept.report import compare_kept
+from nodulebench.workflows.evaluate.files import evaluate_files
+
+REUSE = '\n[reuse]\nlooks_per_developer = 9\nfeedback = "figures"\n'
+PROTOCOL, ALGORITHMS = "nifdc-2022", 10
+
+
+def main() -> None:
+    """Print CPU seconds of both, and their ratio."""
+    with tempfile.TemporaryDirectory() as folder:
+        desk = made_up_study(Path(folder), REUSE, algorithms=ALGORITHMS, cases=593, nodules=6109)
+        choice = ComparisonChoice("A1", ("recall", "precision"), None, 1000, 0)
+        plain = _cpu(lambda: _plain(desk, choice))
+        looks = _cpu(lambda: _looks(desk))
+        study = _cpu(lambda: compare_kept(desk.study_order(), choice, desk.folder / "study"))
+        print("| what | CPU s |\n|---|---|")
+        print(f"| plain files: evaluate, compare, report | {plain:.1f} |")
+        print(f"| sealed set: {ALGORITHMS} looks | {looks:.1f} |")
+        print(f"| sealed set: comparison and report from kept results | {study:.1f} |")
+        print(f"| sealed against plain | {(looks + study) / plain:.2f} times |")
+        kept = sum(path.stat().st_size for path in (desk.sealed / "results").iterdir())
+        print(f"| kept results, all together | {kept / 1e6:.0f} MB |")
+
+
+def _plain(desk: StudyDesk, choice: ComparisonChoice) -> None:
+    files = sorted(desk.folder.glob("file-*"), key=lambda path: int(path.name.split("-")[-1]))
+    names = [f"A{number + 1}" for number in range(len(files))]
+    out = desk.folder / "plain"
+    evaluate_files(tuple(files), desk.bundle, PROTOCOL, names=names, out=out)
+    compare_folder(out, choice)
+
+
+def _looks(desk: StudyDesk) -> None:
+    order = desk.look_order(protocol=PROTOCOL, bootstraps=None)
+    problems = [one.problem for one in evaluate_roster(desk.roster, order) if one.problem]
+    if problems:
+        raise problems[0]
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()
