@@ -33,16 +33,16 @@ def told_evaluation(
     for algorithm in told["algorithms"]:
         for result in algorithm["rules"].values():
             found = {part: result[part] for part in ("figures", "strata") if part in result}
-            result |= _as_printed(found)
+            result |= as_printed(found)
     if "plan" in told:
         told["plan"]["criteria"] = [
-            {name: one if name == "limit" else _as_printed(one) for name, one in criterion.items()}
+            {name: one if name == "limit" else as_printed(one) for name, one in criterion.items()}
             for criterion in told["plan"]["criteria"]
         ]
     return told
 
 
-def _as_printed(value: Any) -> Any:
+def as_printed(value: Any) -> Any:
     """Figures to as many decimals as reports print.
 
     The ends of an interval are those of resampled cases, drawn by a seed that is known: with all
@@ -51,8 +51,8 @@ def _as_printed(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, DECIMALS)
     if isinstance(value, dict):
-        return {name: _as_printed(one) for name, one in value.items()}
-    return [_as_printed(one) for one in value] if isinstance(value, list) else value
+        return {name: as_printed(one) for name, one in value.items()}
+    return [as_printed(one) for one in value] if isinstance(value, list) else value
 
 
 def _members(result: RuleResult, evaluation: Evaluation) -> Divisions:

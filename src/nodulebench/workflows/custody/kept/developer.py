@@ -31,6 +31,7 @@ from nodulebench.workflows.custody.kept.study import (
     study_of,
 )
 from nodulebench.workflows.custody.sealed_set import SealedSet
+from nodulebench.workflows.custody.telling import as_printed
 from nodulebench.workflows.evaluate.result_folder import CURVE_FILE, FEEDBACK, write_result
 from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
@@ -102,13 +103,20 @@ def developers_result(
     if is_compared and len(kept) > 1:
         _, found = compared(study, ComparisonChoice(own))
         shown = developers_document(study.document.with_comparison(found), reuse.minimum_stratum)
-        document = replace(document, comparisons=shown.comparisons)
+        document = _with_printed(document, shown)
     curves = developers_curves(study.curves)
     if reuse.feedback != "cases":
         return document, {CURVE_FILE: curves}
     tables = study_of(kept[:1], {_called(kept[0]): own}).tables()
     others = curves.filter(pl.col("algorithm") != own)
     return document, {**tables, CURVE_FILE: pl.concat([tables[CURVE_FILE], others])}
+
+
+def _with_printed(document: Document, shown: Document) -> Document:
+    """The document with another's comparisons, their figures to as many digits as are told."""
+    content = document.to_json()
+    content["comparisons"] = as_printed(shown.to_json()["comparisons"])
+    return read_evaluation(content, "comparison")
 
 
 def _own_name(kept: Sequence[KeptResult]) -> str:

@@ -145,6 +145,22 @@ def test_a_copy_tells_what_the_feedback_told(desk: StudyDesk) -> None:
     assert own["rules"] == told["algorithms"][0]["rules"]
 
 
+def digits(value: Any) -> int:
+    """The most decimals that any number in a document has."""
+    if isinstance(value, float):
+        return len(repr(value).partition(".")[2])
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max(map(digits, parts), default=0)
+
+
+def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) -> None:
+    (found,) = content(copy_for(desk, "A2", "A2"))["comparisons"]
+    assert found["baseline"] == "Betamed-finder-1"
+    assert {one["algorithm"] for one in found["differences"]} == {"A1", "A3"}
+    assert 2 <= digits(found) <= 3
+    assert set(found["digests"]) <= {"protocol", "plan"}
+
+
 def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path: Path) -> None:
     desk = evaluated_study(tmp_path, ROUNDED)
     folder = copy_for(desk, "A1")

@@ -7,7 +7,7 @@ import pytest
 
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study
-from nodulebench.storage.manifest import record_files
+from nodulebench.storage.manifest import write_manifest
 from nodulebench.storage.signature import sign_folder
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.custody.kept.report import compare_kept, report_kept
@@ -62,11 +62,11 @@ def test_a_changed_number_is_found_although_the_manifest_agrees(desk: StudyDesk)
     figure = document["algorithms"][0]["rules"]["center_hit"]["figures"]["recall"]
     figure["value"] += 0.01
     path.write_text(json.dumps(document))
-    record_files(path.parent, ["evaluation.json"])
+    write_manifest(path.parent)
     found = again(desk, "lab")
     assert any("recall" in str(one) for one in found.differences)
     path.write_text(before)
-    record_files(path.parent, ["evaluation.json"])
+    write_manifest(path.parent)
 
 
 def test_results_that_the_log_does_not_have_are_refused(desk: StudyDesk, tmp_path: Path) -> None:
