@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -23,26 +24,34 @@ def write_checkpoint(path: Path, learner: "Learner") -> None:
     if learner.average is not learner.module:
         tensors |= {f"average.{name}": one for name, one in learner.average.state_dict().items()}
     tensors |= {f"kept.{name}": one for name, one in learner.kept.items()}
-    plain: dict[str, Any] = {}
+    others: dict[str, Any] = {}
     for number, state in learner.optimizer.state_dict()["state"].items():
         for name, value in state.items():
             key = f"optimizer.{number}.{name}"
             if isinstance(value, Tensor):
                 tensors[key] = value
             else:
-                plain[key] = value
+                others[key] = value
     about = {
         "schema": SCHEMA,
         "step": learner.step,
         "best": learner.best,
         "since_best": learner.since_best,
-        "plain": plain,
+        "plain": others,
     }
     content = save(
-        {name: one.detach().cpu().contiguous() for name, one in tensors.items()},
+        {name: plain(one) for name, one in tensors.items()},
         metadata={"about": json.dumps(about)},
     )
     replace_whole(path, content)
+
+
+def plain(values: Tensor, *, is_half: bool = False) -> Tensor:
+    """A tensor as a file holds it, whatever order a GPU wanted its axes in."""
+    found = values.detach().cpu()
+    if is_half and found.dtype.is_floating_point:
+        found = found.half()
+    return found.clone(memory_format=torch.contiguous_format)
 
 
 def read_checkpoint(path: Path, learner: "Learner") -> None:

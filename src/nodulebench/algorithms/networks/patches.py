@@ -4,7 +4,9 @@ Many scans lie behind each other in one buffer, on the CPU or on a GPU, so that 
 any of them at once. Beyond a scan's faces the image is mirrored.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -87,13 +89,27 @@ def cut(
     offset = torch.from_numpy(look.offset_mm) if isinstance(look, Look) else look
     offset = offset.to(scans.voxels.device)
     flat = offset.reshape(-1, 3)
+    interpolate = _cut
+    if offset.is_cuda:
+        # one kernel for all: it is compiled once, and anew wherever an argument is absent
+        interpolate = _fused()
+        turn = torch.eye(3, device=offset.device).expand(len(which), 3, 3) if turn is None else turn
+        low = torch.zeros_like(scans.shape[which]) if low is None else low
+        high = scans.shape[which] - 1 if high is None else high
     step = max(1, MOST_POINTS // len(flat))
     parts = []
     for at in range(0, len(which), step):
         some = slice(at, at + step)
         bounds = (_of(low, some), _of(high, some))
-        parts.append(_cut(scans, which[some], place[some], flat, _of(turn, some), *bounds))
+        parts.append(interpolate(scans, which[some], place[some], flat, _of(turn, some), *bounds))
     return torch.cat(parts or [flat.new_empty(0, len(flat))]).reshape(-1, *offset.shape[:-1])
+
+
+@cache
+def _fused() -> Callable[..., Tensor]:
+    """The same as one kernel: a GPU waits for memory otherwise."""
+    compiled: Callable[..., Tensor] = torch.compile(_cut, dynamic=True)
+    return compiled
 
 
 def _of(values: Tensor | None, some: slice) -> Tensor | None:

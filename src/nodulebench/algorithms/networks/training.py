@@ -161,12 +161,21 @@ def rate_at(recipe: Recipe, step: int) -> float:
 
 
 def _begin(network: Network, how: Recipe, device: torch.device) -> Learner:
-    module = network.build().to(device)
+    module = _laid_out(network.build(), device)
     average = module
     if how.average:
-        average = network.build().to(device)
+        average = _laid_out(network.build(), device)
         average.load_state_dict(module.state_dict())
     return Learner(module, average, _optimizer(module, how))
+
+
+def _laid_out(module: nn.Module, device: torch.device) -> nn.Module:
+    """A network on its device, with its maps beside each other where a GPU wants them so."""
+    if device.type == "cuda":
+        is_deep = any(isinstance(one, nn.Conv3d) for one in module.modules())
+        order = torch.channels_last_3d if is_deep else torch.channels_last
+        module = module.to(memory_format=order)  # type: ignore[call-overload]
+    return module.to(device)
 
 
 def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:

@@ -12,7 +12,7 @@ from nodulebench.algorithms.networks.network import Augment, Network, Recipe
 
 SIZE = 32
 NEAR_MM, FAR_MM = 0.75, 1.5
-MAPS = (16, 32, 64, 96)
+MAPS = (24, 32, 64, 96)
 
 
 class Residual(nn.Module):
@@ -28,11 +28,7 @@ class Residual(nn.Module):
             nn.BatchNorm3d(after),
         )
         self.weigh = nn.Sequential(
-            nn.AdaptiveAvgPool3d(1),
-            nn.Conv3d(after, after // 4, 1),
-            nn.SiLU(),
-            nn.Conv3d(after // 4, after, 1),
-            nn.Sigmoid(),
+            nn.Linear(after, after // 4), nn.SiLU(), nn.Linear(after // 4, after), nn.Sigmoid()
         )
         self.skip = nn.Sequential(
             nn.AvgPool3d(stride) if stride > 1 else nn.Identity(),
@@ -44,13 +40,14 @@ class Residual(nn.Module):
     def forward(self, maps: Tensor) -> Tensor:
         """Maps -> maps."""
         seen = self.body(maps)
-        found: Tensor = self.unit(seen * self.weigh(seen) + self.skip(maps))
+        weight = self.weigh(seen.mean(dim=(2, 3, 4)))[:, :, None, None, None]
+        found: Tensor = self.unit(seen * weight + self.skip(maps))
         return found
 
 
 def _branch() -> nn.Sequential:
-    stem = [nn.Conv3d(1, MAPS[0], 3, 1, 1, bias=False), nn.BatchNorm3d(MAPS[0]), nn.SiLU()]
-    steps = [Residual(MAPS[0], MAPS[1], 2), Residual(MAPS[1], MAPS[2], 2)]
+    stem = [nn.Conv3d(1, MAPS[0], 5, 2, 2, bias=False), nn.BatchNorm3d(MAPS[0]), nn.SiLU()]
+    steps = [Residual(MAPS[0], MAPS[1], 1), Residual(MAPS[1], MAPS[2], 2)]
     return nn.Sequential(*stem, *steps, Residual(MAPS[2], MAPS[3], 2))
 
 
@@ -89,7 +86,7 @@ TWOSCALE = Network(
         schedule=((0.0, 0.02), (0.05, 1.0), (1.0, 0.0)),
         is_smooth=True,
         batch=192,
-        steps=3000,
+        steps=2500,
         augment=Augment(zoom=(0.85, 1.2), shift_mm=1.5, is_turned_freely=True, is_flipped=True),
         smoothing=0.05,
         average=0.998,

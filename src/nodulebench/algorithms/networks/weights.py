@@ -15,6 +15,7 @@ from safetensors.torch import save
 from torch import nn
 
 from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.checkpoint import plain
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.storage.durable import replace_whole
 
@@ -40,10 +41,7 @@ class Card:
 
 def write_weights(path: Path, module: nn.Module, card: Card) -> None:
     """Write a trained network; numbers of floating point are kept in half precision."""
-    tensors = {
-        name: (one.half() if one.dtype.is_floating_point else one).detach().cpu().contiguous()
-        for name, one in module.state_dict().items()
-    }
+    tensors = {name: plain(one, is_half=True) for name, one in module.state_dict().items()}
     about = {"schema": SCHEMA, **asdict(card), "parameters": _digest(tensors)}
     card_text = json.dumps(about, sort_keys=True)
     replace_whole(path, save(tensors, metadata={"card": card_text}))
@@ -112,9 +110,5 @@ def _digest(tensors: dict[str, torch.Tensor]) -> str:
     for name in sorted(tensors):
         one = tensors[name]
         whole.update(f"{name} {one.dtype} {tuple(one.shape)}\n".encode())
-        whole.update(
-            one.contiguous().view(torch.uint8).numpy().tobytes()
-            if one.dim()
-            else str(one.item()).encode()
-        )
+        whole.update(one.reshape(-1).view(torch.uint8).numpy().tobytes())
     return "sha256:" + whole.hexdigest()

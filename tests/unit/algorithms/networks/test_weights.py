@@ -36,6 +36,16 @@ def test_weights_come_back_in_half_precision_with_their_card(path: Path) -> None
         assert torch.equal(kept, given.half().float())
 
 
+def test_the_order_of_axes_in_memory_does_not_matter(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module = NETWORKS["twoscale"].build()
+    card = Card("twoscale", 0, 1, "", "", ())
+    write_weights(tmp_path / "plain", module, card)
+    write_weights(tmp_path / "turned", module.to(memory_format=torch.channels_last_3d), card)
+
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "turned").read_bytes()
+
+
 def test_a_changed_number_is_found(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
