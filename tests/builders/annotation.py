@@ -169,6 +169,16 @@ class Desk:
             ),
         )
 
+    def approves(
+        self, actor: str, approves: bool = True, inspected=actions.ASPECTS, comment: str = ""
+    ) -> None:
+        self.does(
+            actor,
+            actions.ApproveBatch(
+                batch_id="b1", approves=approves, inspected=inspected, comment=comment
+            ),
+        )
+
     def releases(self, actor: str) -> None:
         self.does(actor, actions.ReleaseBatch(batch_id="b1"))
 

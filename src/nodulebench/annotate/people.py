@@ -1,6 +1,7 @@
 """Who takes part: people, their seniority and roles, teams, and who may be what."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, field_validator
@@ -11,7 +12,16 @@ from nodulebench.storage.keys.person_key import PublicKey, parse_public_key
 
 Known = TypeVar("Known")
 Title = Literal["scientist", "resident", "attending", "deputy_chief", "chief"]
-Role = Literal["candidate", "junior", "leader", "arbitrator", "panel", "scientist", "organiser"]
+Role = Literal[
+    "candidate",
+    "junior",
+    "leader",
+    "arbitrator",
+    "panel",
+    "scientist",
+    "organiser",
+    "commission",
+]
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")]
 
 _RANK: dict[Title, int] = {
@@ -36,6 +46,16 @@ PROGRAM = "program"
 """The actor of steps that nobody takes by hand; no person has this name."""
 
 
+class Training(Written):
+    """How somebody was trained to annotate."""
+
+    on: date
+    subject: str = Field(min_length=1)
+    """What it was about: to annotate, to delineate, to measure the long axis."""
+    by: str = ""
+    """Who gave it."""
+
+
 class Person(Written):
     """Someone who takes part in making a reference standard."""
 
@@ -46,6 +66,7 @@ class Person(Written):
     years_reading: float = Field(default=0, ge=0)
     """Years of reading images."""
     roles: tuple[Role, ...] = ("candidate",)
+    trainings: tuple[Training, ...] = ()
     key: str = ""
     """The own public key, ``ssh-ed25519 AAAA…``; empty: none."""
 
@@ -116,8 +137,20 @@ def is_eligible(person: Person, role: Role) -> bool:
     return _RANK[person.title] >= _RANK[title] and person.years_reading > years
 
 
-def check_roster(roster: Roster, *, requires_seniority: bool = True) -> None:
+def check_roster(
+    roster: Roster,
+    *,
+    requires_seniority: bool = True,
+    least_years: float = 0,
+    requires_training: bool = False,
+) -> None:
     """Refuse a roster that contradicts itself or gives roles to people who may not have them.
+
+    Args:
+        roster: people and teams.
+        requires_seniority: whether titles and years have to suffice for each role.
+        least_years: years of reading that everybody who reads, reviews or arbitrates has at least.
+        requires_training: whether these have a training on record.
 
     Raises:
         InputError: with one problem per repeated name, unmet requirement, and unknown, repeated or
@@ -131,6 +164,7 @@ def check_roster(roster: Roster, *, requires_seniority: bool = True) -> None:
         problems.append(Problem(f"person '{PROGRAM}'", "has the name of the program itself."))
     if requires_seniority:
         problems += _unmet(roster.people)
+    problems += _inexperienced(roster.people, least_years, requires_training)
     known = {one.person_id: one for one in roster.people}
     for team in roster.teams:
         problems += _team_problems(team, known)
@@ -175,6 +209,27 @@ def _unmet(people: Iterable[Person]) -> Iterator[Problem]:
                     f"be {role}.",
                     f"A {role} is {title} or above with more than {years:g} years.",
                 )
+
+
+def _inexperienced(
+    people: Iterable[Person], least_years: float, requires_training: bool
+) -> Iterator[Problem]:
+    for person in people:
+        where = f"person '{person.person_id}'"
+        if not set(person.roles) & set(READING_ROLES):
+            continue
+        if person.years_reading < least_years:
+            yield Problem(
+                where,
+                f"has {person.years_reading:g} years of reading.",
+                f"The workflow asks for at least {least_years:g}.",
+            )
+        if requires_training and not person.trainings:
+            yield Problem(
+                where,
+                "has no training on record.",
+                "Write down when, about what and by whom: [[people.trainings]] on, subject, by.",
+            )
 
 
 def _team_problems(team: Team, known: dict[str, Person]) -> Iterator[Problem]:

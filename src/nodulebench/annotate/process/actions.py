@@ -1,7 +1,7 @@
 """What people can do in the workflow, as they send it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -98,6 +98,21 @@ class ArbitrateNodule(Written):
     discussed_with: tuple[Name, ...] = ()
 
 
+Aspect = Literal["sufficiency", "heterogeneity", "labels", "ethics"]
+ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+"""What a commission inspects: enough cases, of many kinds, well labelled, lawfully got (ITU)."""
+
+
+class ApproveBatch(Written):
+    """Approve a batch for release, as commission; or say why not."""
+
+    step: Literal["approve"] = "approve"
+    batch_id: Name
+    approves: bool = True
+    inspected: tuple[Aspect, ...] = ()
+    comment: str = ""
+
+
 class ReleaseBatch(Written):
     """Release the batch; from then on nothing changes."""
 
@@ -113,6 +128,7 @@ OneStep = Annotated[
     | AddNodule
     | FinishCase
     | ArbitrateNodule
+    | ApproveBatch
     | ReleaseBatch,
     Field(discriminator="step"),
 ]
@@ -141,6 +157,7 @@ Action = (
     | AddNodule
     | FinishCase
     | ArbitrateNodule
+    | ApproveBatch
     | ReleaseBatch
     | Several
 )

@@ -40,14 +40,27 @@ class WorkflowRules(Written):
     arbitrator_may_have_read: bool = False
     requires_seniority: bool = True
     """Whether titles and years of reading are checked."""
+    least_years: float = Field(default=0, ge=0)
+    """Years of reading that everybody who reads, reviews or arbitrates has at least."""
+    requires_training: bool = False
+    """Whether everybody who reads, reviews or arbitrates has a training on record."""
+    requires_approval: bool = False
+    """Whether a commission approves a batch before it is released."""
     consistency: ConsistencyRule = ConsistencyRule()
 
 
 NIFDC = WorkflowRules()
 ITU = WorkflowRules(
-    name="fg-ai4h", has_review=False, arbitrator_may_have_read=True, requires_seniority=False
+    name="fg-ai4h",
+    has_review=False,
+    arbitrator_may_have_read=True,
+    requires_seniority=False,
+    least_years=10,
+    requires_training=True,
+    requires_approval=True,
 )
-"""At least three experts, one of whom decides disputed marks (ITU FG-AI4H)."""
+"""At least three experts of ten years, trained beforehand, one of whom decides disputed marks; a
+commission inspects what was labelled (ITU FG-AI4H)."""
 WORKFLOWS = {rules.name: rules for rules in (NIFDC, ITU)}
 
 
@@ -69,6 +82,8 @@ class Batch:
     finished: frozenset[str] = frozenset()
     """Cases in which the reviewer has nothing more to say."""
     rulings: Mapping[Key, actions.ArbitrateNodule] = field(default_factory=dict)
+    approval: actions.ApproveBatch | None = None
+    """What the commission said last."""
     is_released: bool = False
 
     @cached_property
@@ -171,6 +186,13 @@ class Batch:
             reasons.append(Notice("reviewer_objects"))
         return tuple(reasons)
 
+    @property
+    def is_approved(self) -> bool:
+        """Whether the commission has approved it, or need not."""
+        if self.approval is None:
+            return not self.rules.requires_approval
+        return self.approval.approves
+
     @cached_property
     def open_disputes(self) -> list[Key]:
         """Candidates in dispute without a ruling."""
@@ -243,6 +265,8 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             return replace(batch, finished=batch.finished | {case_id})
         case actions.ArbitrateNodule(case_id=case_id, candidate_id=candidate_id):
             return replace(batch, rulings={**batch.rulings, (case_id, candidate_id): action})
+        case actions.ApproveBatch():
+            return replace(batch, approval=action)
         case actions.ReleaseBatch():
             return replace(batch, is_released=True)
         case actions.Several(steps=steps):

@@ -21,6 +21,7 @@ STATE_OF_STEP: dict[str, State] = {
     "add": "review",
     "finish": "review",
     "arbitrate": "arbitration",
+    "approve": "arbitration",
     "release": "arbitration",
 }
 """The only state in which each step can be taken."""
@@ -113,6 +114,8 @@ class Permissions:
                 return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
             case actions.AddNodule() | actions.FinishCase():
                 return self._case_review_refusal(batch, actor_id, action)
+            case actions.ApproveBatch():
+                return self._approval_refusal(batch, actor_id, action)
             case actions.ReleaseBatch():
                 return self._release_refusal(batch, actor_id)
             case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
@@ -223,14 +226,32 @@ class Permissions:
     def _release_refusal(self, batch: Batch, actor_id: str) -> Problem | None:
         if not self.may_arbitrate(batch, actor_id):
             return _not(batch, actor_id, "an arbitrator who has not read or reviewed it")
-        if batch.open_disputes:
-            shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
+        if not batch.is_approved:
             return Problem(
                 f"batch '{batch.order.batch_id}'",
-                f"has {len(batch.open_disputes)} open dispute(s): {shown}.",
-                "Settle them first.",
+                "is not approved by the commission.",
+                "It inspects the batch, and says so with 'approve'.",
             )
-        return None
+        return _dispute_refusal(batch)
+
+    def _approval_refusal(
+        self, batch: Batch, actor_id: str, action: actions.ApproveBatch
+    ) -> Problem | None:
+        where = f"batch '{batch.order.batch_id}'"
+        team = self.roster.team(batch.order.team_id)
+        has_part = actor_id in {*team.member_ids, batch.order.reviewer_id}
+        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "commission") or has_part:
+            return _not(batch, actor_id, "of the commission, without a part in the batch")
+        if batch.approval is not None and batch.approval.approves:
+            return Problem(where, "was approved before.")
+        if not action.approves:
+            missing = "says no without a reason." if not action.comment else ""
+            return Problem(where, f"the commission {missing}", "Say why.") if missing else None
+        left = [one for one in actions.ASPECTS if one not in action.inspected]
+        if left:
+            told = f"was not inspected for {', '.join(left)}."
+            return Problem(where, told, "Inspect it for all four.")
+        return _dispute_refusal(batch)
 
 
 def same_candidate(batch: Batch, action: actions.AddNodule) -> str | None:
@@ -259,6 +280,18 @@ def known_batch(batches: Mapping[str, Batch], batch_id: str) -> Batch:
         known = ", ".join(batches) or "none"
         raise InputError.at(f"batch '{batch_id}'", "is not open.", f"Open: {known}.")
     return batches[batch_id]
+
+
+def _dispute_refusal(batch: Batch) -> Problem | None:
+    """Why a batch with open disputes goes no further."""
+    if not batch.open_disputes:
+        return None
+    shown = ", ".join(f"{case_id} {name}" for case_id, name in batch.open_disputes[:5])
+    return Problem(
+        f"batch '{batch.order.batch_id}'",
+        f"has {len(batch.open_disputes)} open dispute(s): {shown}.",
+        "Settle them first.",
+    )
 
 
 def _require_state(batch: Batch, action: actions.Action) -> None:

@@ -97,6 +97,9 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
         case actions.ArbitrateNodule():
             ruling = f"a nodule, {action.type}" if action.is_nodule else "no nodule"
             return action.case_id, f"{action.candidate_id} is {ruling}{_quoted(action.comment)}"
+        case actions.ApproveBatch(approves=approves):
+            verdict = "approved" if approves else "not approved"
+            return None, f"{verdict}{_quoted(action.comment)}"
         case actions.ReleaseBatch():
             return None, "released"
         case actions.Several(steps=steps):

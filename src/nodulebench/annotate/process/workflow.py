@@ -44,7 +44,12 @@ class Workflow:
     rules: WorkflowRules = NIFDC
 
     def __post_init__(self) -> None:
-        check_roster(self.roster, requires_seniority=self.rules.requires_seniority)
+        check_roster(
+            self.roster,
+            requires_seniority=self.rules.requires_seniority,
+            least_years=self.rules.least_years,
+            requires_training=self.rules.requires_training,
+        )
 
     @cached_property
     def _teams(self) -> dict[str, tuple[str, ...]]:

@@ -43,7 +43,7 @@ for part in (log, audit, anchor, ask, answer):
     0.0,
     "Share of the cases that readers are shown again under another name.",
 )
-@click.option("--exam", type=FILE, help="exam.json: only who passed it can read.")
+@click.option("--exam", type=FILE, help="exam.json: only who passed takes part.")
 def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     r"""Make the FOLDER of an annotation project.
 
@@ -196,6 +196,28 @@ def show(folder: Path, batch_id: str, actor_id: str) -> None:
         open_slices = ", ".join(str(number) for number in seen.inconsistent_slices)
         told = f"; not drawn by all on {open_slices}" if open_slices else ""
         click.echo(f"{seen.case_id} {seen.candidate_id}: slices {slices}{told}")
+
+
+@command.command("approve")
+@FOLDER
+@BATCH
+@click.option("--approve/--reject", "approves", default=True, help="What the commission says.")
+@click.option(
+    "--inspected",
+    multiple=True,
+    type=click.Choice(["sufficiency", "heterogeneity", "labels", "ethics"]),
+    help="What was inspected; to approve, all four.",
+)
+@COMMENT
+@signed
+def approve(**fields: Any) -> None:
+    r"""Approve a BATCH for release, as commission, or say why not.
+
+    \b
+    nodulebench annotate review approve panel/ b1 --inspected sufficiency \
+        --inspected heterogeneity --inspected labels --inspected ethics --by zoe
+    """
+    _step("approve", **fields)
 
 
 @command.command("release")

@@ -40,6 +40,8 @@ def _open_things(batch: Any) -> Iterator[str]:
         for key in batch.open_disputes:
             reasons = ", ".join(map(english, batch.dispute(key)))
             yield f"{key[0]} {key[1]}: in dispute, {reasons}"
+    if batch.state == "arbitration" and not batch.is_approved:
+        yield "waits for the approval of the commission"
 
 
 def _next(batch: Any, folder: Any, batch_id: str) -> str:
@@ -50,6 +52,8 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
         return f"read {place} FILE --by {reader}"
     if batch.state == "review" and not batch.unreviewed:
         return f"finish {place} --by {batch.order.reviewer_id}"
+    if batch.state == "arbitration" and not batch.open_disputes and not batch.is_approved:
+        return f"approve {place} --inspected sufficiency ... --by COMMISSION"
     if batch.state == "arbitration" and not batch.open_disputes:
         return f"release {place} --by ARBITRATOR"
     if batch.state == "released":

@@ -22,6 +22,8 @@ from nodulebench.formats.findings_tables import write_findings
 from nodulebench.model.findings import FINDINGS, Readings
 from nodulebench.model.tables import Reference
 from nodulebench.storage.json_text import write_json
+from nodulebench.storage.manifest import MANIFEST
+from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.annotate.desk import Desk
 from nodulebench.workflows.annotate.unite_readings import Accepted, unite
 
@@ -42,8 +44,9 @@ def export_released(
     batches = released(desk, batch_ids)
     reference = released_reference(desk, batch_ids)
     drawn = released_findings(desk, batch_ids)
-    write_reference(reference, target)
-    write_json(_provenance(desk, list(batches)), target / PROVENANCE)
+    with staged_folder(target, last=MANIFEST) as stage:
+        write_reference(reference, stage)
+        write_json(_provenance(desk, list(batches)), stage / PROVENANCE)
     if findings is not None:
         write_findings(drawn, findings)
     return reference

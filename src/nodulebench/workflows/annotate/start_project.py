@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from nodulebench.annotate.people import Roster
+from nodulebench.annotate.people import Role, Roster
 from nodulebench.annotate.process.batch import WORKFLOWS, WorkflowRules
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.repeats import draw_repeats, with_repeats
@@ -44,7 +44,7 @@ def start_project(
         seed: draw teams at random from all juniors and leaders with this seed.
         repeat_share: the share of the cases that readers are shown a second time under another
             name, to see how far they agree with themselves.
-        exam: ``exam.json`` of an exam: only who passed it can read.
+        exam: ``exam.json`` of an exam: only who passed it can read, review and arbitrate.
     """
     written = _read_toml(roster)
     changes = written.pop("rules", {})
@@ -58,7 +58,7 @@ def start_project(
     passed = None if exam is None else who_passed(exam)
     if seed is not None:
         people = _with_drawn_teams(people, rules, seed, passed)
-    elif passed is not None:
+    if passed is not None:
         _refuse_failed(people, passed)
     table = read_cases(cases)
     if series is not None:
@@ -81,26 +81,34 @@ def start_project(
 def _with_drawn_teams(
     people: Roster, rules: WorkflowRules, seed: int, passed: frozenset[str] | None
 ) -> Roster:
-    juniors = [
-        one.person_id
-        for one in people.people
-        if "junior" in one.roles and (passed is None or one.person_id in passed)
-    ]
-    leaders = [one.person_id for one in people.people if "leader" in one.roles]
-    teams = random_teams(juniors, leaders, size=rules.readers, seed=seed)
+    def those(role: Role) -> list[str]:
+        having = [one.person_id for one in people.people if role in one.roles]
+        return [name for name in having if passed is None or name in passed]
+
+    teams = random_teams(those("junior"), those("leader"), size=rules.readers, seed=seed)
     return people.model_copy(update={"teams": teams})
 
 
 def _refuse_failed(people: Roster, passed: frozenset[str]) -> None:
+    """Refuse readers, leaders and arbitrators who have not passed."""
     problems = [
         Problem(
             f"team '{team.team_id}'",
-            f"'{reader}' has not passed the exam.",
+            f"'{name}' has not passed the exam.",
             "Give the place to somebody who has, or draw the teams.",
         )
         for team in people.teams
-        for reader in team.reader_ids
-        if reader not in passed
+        for name in (*team.reader_ids, *((team.leader_id,) if team.leader_id else ()))
+        if name not in passed
+    ]
+    problems += [
+        Problem(
+            f"person '{one.person_id}'",
+            "is arbitrator and has not passed the exam.",
+            "Examine arbitrators too, or take the role away.",
+        )
+        for one in people.people
+        if "arbitrator" in one.roles and one.person_id not in passed
     ]
     refuse_any(problems)
 

@@ -124,7 +124,8 @@ def test_a_team_has_as_many_readers_as_the_workflow_wants() -> None:
     desk = Desk(Workflow(two_teams(), small_cases("a"), rules))
     with pytest.raises(InputError, match="one has 3 readers, not 4"):
         desk.opens()
-    itu = Desk(Workflow(two_teams(), small_cases("a"), ITU))
+    free = ITU.model_copy(update={"least_years": 0, "requires_training": False})
+    itu = Desk(Workflow(two_teams(), small_cases("a"), free))
     with pytest.raises(InputError, match="the workflow 'fg-ai4h' has no review"):
         itu.opens()
 

@@ -1,3 +1,5 @@
+from datetime import date
+
 import pytest
 
 from builders.annotation import (
@@ -10,7 +12,7 @@ from builders.annotation import (
     two_teams,
 )
 from builders.words import sentences
-from nodulebench.annotate.people import Person, Roster, Team
+from nodulebench.annotate.people import Person, Roster, Team, Training
 from nodulebench.annotate.process.batch import ITU, NIFDC
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.errors import InputError
@@ -81,16 +83,30 @@ def test_an_objection_or_types_that_differ_are_disputes(desk: Desk) -> None:
     assert desk.batch.nodule_type(key) == "part_solid"
 
 
-def test_in_the_itu_workflow_one_of_three_experts_decides() -> None:
-    experts = tuple(
-        Person(person_id=name, roles=("panel", *(("arbitrator",) if name == "e1" else ())))
+TRAINED = Training(on=date(2026, 1, 5), subject="to delineate and measure", by="Panel")
+
+
+def experts(years: float = 10, trainings: tuple[Training, ...] = (TRAINED,)) -> Roster:
+    """Three experts, one of them arbitrator, an office and a commission of one."""
+    people = tuple(
+        Person(
+            person_id=name,
+            roles=("panel", *(("arbitrator",) if name == "e1" else ())),
+            years_reading=years,
+            trainings=trainings,
+        )
         for name in ("e1", "e2", "e3")
     )
     office = Person(person_id="office", roles=("organiser",))
-    roster = Roster(
-        people=(*experts, office), teams=(Team(team_id="one", reader_ids=("e1", "e2", "e3")),)
+    commission = Person(person_id="zoe", roles=("commission",))
+    return Roster(
+        people=(*people, office, commission),
+        teams=(Team(team_id="one", reader_ids=("e1", "e2", "e3")),),
     )
-    desk = Desk(Workflow(roster, small_cases("a"), ITU))
+
+
+def test_in_the_itu_workflow_one_of_three_experts_decides_and_a_commission_approves() -> None:
+    desk = Desk(Workflow(experts(), small_cases("a"), ITU))
     desk.opens(reviewer=None)
     desk.reads("e1")
     desk.reads("e2", SHARED)
@@ -102,9 +118,54 @@ def test_in_the_itu_workflow_one_of_three_experts_decides() -> None:
     assert desk.is_shown("e1") == [("candidate-1", 1, (3,))]
     with pytest.raises(InputError, match="'e2' is not an arbitrator"):
         desk.rules("e2", "candidate-1", True, "solid")
+    with pytest.raises(InputError, match="has 1 open dispute"):
+        desk.approves("zoe")
     desk.rules("e1", "candidate-1", True, "solid")
+    with pytest.raises(InputError, match="is not approved by the commission"):
+        desk.releases("e1")
+    desk.approves("zoe", False, comment="no 5 mm slices")
+    with pytest.raises(InputError, match="is not approved by the commission"):
+        desk.releases("e1")
+    desk.approves("zoe")
     desk.releases("e1")
     assert desk.batch.nodules == [("a", "candidate-1")]
+    changes = [event.change for event in desk.store.read() if event.step == "approve"]
+    assert changes == ["not approved: no 5 mm slices", "approved"]
+    assert list(desk.workflow.replayed(desk.store.read())) == []
+
+
+def test_who_approves_is_of_the_commission_and_inspects_everything() -> None:
+    people = experts()
+    double = people.people[1].model_copy(update={"roles": ("panel", "commission")})
+    people = people.model_copy(update={"people": (people.people[0], double, *people.people[2:])})
+    desk = Desk(Workflow(people, small_cases("a"), ITU))
+    desk.opens(reviewer=None)
+    for name in ("e1", "e2", "e3"):
+        desk.reads(name)
+    desk.checks()
+    for name in ("e1", "e2", "office"):
+        with pytest.raises(InputError, match="is not of the commission, without a part in the"):
+            desk.approves(name)
+    with pytest.raises(InputError, match="was not inspected for labels, ethics"):
+        desk.approves("zoe", inspected=("sufficiency", "heterogeneity"))
+    with pytest.raises(InputError, match="says no without a reason"):
+        desk.approves("zoe", False)
+    desk.approves("zoe")
+    with pytest.raises(InputError, match="was approved before"):
+        desk.approves("zoe", False, comment="after all")
+
+
+@pytest.mark.parametrize(
+    ("years", "trainings", "told"),
+    [
+        (9.5, (TRAINED,), "has 9.5 years of reading. The workflow asks for at least 10"),
+        (10, (), "has no training on record. Write down when, about what and by whom"),
+    ],
+)
+def test_experts_of_the_itu_have_ten_years_and_a_training(years, trainings, told) -> None:
+    with pytest.raises(InputError, match=told) as refused:
+        Workflow(experts(years, trainings), small_cases("a"), ITU)
+    assert len(refused.value.problems) == 3  # not of the office, nor of the commission
 
 
 def test_cases_in_which_nobody_found_anything_are_reviewed_too(desk: Desk) -> None:
