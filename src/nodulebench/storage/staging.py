@@ -49,6 +49,8 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
         stage.mkdir()
         yield stage
         is_final = not _is_within_unfinished(folder)
+        if not folder.is_dir():
+            (stage / GONE).unlink(missing_ok=True)
         if is_final:
             settle_all(stage)
         if folder.is_dir():
@@ -57,7 +59,6 @@ def staged_folder(folder: Path, *, last: str = "", is_new: bool = False) -> Iter
                 settle(folder)
             _move(folder, last)
         else:
-            (stage / GONE).unlink(missing_ok=True)
             stage.replace(folder)
         if is_final:
             settle(folder.resolve().parent)

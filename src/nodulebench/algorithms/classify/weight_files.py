@@ -13,6 +13,7 @@ from nodulebench.algorithms.classify.network import Network
 from nodulebench.algorithms.classify.support_vectors import SupportVectors
 from nodulebench.errors import InputError
 from nodulebench.storage.staging import staged_file
+from nodulebench.storage.table_file import read_arrays
 
 Classifier: TypeAlias = Network | SupportVectors
 
@@ -40,8 +41,7 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
         InputError: if the file is missing, damaged, or was trained on other features.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_arrays(path)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError.at(
             path, f"is no file of weights ({error}).", "Train it with `train`."

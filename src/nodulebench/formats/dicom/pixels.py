@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.errors import InputError, Problem, first_line
+from nodulebench.formats.dicom.memory import bounded_memory
 from nodulebench.formats.dicom.slices import PixelPlace, SliceHeader
 from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
@@ -22,6 +23,7 @@ Stored = npt.NDArray[Any]
 LARGEST_SIDE = 4096
 """Rows or columns of a CT slice; a larger number is a damaged header."""
 _HEAD_BYTES = 1 << 16
+_JP2 = b"\x00\x00\x00\x0cjP  "
 _JPEG_SYNTAXES = "1.2.840.10008.1.2.4."
 """JPEG, JPEG-LS and JPEG 2000; in other pixels their markers mean nothing."""
 
@@ -99,13 +101,17 @@ def _decoded(header: SliceHeader) -> Stored:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            data = _whole_file(header.path, os.stat(header.path).st_mtime_ns)  # noqa: PTH116
-            _refuse_other_size(header, data)
-            if not _has_decoder(header.pixels.transfer_syntax):
-                return _decoded_by_simpleitk(header)
-            values = pixel_array(data, index=header.frame, raw=True)
+            state = os.stat(header.path)  # noqa: PTH116
+            with bounded_memory(8 * state.st_size + 64 * header.pixels.frame_bytes):
+                data = _whole_file(header.path, state.st_mtime_ns)
+                _refuse_other_size(header, data)
+                if not _has_decoder(header.pixels.transfer_syntax):
+                    return _decoded_by_simpleitk(header)
+                values = pixel_array(data, index=header.frame, raw=True)
         except InputError:
             raise
+        except MemoryError as error:
+            raise _damaged(header, "it asks for more memory than a slice can need") from error
         except Exception as error:  # damaged streams break decoders in any way
             raise _damaged(header, first_line(error)) from error
     return _checked(header, values)
@@ -163,28 +169,55 @@ def _refuse_other_size(header: SliceHeader, data: Any) -> None:
         what = f"holds only {len(content)} bytes of compressed pixels."
         raise TruncatedPixelsError(header, told, what)
     is_jpeg = pixels.transfer_syntax.startswith(_JPEG_SYNTAXES)
-    found = stream_size(bytes(content[:_HEAD_BYTES])) if is_jpeg else None
-    if found is not None and found != (pixels.rows, pixels.columns):
-        stream, said = f"{found[0]} x {found[1]}", f"{pixels.rows} x {pixels.columns}"
+    found = stream_size(_frame_head(data, header)) if is_jpeg else None
+    if found is not None and found != (pixels.rows, pixels.columns, 1):
+        stream, said = " x ".join(map(str, found)), f"{pixels.rows} x {pixels.columns} x 1"
         told = Notice("pixels_of_another_size", {"stream": stream, "said": said})
         what = f"has compressed pixels of {stream} where its header says {said}."
         raise PixelsError(header, told, what)
 
 
-def stream_size(content: bytes) -> tuple[int, int] | None:
-    """Rows and columns that a JPEG 2000, JPEG or JPEG-LS stream says it has; None: not found."""
+def _frame_head(data: Any, header: SliceHeader) -> bytes:
+    """The first bytes of a frame itself, where a decoder begins; offsets before it may say much."""
+    from pydicom.encaps import get_frame
+
+    frames = header.pixels.frames
+    frame = get_frame(data.PixelData, header.frame, number_of_frames=frames)
+    head = _codestream(frame[:_HEAD_BYTES])
+    if not head.startswith((b"\xff\x4f\xff\x51", b"\xff\xd8\xff")):
+        raise _damaged(header, "no stream of JPEG, JPEG-LS or JPEG 2000 begins there")
+    return head
+
+
+def _codestream(head: bytes) -> bytes:
+    """What stands in the boxes of a JP2 file, which some archives send; else the bytes as given."""
+    place = 0
+    while head.startswith(_JP2) and 0 <= place < len(head) - 8:
+        length = int.from_bytes(head[place : place + 4], "big")
+        if head[place + 4 : place + 8] == b"jp2c":
+            return head[place + 8 :]
+        place += max(length, 8)
+    return head
+
+
+def stream_size(content: bytes) -> tuple[int, int, int] | None:
+    """Rows, columns and components that a JPEG 2000, JPEG or JPEG-LS stream says it has.
+
+    None: not found. Decoders make room for them before they read on.
+    """
     start = content.find(b"\xff\x4f\xff\x51")
-    if start >= 0 and len(content) >= start + 24:
+    if start >= 0 and len(content) >= start + 42:
         right, bottom, left, top = struct.unpack(">IIII", content[start + 8 : start + 24])
-        return (bottom - top, right - left)
+        (components,) = struct.unpack(">H", content[start + 40 : start + 42])
+        return (bottom - top, right - left, components)
     place = content.find(b"\xff\xd8\xff")
     place += 2
-    while 2 <= place < len(content) - 9 and content[place] == 0xFF:
+    while 2 <= place < len(content) - 10 and content[place] == 0xFF:
         marker = content[place + 1]
         # start of frame: baseline to lossless (ITU-T T.81), and JPEG-LS (T.87)
         if (0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)) or marker == 0xF7:
             rows, columns = struct.unpack(">HH", content[place + 5 : place + 9])
-            return (rows, columns)
+            return (rows, columns, content[place + 9])
         place += 2 + int.from_bytes(content[place + 2 : place + 4], "big")
     return None
 

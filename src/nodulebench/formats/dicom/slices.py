@@ -3,6 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, BinaryIO
 
 from nodulebench.errors import first_line
 from nodulebench.formats.dicom.header import CT_IMAGE_STORAGE
+from nodulebench.formats.dicom.memory import bounded_memory
 from nodulebench.formats.dicom.values import (
     many_of,
     number_of,
@@ -31,6 +33,7 @@ MOST_FRAMES = 10_000
 UID = re.compile(r"[0-9]+(\.[0-9]+)*")
 """Names of series become names of cases and folders, so that nothing else is taken for one."""
 _ZIP = b"PK\x03\x04"
+DEFLATED = b"1.2.840.10008.1.2.1.99"
 _PREAMBLE = 128
 _PIXEL_TAG = b"\xe0\x7f\x10\x00"
 
@@ -140,13 +143,21 @@ def read_slices(path: Path) -> list[SliceHeader] | NoSlices:
             kind = _kind(file, path)
             if kind is not None:
                 return kind
-            data = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+            with bounded_memory(8 * path.stat().st_size) if _is_packed(file) else nullcontext():
+                data = pydicom.dcmread(file, stop_before_pixels=True, force=True)
             return _slices(data, path, file)
     except MemoryError:
         return NoSlices(str(path), Notice("header_too_large"), is_damaged=True)
     except Exception as error:
         told = Notice("header_unreadable", {"error": first_line(error)})
         return NoSlices(str(path), told, is_damaged=True)
+
+
+def _is_packed(file: BinaryIO) -> bool:
+    """Whether the whole dataset is deflated: it is unpacked before anything is known of it."""
+    head = file.read(1 << 10)
+    file.seek(0)
+    return DEFLATED in head
 
 
 def _kind(file: BinaryIO, path: Path) -> NoSlices | None:

@@ -1,5 +1,6 @@
 """MetaImage (.mhd with .raw or .zraw, or .mha), the format of LUNA16's scans <-> Volume."""
 
+import math
 import zlib
 from pathlib import Path
 
@@ -23,6 +24,8 @@ _ELEMENT_TYPES = {
     "MET_DOUBLE": "f8",
 }
 _LONGEST_HEADER = 1 << 16
+LARGEST_BYTES = 8 << 30
+"""Voxels of a header that asks for more are not read: no CT is so large."""
 
 
 def read_volume(path: Path) -> Volume:
@@ -58,9 +61,12 @@ def _read_voxels(path: Path) -> tuple[VoxelArray, dict[str, str]]:
             f"A CT volume has three dimensions and one of: {', '.join(_ELEMENT_TYPES)}.",
         )
     order = ">" if _is_true(fields, "BinaryDataByteOrderMSB", "ElementByteOrderMSB") else "<"
-    content = _read_content(path, fields, voxel_start)
     dtype = np.dtype(order + _ELEMENT_TYPES[kind])
-    expected = int(np.prod(size)) * dtype.itemsize
+    expected = math.prod(size.tolist()) * dtype.itemsize
+    if not 0 <= expected <= LARGEST_BYTES:
+        what = f"asks for {expected / 2**30:,.1f} GiB of voxels; no CT is so large."
+        raise InputError.at(path, what, "Is it the right file?")
+    content = _read_content(path, fields, voxel_start, expected)
     if len(content) != expected:
         raise InputError.at(
             path,
@@ -139,7 +145,8 @@ def _read_fields(path: Path) -> tuple[dict[str, str], int]:
     return fields, place
 
 
-def _read_content(path: Path, fields: dict[str, str], voxel_start: int) -> bytes:
+def _read_content(path: Path, fields: dict[str, str], voxel_start: int, expected: int) -> bytes:
+    """The bytes of the voxels; no more is unpacked than one more than the header asks for."""
     name = fields["ElementDataFile"]
     source = path if name == "LOCAL" else path.parent / name
     if name == "LIST" or "%" in name:
@@ -155,7 +162,11 @@ def _read_content(path: Path, fields: dict[str, str], voxel_start: int) -> bytes
     if not _is_true(fields, "CompressedData"):
         return content
     try:
-        return zlib.decompress(content)
+        unpacker = zlib.decompressobj()
+        unpacked = unpacker.decompress(content, expected + 1)
+        if len(unpacked) <= expected and not unpacker.eof:
+            raise zlib.error("incomplete or truncated stream")
+        return unpacked
     except zlib.error as error:
         raise InputError.at(
             source, f"its compressed voxels are damaged ({error}).", "Copy it anew."

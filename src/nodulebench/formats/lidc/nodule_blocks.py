@@ -19,6 +19,7 @@ from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, ORIGIN_MM, SIZE, SPAC
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import NODULES, PLACE, Reference
 from nodulebench.storage.csv_text import read_columns
+from nodulebench.storage.table_file import LARGEST_ARRAY_BYTES, read_arrays
 
 HU_PER_STEP = 16
 LOWEST_HU = -1024
@@ -70,8 +71,10 @@ def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
 def _read_voxels(path: Path) -> dict[str, np.ndarray]:
     try:
         with lzma.open(path) as file:
-            archive = np.load(io.BytesIO(file.read()), allow_pickle=False)
-        return {name: archive[name] for name in archive.files}
+            content = file.read(LARGEST_ARRAY_BYTES + 1)
+        if len(content) > LARGEST_ARRAY_BYTES:
+            raise ValueError(f"it unpacks to more than {LARGEST_ARRAY_BYTES >> 30} GiB")
+        return read_arrays(io.BytesIO(content))
     except OSError as error:
         raise InputError.at(path, f"cannot be read: {error.strerror}.") from error
     except (lzma.LZMAError, EOFError, ValueError, zipfile.BadZipFile) as error:

@@ -5,9 +5,11 @@ arrays by itself from what the file says of them, and refuses a file that asks f
 """
 
 import pickle
+import pickletools
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from nodulebench.errors import InputError
 from nodulebench.storage.csv_text import open_bytes
 
 _MOST_BYTES = 1 << 28
+_MOST_STEPS = 2_000_000
+"""Steps of the program that a pickle is; each may make an object."""
 _NUMBER_TYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")
 _DAMAGED = (
     pickle.UnpicklingError,
@@ -44,10 +48,12 @@ def read_pickle(path: Path) -> Any:
             containers and numpy arrays of numbers.
     """
     with open_bytes(path) as file:
-        if path.stat().st_size > _MOST_BYTES:
+        content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
             raise InputError.at(path, f"is larger than {_MOST_BYTES >> 20} MB.")
         try:
-            return _Reader(file).load()
+            _refuse_greed(content)
+            return _Reader(BytesIO(content)).load()
         except _RefusedError as error:
             raise InputError.at(
                 path,
@@ -58,6 +64,25 @@ def read_pickle(path: Path) -> Any:
         except _DAMAGED as error:
             reason = str(error) or type(error).__name__
             raise InputError.at(path, f"is a damaged pickle file ({reason}).") from error
+
+
+def _refuse_greed(content: bytes) -> None:
+    """Refuse a pickle that asks for more room than it has bytes, before any of it is run.
+
+    Lengths are compared with what is left of the file; the memo grows to the largest number that
+    is asked for, so that no number may be larger than that of the steps before.
+
+    Raises:
+        ValueError: if it does.
+    """
+    for step, (code, value, _) in enumerate(pickletools.genops(content)):
+        number = value if isinstance(value, int) else 0
+        if step > _MOST_STEPS:
+            raise ValueError(f"it has more than {_MOST_STEPS:,} steps")
+        if code.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= number <= step:
+            raise ValueError(f"it asks for {number:,} places at its step {step:,}")
+        if code.name == "FRAME" and number > len(content):
+            raise ValueError(f"it asks for {number:,} bytes, and has {len(content):,}")
 
 
 class _Reader(pickle.Unpickler):
