@@ -43,7 +43,7 @@ STEPS: dict[Step, str] = {
     "sealed": "the set was sealed",
     "look": "a submission was admitted to scoring; counts against the budget",
     "evaluated": "a look gave a result, and feedback went out",
-    "failed": "a look gave no result, because the submission cannot be read; it does not count",
+    "failed": "a look gave no result; it counts where failing told something of the set, but once",
     "refused": "somebody asked for what the policy does not allow",
     "exported": "the reference was written out in plain form",
     "inspected": "a kept result was opened",

@@ -39,12 +39,16 @@ def hidden_strata(divisions: Divisions, minimum: int) -> set[StratumName]:
     """The strata as unions of parts, within which nodules are in the same strata throughout."""
     sizes = parts @ counts
     is_told = (sizes >= minimum) & (sizes > 0)
-    apart = _apart(parts)
+
+    def small(groups: list[BoolArray]) -> BoolArray:
+        sums = np.array(groups) @ counts
+        few = np.array(groups)[(sums > 0) & (sums < minimum)]
+        return _different_columns(few.T)[0].T
+
+    apart = small(_apart(parts))
     while is_told.any():
-        left = [_left_over(parts, names, is_told, division) for division in divisions]
-        small = _different_columns(np.array([*apart, *left]).T)[0].T
-        sums = small @ counts
-        place = _follows(parts[is_told], small[(sums > 0) & (sums < minimum)], sizes[is_told])
+        left = small([_left_over(parts, names, is_told, division) for division in divisions])
+        place = _follows(parts[is_told], np.vstack([apart, left]), sizes[is_told])
         if place is None:
             break
         is_told[np.flatnonzero(is_told)[place]] = False
