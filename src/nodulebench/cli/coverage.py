@@ -1,6 +1,7 @@
 """nodulebench coverage: what a test set consists of, and whether that is the plan."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ COLOURS = {"met": "green", "not met": "red", "preferred, not met": "yellow"}
 @click.option("--design", help="Published design (fg-ai4h, luna16, nifdc-2022) or TOML file.")
 @click.option("--cases", type=FILE, help="Table of cases: hospitals, scanners, doses, approvals.")
 @nodules_option
+@click.option("--against", type=FILE, help="Another test set: tell how far the two differ.")
 @click.option("--out", type=FILE, help="Folder for coverage.json and coverage.html.")
 @option("--language", ["en", "zh"], "en", "Language of the page.", to="name")
 def command(
@@ -23,6 +25,7 @@ def command(
     design: str | None,
     cases: Path | None,
     nodules: Path | None,
+    against: Path | None,
     out: Path | None,
     name: LanguageName,
 ) -> None:
@@ -32,11 +35,12 @@ def command(
 
     \b
     nodulebench coverage testset/ --design fg-ai4h --out composition/
+    nodulebench coverage testset/ --against luna16/
     """
     from nodulebench.workflows.curate.coverage import cover_files, write_coverage
 
     with ProgressLine("counting"):
-        say, document = language("en"), cover_files(test_set, cases, design, nodules)
+        say, document = language("en"), cover_files(test_set, cases, design, nodules, against)
     totals = ", ".join(f"{count:,} {name}" for name, count in document["totals"].items())
     click.echo(f"{document['name']}: {totals}")
     width = max((len(one["name"]) for one in document["outcomes"]), default=0)
@@ -51,7 +55,22 @@ def command(
         )
     for column in document["unknown_strata"]:
         click.echo(f"  strata: neither cases nor nodules have the column '{column}'")
+    if against is not None:
+        _print_against(document["against"])
     if out is not None:
         print_written(*write_coverage(document, out, name))
     if any(one["answer"] == "not met" for one in document["outcomes"]):
         raise click.exceptions.Exit(1)
+
+
+def _print_against(found: dict[str, Any]) -> None:
+    """The other test set beside this one: what differs most, and what is harder."""
+    say = language("en")
+    click.echo(f"beside {found['name']}")
+    for one in found["differences"]:
+        click.echo(f"  {say.word(one['column']):<24}{one['distance']:>6.0%} differs")
+    for one in found["difficulty"]:
+        if one["first"] is not None or one["second"] is not None:
+            values = (one["first"], one["second"])
+            first, second = ("–" if value is None else f"{value:.2f}" for value in values)
+            click.echo(f"  {say('coverage.hard_' + one['name']):<44}{first:>8}{second:>8}")

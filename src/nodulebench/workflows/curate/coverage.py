@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench import __version__
+from nodulebench.curate.composition.comparison import compare_sets
 from nodulebench.curate.composition.counts import NOT_STATED, Composition, compose, thin_strata
 from nodulebench.curate.composition.coverage import RuleOutcome, check_coverage
 from nodulebench.curate.composition.design import LARGEST_HALF_WIDTH, DesignInput, load_design
@@ -23,15 +24,26 @@ NO_DESIGN = DesignInput(name="none")
 
 
 def cover_files(
-    test_set: Path, cases: Path | None, design: str | None, nodules: Path | None = None
+    test_set: Path,
+    cases: Path | None,
+    design: str | None,
+    nodules: Path | None = None,
+    against: Path | None = None,
 ) -> dict[str, Any]:
     """What a test set on disk consists of; the design is a published one or a TOML file.
+
+    With ``against``, another test set, the document says how far the two differ.
 
     Raises:
         InputError: if something cannot be read.
     """
     chosen = None if design is None else load_design(design)
-    return cover(read_reference(test_set, cases, nodules=nodules), chosen)
+    reference = read_reference(test_set, cases, nodules=nodules)
+    document = cover(reference, chosen)
+    if against is not None:
+        other = read_reference(against)
+        document["against"] = {"name": other.name, **asdict(compare_sets(reference, other))}
+    return document
 
 
 def cover(reference: Reference, design: DesignInput | None) -> dict[str, Any]:
@@ -77,11 +89,15 @@ def write_coverage(document: dict[str, Any], folder: Path, name: LanguageName = 
 
 def _in_english(told: Any) -> Any:
     """A document with its notices in words; those of a tuple are one statement."""
-    if isinstance(told, Notice | tuple):
+    if isinstance(told, Notice) or (isinstance(told, tuple) and _are_notices(told)):
         return language("en").messages(told)
     if isinstance(told, dict):
         return {name: _in_english(one) for name, one in told.items()}
-    return [_in_english(one) for one in told] if isinstance(told, list) else told
+    return [_in_english(one) for one in told] if isinstance(told, list | tuple) else told
+
+
+def _are_notices(told: tuple[Any, ...]) -> bool:
+    return all(isinstance(one, Notice) for one in told)
 
 
 def reach_to_one_side(share: float, trials: int) -> float:

@@ -28,6 +28,7 @@ def render_coverage(document: CoverageDocument, name: LanguageName = "en") -> st
         "ranges": [_ranges(document, say)],
         "shares": [Side([_shares(one, say) for one in document["shares"]])],
         "thin": [_thin(document, say), _unknown(document, say)],
+        "against": _against(document, say),
         "commission": [_commission(document, say)],
     }
     return framed(
@@ -147,6 +148,44 @@ def _thin(document: CoverageDocument, say: Language) -> Table | None:
     return (
         Table("", [*map(words, named), *map(Cell, counted)], rows, remark=remark) if rows else None
     )
+
+
+def _against(document: CoverageDocument, say: Language) -> list[Table]:
+    """Another test set beside this one: sizes, what makes nodules hard, shares of each value."""
+    found = document.get("against")
+    if found is None:
+        return []
+    heads = [words(""), Cell(document["name"]), Cell(found["name"])]
+    totals = [
+        [head(say(f"coverage.total_{name}")), *map(count, pair)]
+        for name, pair in found["totals"].items()
+    ]
+    hard = [
+        [head(say(f"coverage.hard_{one['name']}")), *map(_figure, (one["first"], one["second"]))]
+        for one in found["difficulty"]
+        if (one["first"], one["second"]) != (None, None)
+    ]
+    alone = [say.word(name) for name in found["one_sided"]]
+    remark = say("coverage.one_sided", columns=say.listed(alone)) if alone else ""
+    return [
+        Table(say("coverage.sizes"), heads, totals),
+        Table(say("coverage.hard"), heads, hard, remark=remark),
+        *(_beside(one, heads, say) for one in found["differences"]),
+    ]
+
+
+def _beside(one: dict[str, Any], heads: list[Cell], say: Language) -> Table:
+    column = _named(one, say)
+    title = say(f"coverage.of_{one['table']}", column=column[:1].upper() + column[1:])
+    most = sorted(one["shares"].items(), key=lambda pair: -max(pair[1]))[:MOST_ROWS]
+    rows = [
+        [head(say.word(name)), *(Cell(f"{share:.1%}") for share in pair)] for name, pair in most
+    ]
+    return Table(title, heads, rows, remark=say("coverage.distance", distance=one["distance"]))
+
+
+def _figure(value: float | None) -> Cell:
+    return Cell("–" if value is None else decimals(value, 2))
 
 
 def _commission(document: CoverageDocument, say: Language) -> Table:
