@@ -73,4 +73,5 @@ def _print_against(found: dict[str, Any]) -> None:
         if one["first"] is not None or one["second"] is not None:
             values = (one["first"], one["second"])
             first, second = ("–" if value is None else f"{value:.2f}" for value in values)
-            click.echo(f"  {say('coverage.hard_' + one['name']):<44}{first:>8}{second:>8}")
+            name = say(f"coverage.hard_{one['name']}")
+            click.echo(f"  {name:<44}{first:>8}{second:>8}")

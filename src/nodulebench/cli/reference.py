@@ -213,6 +213,31 @@ def rename(
     print_next(f"nodulebench bundle {out} --images CLEAN --out BUNDLE")
 
 
+@command.command("priors")
+@click.argument("source", type=FILE)
+@click.argument("priors", type=FILE)
+@click.option("--cases", type=FILE, help="Table of cases, if SOURCE does not name all.")
+@click.option("--out", required=True, type=FILE, help="Folder for the bundle.")
+def priors_of(source: Path, priors: Path, cases: Path | None, out: Path) -> None:
+    r"""Judge by earlier scans in the table PRIORS how the nodules of a reference SOURCE changed.
+
+    Each row names a nodule, the days of its scan and of an earlier one, and its size then (none: it
+    was not there). Nodules get change (new, growing, slowly growing, stable), growth, and the
+    Lung-RADS 2022 category that follows.
+
+    \b
+    nodulebench reference priors panel/ priors.csv --out judged/
+    """
+    from nodulebench.workflows.reference.priors import judge_priors
+
+    judged = judge_priors(source, priors, out, cases)
+    for column in ("change", "category"):
+        counts = judged.nodules[column].drop_nulls().value_counts(sort=True).iter_rows()
+        told = ", ".join(f"{str(name).replace('_', ' ')} {count}" for name, count in counts)
+        click.echo(f"{column:<10}{told or 'not known'}")
+    print_written(out)
+
+
 def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
     parameters = {}
     for setting in settings:

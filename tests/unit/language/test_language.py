@@ -11,6 +11,7 @@ import pytest
 
 import nodulebench
 from builders.evaluation import algorithm_result, curves_of, evaluation, flips_of
+from nodulebench.curate.composition.comparison import DIFFICULTIES
 from nodulebench.curate.composition.counts import SHARES
 from nodulebench.language import LANGUAGES, PARTS, TERMS, language
 from nodulebench.match.rules import RULES as REGISTERED_RULES
@@ -102,7 +103,10 @@ FAMILIES: dict[str, Iterable[object]] = {
     "coverage.total_{key}": (
         "cases", "patients", "hospitals", "provinces", "nodules", "ignored findings",
     ),
-    "coverage.section_{key}": ("design", "rules", "ranges", "shares", "thin", "commission"),
+    "coverage.section_{key}": (
+        *("design", "rules", "ranges", "shares", "thin", "against", "commission"),
+    ),
+    "coverage.hard_{one['name']}": DIFFICULTIES,
     "coverage.{key}": ("purpose", "patients", "identification"),
     "coverage.head_{key}": (
         "rule", "source", "required", "found", "answer", "missing", "low", "mean", "high",

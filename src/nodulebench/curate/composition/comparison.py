@@ -10,6 +10,11 @@ from nodulebench.model.tables import DENSITY_OF_TYPE, Reference
 
 SMALL_MM = 6.0
 """Nodules below are small."""
+DIFFICULTIES = (
+    *("nodules_per_case", "median_diameter_mm", "small_share", "subsolid_share"),
+    *("not_seen_by_all_share", "near_vessel_share", "near_cavity_share", "subtlety"),
+)
+"""What makes the nodules of a set hard to find."""
 SUBSOLID = ("part_solid", "ground_glass")
 
 
@@ -60,7 +65,7 @@ def compare_sets(first: Reference, second: Reference) -> SetComparison:
         },
         differences=tuple(sorted(found, key=lambda part: -part.distance)),
         one_sided=tuple(alone),
-        difficulty=tuple(Difficulty(name, easy[name], hard[name]) for name in easy),
+        difficulty=tuple(Difficulty(name, easy[name], hard[name]) for name in DIFFICULTIES),
     )
 
 

@@ -157,8 +157,8 @@ def _against(document: CoverageDocument, say: Language) -> list[Table]:
         return []
     heads = [words(""), Cell(document["name"]), Cell(found["name"])]
     totals = [
-        [head(say(f"coverage.total_{name}")), *map(count, pair)]
-        for name, pair in found["totals"].items()
+        [head(say(f"coverage.total_{key}")), *map(count, pair)]
+        for key, pair in found["totals"].items()
     ]
     hard = [
         [head(say(f"coverage.hard_{one['name']}")), *map(_figure, (one["first"], one["second"]))]
@@ -174,14 +174,16 @@ def _against(document: CoverageDocument, say: Language) -> list[Table]:
     ]
 
 
-def _beside(one: dict[str, Any], heads: list[Cell], say: Language) -> Table:
-    column = _named(one, say)
-    title = say(f"coverage.of_{one['table']}", column=column[:1].upper() + column[1:])
-    most = sorted(one["shares"].items(), key=lambda pair: -max(pair[1]))[:MOST_ROWS]
+def _beside(shares: dict[str, Any], heads: list[Cell], say: Language) -> Table:
+    column = _named(shares, say)
+    title = say(f"coverage.of_{shares['table']}", column=column[:1].upper() + column[1:])
+    most = list(shares["shares"].items())
+    if len(most) > MOST_ROWS:
+        most = sorted(most, key=lambda pair: -max(pair[1]))[:MOST_ROWS]
     rows = [
         [head(say.word(name)), *(Cell(f"{share:.1%}") for share in pair)] for name, pair in most
     ]
-    return Table(title, heads, rows, remark=say("coverage.distance", distance=one["distance"]))
+    return Table(title, heads, rows, remark=say("coverage.distance", distance=shares["distance"]))
 
 
 def _figure(value: float | None) -> Cell:

@@ -1,0 +1,147 @@
+"""NODULES x PRIORS -> how each nodule changed since earlier scans: new, growing, stable.
+
+Growth is an increase of the mean diameter by more than 1.5 mm within twelve months (Lung-RADS 2022,
+American College of Radiology); so much over a longer time is slow growth.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from nodulebench.errors import Problems, refuse_any
+from nodulebench.model.schema import Column, TableSchema, optional
+from nodulebench.model.tables import IN_CASE, Reference
+
+GROWTH_MM = 1.5
+YEAR_DAYS = 365
+CHANGES = ("new", "growing", "slowly_growing", "stable")
+_SIZES = ("long_mm", "short_mm", "diameter_mm")
+PRIORS = TableSchema(
+    "PRIORS",
+    "One row per nodule and earlier scan of its patient: what it was then.",
+    (
+        IN_CASE,
+        Column("nodule_id", pl.String, "the nodule"),
+        Column("date", pl.Date, "day of the scan, YYYY-MM-DD"),
+        Column("prior_date", pl.Date, "day of the earlier scan"),
+        optional("prior_case_id", pl.String, "the earlier scan, where the test set has it"),
+        optional("prior_nodule_id", pl.String, "the nodule there; empty: see the sizes"),
+        *(
+            optional(f"prior_{name}", pl.Float64, "size then; all empty: it was not there", "mm")
+            for name in _SIZES
+        ),
+    ),
+    key=("case_id", "nodule_id", "prior_date"),
+)
+"""What ``reference priors`` takes."""
+
+
+Sizes = Mapping[tuple[Any, ...], float | None]
+"""Case and nodule -> mean diameter; None: not measured."""
+
+
+class Change(NamedTuple):
+    """How a nodule changed."""
+
+    change: str | None
+    """One of ``CHANGES``; None where sizes were not measured."""
+    growth_mm: float | None
+    """Of the mean diameter, since the latest scan that shows the nodule."""
+    prior_days: int
+    """Since the latest earlier scan."""
+
+
+def changes(reference: Reference, priors: pl.DataFrame) -> pl.DataFrame:
+    """How the nodules changed of which earlier scans are told.
+
+    Returns:
+        case_id, nodule_id, change, growth_mm, prior_days; one row per nodule in PRIORS.
+
+    Raises:
+        InputError: for rows about nodules that the reference does not have, and for days that are
+            not before the scan.
+    """
+    keys = ("case_id", "nodule_id")
+    rows_of = reference.nodules.select(*keys, *_SIZES).iter_rows()
+    sizes: dict[tuple[Any, ...], float | None] = {row[:2]: mean_mm(*row[2:]) for row in rows_of}
+    _refuse_wrong(priors, sizes)
+    rows = []
+    for key, part in priors.sort("prior_date").group_by(keys, maintain_order=True):
+        then = [
+            (row["date"], row["prior_date"], _prior_mm(row, sizes))
+            for row in part.iter_rows(named=True)
+        ]
+        rows.append((*key, *change_of(sizes[key], then)))
+    kinds = {
+        **dict.fromkeys((*keys, "change"), pl.String),
+        "growth_mm": pl.Float64,
+        "prior_days": pl.Int64,
+    }
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def change_of(now_mm: float | None, then: list[tuple[date, date, float | None]]) -> Change:
+    """How a nodule changed.
+
+    Args:
+        now_mm: its mean diameter; None: not measured.
+        then: day of the scan, day of an earlier one, the mean diameter there, the earliest first;
+            None: it was not there.
+    """
+    days = (then[-1][0] - then[-1][1]).days
+    seen = [((at - before).days, size) for at, before, size in then if size is not None]
+    if not seen:
+        return Change("new", None, days)
+    if now_mm is None:
+        return Change(None, None, days)
+    growths = [(apart, now_mm - size) for apart, size in seen]
+    if any(_yearly(growth, apart) > GROWTH_MM for apart, growth in growths):
+        kind = "growing"
+    else:
+        kind = "slowly_growing" if growths[0][1] > GROWTH_MM else "stable"
+    return Change(kind, growths[-1][1], days)
+
+
+def _yearly(growth_mm: float, days: int) -> float:
+    """Growth within twelve months: what there was in a shorter time, a share of a longer one."""
+    return growth_mm * min(1.0, YEAR_DAYS / days)
+
+
+def mean_mm(
+    long_mm: float | None, short_mm: float | None, diameter_mm: float | None
+) -> float | None:
+    """The mean of both axes, else the diameter."""
+    if long_mm is not None and short_mm is not None:
+        return (long_mm + short_mm) / 2
+    return diameter_mm
+
+
+def _prior_mm(
+    row: Mapping[str, Any], sizes: Mapping[tuple[Any, ...], float | None]
+) -> float | None:
+    """The mean diameter in the earlier scan: as the row says, else as the test set does."""
+    stated = mean_mm(*(row[f"prior_{name}"] for name in _SIZES))
+    if stated is not None or row["prior_nodule_id"] is None:
+        return stated
+    return sizes[row["prior_case_id"], row["prior_nodule_id"]]
+
+
+def _refuse_wrong(priors: pl.DataFrame, sizes: Sizes) -> None:
+    problems = Problems()
+    for row in priors.iter_rows(named=True):
+        where = f"PRIORS case '{row['case_id']}' nodule '{row['nodule_id']}'"
+        earlier = (row["prior_case_id"], row["prior_nodule_id"])
+        has_size = any(row[f"prior_{name}"] is not None for name in _SIZES)
+        if (row["case_id"], row["nodule_id"]) not in sizes:
+            problems.add(where, "is not in the reference.", "Remove the row, or correct its names.")
+        elif row["prior_date"] >= row["date"]:
+            problems.add(where, f"{row['prior_date']} is not before {row['date']}.")
+        elif row["prior_nodule_id"] is not None and not has_size and sizes.get(earlier) is None:
+            problems.add(
+                where,
+                f"the size of '{row['prior_nodule_id']}' in '{row['prior_case_id']}' is not known.",
+                "Give prior_diameter_mm, or both axes.",
+            )
+    refuse_any(problems)
