@@ -5,15 +5,36 @@ listed in a change, and an event of the log names the change by its digest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Literal
 
 from pydantic import ValidationError
 
-from nodulebench.custody.audit import Event
+from nodulebench.custody import layout
+from nodulebench.custody.audit import Event, Step
 from nodulebench.errors import Problem
 from nodulebench.model.written import Written
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.event_log.statements import canonical
+
+_LISTS = ("manifest-sha256.txt", "tagmanifest-sha256.txt", "bag-info.txt")
+_SHEET = ("datasheet.json", "datasheet.md")
+MAY_CHANGE: dict[Step, tuple[str, ...]] = {
+    "admitted": (*_LISTS, layout.VAULT),
+    "rotated": (*_LISTS, layout.VAULT),
+    "revoked": (*_LISTS, layout.VAULT),
+    "withdrawn": (*_LISTS, *_SHEET, layout.SEALED_NOTE, f"{layout.PAYLOAD}/"),
+    "migrated": (
+        *_LISTS,
+        *_SHEET,
+        layout.VAULT,
+        layout.POLICY,
+        layout.POLICY_BEFORE,
+        f"{layout.SECRETS}/",
+        f"{layout.RESULTS}/",
+    ),
+}
+"""What a step is about: the files, and folders with a slash, that its change may name."""
 
 
 class Change(Written):
@@ -51,7 +72,7 @@ def change_named(event: Event) -> str:
 def changes_of(
     events: Sequence[Event], read: Callable[[str], Change | None]
 ) -> tuple[dict[str, str | None], list[Problem]]:
-    """What all changes together replaced and removed, and those that are missing.
+    """What all changes together replaced and removed, and what is wrong with some of them.
 
     Args:
         events: the log.
@@ -61,12 +82,25 @@ def changes_of(
     problems = []
     for event in events:
         named = change_named(event)
-        change = read(named) if named else None
-        if named and change is None:
+        if not named:
+            continue
+        change, where = read(named), f"event {event.number}"
+        if change is None:
             what = f"made a change {named} that is not there, or is not as it was written."
-            problems.append(Problem(f"event {event.number}", what, "Restore it from a copy."))
-        files |= {} if change is None else change.files
+            problems.append(Problem(where, what, "Restore it from a copy."))
+        elif wrong := next((one for one in change.files if not _may(event.step, one)), None):
+            problems.append(Problem(where, f"changed '{wrong}', which such an event cannot."))
+        else:
+            files |= change.files
     return files, problems
+
+
+def _may(step: Step, name: str) -> bool:
+    """Whether a step replaces or removes such a file; paths that lead elsewhere, never."""
+    if name != PurePosixPath(name).as_posix() or ".." in PurePosixPath(name).parts:
+        return False
+    allowed = MAY_CHANGE.get(step, ())
+    return any(name == one or (one.endswith("/") and name.startswith(one)) for one in allowed)
 
 
 def with_changes(listed: Mapping[str, str], changed: Mapping[str, str | None]) -> dict[str, str]:

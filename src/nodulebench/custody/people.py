@@ -33,7 +33,6 @@ STEP_NEEDS: dict[Step, Action] = {
     "revoked": "manage",
     "retired": "retire",
     "withdrawn": "withdraw",
-    "migrated": "seal",
 }
 """What somebody has to be allowed to do for an event to count; everybody can be refused."""
 
@@ -70,6 +69,10 @@ def policy_after(policy: CustodyPolicy, step: Step, facts: Mapping[str, Fact]) -
 def refusal(policy: CustodyPolicy, event: Event) -> str:
     """Why its person might not do what an event says; nothing: they might."""
     roles: dict[str, tuple[Role, ...]] = {one.name: one.roles for one in policy.people}
+    if event.role is not None and event.role not in roles[event.person]:
+        return f"says that '{event.person}' is {event.role}, whom the policy does not know as such."
+    if event.step == "migrated":
+        return "brings keys in, though people had keys already."
     if event.step == "rotated" and event.facts.get("subject") == event.person:
         return ""  # everybody replaces their own key
     action = STEP_NEEDS.get(event.step)

@@ -11,6 +11,7 @@ import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET
+from nodulebench.errors import InputError
 from nodulebench.storage.signature import signing_key
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
@@ -40,6 +41,9 @@ def test_an_older_set_verifies_opens_and_is_used_further(desk: KeyedDesk) -> Non
         )
         assert found.is_good, found.problems
         assert not found.has_keys
+    assert verify_sealed(desk.sealed, secret=desk.secret("Bo")).is_good  # NODULEBENCH_KEY is set
+    with pytest.raises(InputError, match=r"knows no keys of people\. Give --vault-key"):
+        open_result(desk.sealed, desk.secret("Cem"), "", 2)
     assert read_audit(desk.sealed).uses[0].developer == "example"
     assert "evaluation" in open_result(desk.sealed, SECRET, "Cem", 2)
     assert export_reference(desk.sealed, SECRET, "Ada", "x", desk.folder / "plain") == 3

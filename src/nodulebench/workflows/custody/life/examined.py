@@ -20,6 +20,7 @@ from nodulebench.storage.event_log.seal import CodeSeal, Seal
 from nodulebench.storage.json_text import parse_json
 from nodulebench.storage.keys.person_key import PublicKey
 from nodulebench.storage.keys.rooms import holders_of, is_roomed, open_rooms
+from nodulebench.storage.keys.sshsig import PREFIX
 from nodulebench.storage.manifest import MANIFEST, Manifest, read_manifest
 from nodulebench.storage.vault import Secret, Vault, open_vault
 from nodulebench.workflows.custody.life.changes import content_of, is_pending, read_change
@@ -90,7 +91,12 @@ def examine(folder: Path, secret: Secret | None = None) -> Examined:
     policy = parse_policy(text, layout.POLICY)
     header = parse_json(_content(folder, layout.VAULT, listed), folder / layout.VAULT)
     vault, unopened = _opened(header, secret, str(folder / layout.VAULT))
-    seal = _seal(policy, vault, secret, manifest, is_new=layout.POLICY in changed)
+    is_new = layout.POLICY in changed and not seen[0].code.startswith(PREFIX)
+    problems += _policy_problems(folder, policy, manifest) if is_new else []
+    seal = _seal(policy, vault, secret, manifest, is_new=is_new)
+    if changed and seal is None:
+        what = "was changed after it was sealed, by events whose codes need the vault's secret."
+        problems.append(Problem(str(folder), what, "Give --vault-key or --passphrase-file."))
     log = audit.log_of(folder, bundle, seal)
     check = log.check()
     now = seal.policy_now() if isinstance(seal, PolicySeal) else policy
@@ -186,6 +192,19 @@ def _seal(
     return PolicySeal(policy, key, was_migrated=is_new, signer=signer_of(manifest))
 
 
+def _policy_problems(folder: Path, policy: CustodyPolicy, manifest: Manifest) -> list[Problem]:
+    """Whether people got keys, and nothing else of the sealed policy was changed with that."""
+    path = folder / layout.POLICY_BEFORE
+    before = content_of(folder, layout.POLICY_BEFORE, manifest.files.get(layout.POLICY, ""))
+    if before is None:
+        what = f"is not the {layout.POLICY} that was sealed: what changed cannot be told."
+        return [Problem(str(path), what)]
+    sealed = parse_policy(before.decode("utf-8", "replace"), str(path))
+    if (sealed.reuse, sealed.keeper) != (policy.reuse, policy.keeper):
+        return [Problem(str(folder / layout.POLICY), "has other rules than those sealed.")]
+    return []
+
+
 def signer_of(manifest: Manifest) -> PublicKey | None:
     """The key that signed a manifest, as it says; None: none, or what it says is no key."""
     try:
@@ -196,8 +215,10 @@ def signer_of(manifest: Manifest) -> PublicKey | None:
 
 
 def _opened(header: Any, secret: Secret | None, where: str) -> tuple[Vault | None, list[Problem]]:
+    if secret is None or (secret.key is not None and not is_roomed(header)):
+        return None, []  # somebody's own key says nothing of a set that knows none
     try:
-        return (None if secret is None else opened_vault(header, secret, where)), []
+        return opened_vault(header, secret, where), []
     except InputError as error:
         return None, list(error.problems)
 

@@ -74,6 +74,7 @@ def migrate(
         _seal_anew(opened, vault, files, progress)
         put_json(files, layout.VAULT, wrapped_rooms(vault, holders(new)))
         put(files, layout.POLICY, policy.read_bytes())
+        put(files, layout.POLICY_BEFORE, (opened.folder / layout.POLICY).read_bytes())
         _tell_datasheet(opened, files)
         change = staged(opened.folder, files, (), opened.manifest.files)
         event = log.append(

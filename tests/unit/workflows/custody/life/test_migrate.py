@@ -9,10 +9,13 @@ import pytest
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import POLICY, SECRET
 from nodulebench.errors import InputError
+from nodulebench.storage.json_text import read_json
 from nodulebench.storage.signature import new_key, signing_key
+from nodulebench.storage.vault import open_vault
 from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.custody.life import changes as changes_module
+from nodulebench.workflows.custody.life import migrate as migrate_module
 from nodulebench.workflows.custody.life.migrate import migrate
 from nodulebench.workflows.custody.seal import seal_bundle
 from nodulebench.workflows.custody.sealed_set import open_sealed
@@ -86,9 +89,6 @@ def test_the_log_goes_on_and_its_history_is_provable(desk: KeyedDesk) -> None:
 
 
 def test_the_old_secret_opens_nothing_any_more(desk: KeyedDesk) -> None:
-    from nodulebench.storage.json_text import read_json
-    from nodulebench.storage.vault import open_vault
-
     vault = open_vault(read_json(desk.sealed / "vault.json"), SECRET, "v")
     give_keys(desk)
     with pytest.raises(InputError, match="opens with keys of people"):
@@ -170,3 +170,15 @@ def test_a_set_with_keys_is_not_migrated_again(desk: KeyedDesk) -> None:
             key=desk.secret("Ada"),
             signing_key=signing_key(desk.folder / "key.pem"),
         )
+
+
+def test_rules_that_changed_with_a_migration_are_named(desk: KeyedDesk) -> None:
+    policy = desk.folder / "policy.toml"
+    policy.write_text(policy.read_text().replace("per_developer = 2", "per_developer = 9"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate_module, "_refuse_others", lambda *_: None)  # another program
+        give_keys(desk)
+    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    assert "policy.toml: has other rules than those sealed" in told
+    with pytest.raises(InputError, match="has other rules than those sealed"):
+        evaluate_sealed(desk.look("more.csv", "scan0"))

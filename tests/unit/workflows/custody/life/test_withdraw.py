@@ -138,6 +138,19 @@ def test_the_same_under_a_shared_secret(tmp_path: Path) -> None:
     assert open_sealed(shared.sealed, SECRET, "Bo", "evaluate").reference().cases.height == 3
 
 
+def test_without_the_shared_secret_a_change_is_not_believed(tmp_path: Path) -> None:
+    shared = make_desk(tmp_path)
+    shared.seal()
+    withdraw(shared.sealed, SECRET, "Ada", cases=["scan0"], reason="x")
+    found = verify_sealed(shared.sealed, public_key=shared.public_key)
+    assert "by events whose codes need the vault's secret. Give" in str(found.problems[0])
+    # nor does somebody without the secret make one
+    event = shared.sealed / "audit" / "00000002.json"
+    event.write_bytes(event.read_bytes().replace(b'"reason": "x"', b'"reason": "y"'))
+    found = verify_sealed(shared.sealed, secret=SECRET)
+    assert any("was not written by somebody who can open" in str(one) for one in found.problems)
+
+
 def test_a_withdrawn_set_is_still_a_valid_bag(desk: KeyedDesk) -> None:
     bagit = pytest.importorskip("bagit", reason="bagit is not installed")
     withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")

@@ -1,0 +1,66 @@
+"""Desk folder -> how a set stands when a change of it was killed at operations on files.
+
+A program of its own, as ``builders.killed_sealing``, and called likewise: FOLDER, the change
+(rotate, withdraw), and the step between two operations at which it is killed.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyrage  # noqa: F401 - imported here, so that the forks need not
+
+from builders.keyed import KeyedDesk
+from builders.killed_sealing import in_child, is_killed_at
+from nodulebench.workflows.custody.life.key_changes import rotate
+from nodulebench.workflows.custody.life.withdraw import withdraw
+from nodulebench.workflows.custody.sealed_set import open_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+
+JOBS = {
+    "rotate": lambda desk: rotate(
+        desk.sealed, desk.secret("Bo"), "", key=desk.folder / "bo2.key.pub"
+    ),
+    "withdraw": lambda desk: withdraw(
+        desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x"
+    ),
+}
+
+
+def outcome(desk: KeyedDesk) -> dict[str, Any]:
+    """Open what a killed change left, as the auditor would, verify it, and say what it is."""
+    answer = desk.folder / "answer.json"
+
+    def work() -> None:
+        opened = open_sealed(desk.sealed, desk.secret("Cem"), "", "inspect")
+        found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+        told = {
+            "problems": [str(one) for one in found.problems],
+            "changes": len(opened.changes),
+            "events": len(found.events),
+        }
+        answer.write_text(json.dumps(told))
+
+    if in_child(work):
+        return {"problems": ["it could not be opened"]}
+    told: dict[str, Any] = json.loads(answer.read_text())
+    return told
+
+
+def main(folder: str, job: str, step: str) -> None:
+    """Run as a program."""
+    desk = KeyedDesk(Path(folder))
+    fresh = desk.folder / "fresh"
+    shutil.copytree(desk.sealed, fresh)
+    outcomes: list[dict[str, Any]] = []
+    while is_killed_at(desk, len(outcomes) * int(step), JOBS[job]):
+        outcomes.append(outcome(desk))
+        shutil.rmtree(desk.sealed)
+        shutil.copytree(fresh, desk.sealed)
+    sys.stdout.write(json.dumps(outcomes))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

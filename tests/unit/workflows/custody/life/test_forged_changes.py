@@ -1,0 +1,150 @@
+"""A change replaces what its step is about and nothing else, whoever signs it."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.keyed import KeyedDesk, make_keyed_desk
+from nodulebench.custody.audit import Step, log_of, next_event
+from nodulebench.custody.changes import Change
+from nodulebench.custody.people import PolicySeal
+from nodulebench.errors import InputError
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.keys.sshsig import signature_code
+from nodulebench.storage.signature import signing_key
+from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
+from nodulebench.workflows.custody.life.changes import put, staged, staging
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+
+pytest.importorskip("pyrage")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
+    desk = make_keyed_desk(tmp_path_factory.mktemp("keyed"))
+    desk.seal()
+    evaluate_sealed(desk.look("mine.csv", "scan0"))
+    return desk
+
+
+@pytest.fixture
+def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
+    shutil.copytree(made.folder, tmp_path / "desk")
+    return KeyedDesk(tmp_path / "desk")
+
+
+def forge(
+    desk: KeyedDesk,
+    person: str,
+    step: Step,
+    files: dict[str, bytes | None],
+    *,
+    facts: Callable[[SealedSet], dict[str, Any]] = lambda _: {},
+    is_applied: bool = False,
+) -> None:
+    """Write an event that names a change of one's own making, as another program could."""
+    opened = open_sealed(desk.sealed, desk.secret(person), "", None)
+    with staging(desk.sealed) as stage:
+        for name, content in files.items():
+            if content is not None:
+                put(stage, name, content)
+        gone = [name for name, content in files.items() if content is None]
+        change = staged(desk.sealed, stage, gone, opened.manifest.files)
+        opened.record(step, {**facts(opened), "change": change.digest})
+        if is_applied:
+            change.apply()
+
+
+def own_key(desk: KeyedDesk, person: str) -> dict[str, Any]:
+    line = desk.line(person)
+    return {"subject": person, "key": line, "was": line}
+
+
+@pytest.mark.parametrize("is_applied", [False, True])
+@pytest.mark.parametrize("name", ["policy.toml", "data/cases.csv", "datasheet.md", "notes.txt"])
+def test_replacing_ones_own_key_replaces_nothing_else(
+    desk: KeyedDesk, name: str, is_applied: bool
+) -> None:
+    path = desk.sealed / name
+    text = path.read_text() if path.exists() else ""
+    files = {name: text.replace("looks_per_developer = 2", "looks_per_developer = 9").encode()}
+    before = path.read_bytes() if path.exists() else None
+    forge(
+        desk,
+        "Bo",
+        "rotated",
+        {**files, name: files[name] + b"\n"},
+        facts=lambda _: own_key(desk, "Bo"),
+        is_applied=is_applied,
+    )
+    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    assert f"changed '{name}', which such an event cannot" in told
+    for person in ("Ada", "Bo"):
+        with pytest.raises(InputError, match=r"which such an event cannot|was changed"):
+            open_sealed(desk.sealed, desk.secret(person), "", None)
+    assert is_applied or (path.read_bytes() if path.exists() else None) == before
+
+
+@pytest.mark.parametrize("step", ["look", "refused", "viewed", "inspected"])
+def test_other_events_change_nothing(desk: KeyedDesk, step: Step) -> None:
+    forge(desk, "Bo", step, {"vault.json": b"{}"})
+    assert "which such an event cannot" in "\n".join(map(str, verify_sealed(desk.sealed).problems))
+
+
+def test_no_change_leads_out_of_the_set(desk: KeyedDesk) -> None:
+    change = Change(files={"data/../../outside.txt": bytes_digest(b"x"), "data//etc/x": None})
+    opened = open_sealed(desk.sealed, desk.secret("Ada"), "", "withdraw")
+    stage = desk.sealed / "changes" / f".{change.digest[7:23]}.part"
+    (stage / "files" / "data").mkdir(parents=True)
+    (stage / "change.json").write_bytes(change.to_bytes())
+    (stage / "outside.txt").write_bytes(b"x")
+    opened.record("withdrawn", {"cases": "scan1", "change": change.digest})
+    with pytest.raises(InputError, match="which such an event cannot"):
+        open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate")
+    assert not (desk.folder / "outside.txt").exists()
+
+
+def test_a_set_with_keys_is_not_migrated_to_other_rules(desk: KeyedDesk) -> None:
+    policy = (desk.sealed / "policy.toml").read_text()
+    more = policy.replace("looks_per_developer = 2", "looks_per_developer = 9").encode()
+    opened = open_sealed(desk.sealed, desk.secret("Ada"), "", "seal")
+    key = signing_key(desk.key_file("Ada"))  # which signed the manifest, too
+
+    class Migrator(PolicySeal):
+        def make(self, content: bytes, person: str) -> str:  # noqa: ARG002
+            return signature_code(content, key)
+
+    with staging(desk.sealed) as stage:
+        put(stage, "policy.toml", more)
+        change = staged(desk.sealed, stage, (), opened.manifest.files)
+        seal = Migrator(opened.policy)
+        log = log_of(desk.sealed, opened.bundle, seal)
+        log.append(
+            lambda events: next_event(
+                events,
+                bundle=log.root,
+                at=events[-1].at,
+                person="Ada",
+                role="curator",
+                step="migrated",
+                facts={"change": change.digest},
+                seal=seal,
+            )
+        )
+        change.apply()
+    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    assert "00000004.json: brings keys in, though people had keys already" in told
+    with pytest.raises(InputError, match="though people had keys already"):
+        evaluate_sealed(desk.look("more.csv", "scan0"))
+
+
+def test_an_event_that_claims_a_role_of_others_is_named(desk: KeyedDesk) -> None:
+    opened = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate")
+    replace(opened, role="curator").record("refused", {})
+    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    assert "says that 'Bo' is curator" in told

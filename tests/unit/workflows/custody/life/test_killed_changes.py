@@ -1,0 +1,35 @@
+"""Killed at any operation on files, a change was either made or not, and the set is good."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from builders.keyed import make_keyed_desk, new_person
+from builders.places import ROOT
+
+pytest.importorskip("pyrage")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize(("job", "step", "least"), [("rotate", 9, 6), ("withdraw", 17, 6)])
+def test_a_killed_change_was_made_or_not(tmp_path: Path, job: str, step: int, least: int) -> None:
+    desk = make_keyed_desk(tmp_path)
+    new_person(desk, "Bo2")
+    desk.seal()
+    done = subprocess.run(
+        [sys.executable, "-m", "builders.killed_change", str(desk.folder), job, str(step)],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        check=True,
+        timeout=600,
+    )
+    outcomes = json.loads(done.stdout)
+    assert len(outcomes) >= least
+    assert [one["problems"] for one in outcomes if one["problems"]] == []
+    assert {one["events"] - one["changes"] for one in outcomes} == {1}  # the event is the change
+    assert [one["changes"] for one in outcomes] == sorted(one["changes"] for one in outcomes)
+    assert outcomes[0]["changes"] == 0
