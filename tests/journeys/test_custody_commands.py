@@ -37,6 +37,7 @@ def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr()
     assert "sealed small: 15 files, 3 of the set encrypted" in shown.out
     assert "one secret opens this set for all" in shown.err
+    assert "the policy names neither plans nor protocols" in shown.err
     assert run("verify", "sealed", "--public-key", "key.pub.pem", *key) == 0
     out = capsys.readouterr().out
     assert "log         1 events, chain and codes" in out

@@ -90,4 +90,10 @@ def command(
             "and decrypt the reference without a trace; give people keys (policy.toml: key)",
             err=True,
         )
+    if made.is_open_question:
+        click.echo(
+            "note: the policy names neither plans nor protocols: any may be asked, each as a "
+            "further look (policy.toml: [reuse] plans, protocols)",
+            err=True,
+        )
     click.echo(f"wrote {out}")

@@ -106,7 +106,8 @@ def refuse_few(document: Document, nodules: int, undeclared: int, reuse: Reuse) 
     """Refuse to tell of fewer nodules than the policy allows.
 
     A protocol narrows by its scope and its smallest size, an algorithm by the types that it
-    declares, a plan by strata. What a declaration leaves out follows from a submission without it.
+    declares, a plan by strata. What a declaration leaves out follows from a submission without it,
+    and what a protocol leaves out from another protocol, unless the policy names one alone.
 
     Args:
         document: what was found.
@@ -118,6 +119,8 @@ def refuse_few(document: Document, nodules: int, undeclared: int, reuse: Reuse) 
         FewError: in words that are the same however few there are.
     """
     fewest = reuse.minimum_stratum
+    is_one_question = len(reuse.plans) + len(reuse.protocols) == 1
+    known = undeclared if is_one_question or reuse.feedback != "figures" else nodules
     for algorithm, rule, result in document.results:
         counted = result.counts.get("nodules", nodules)
         parts = [
@@ -130,6 +133,7 @@ def refuse_few(document: Document, nodules: int, undeclared: int, reuse: Reuse) 
         if (
             counted < min(fewest, nodules)
             or 0 < undeclared - counted < fewest
+            or 0 < known - counted < fewest
             or any(part < fewest for part in parts)
         ):
             raise FewError.at(

@@ -77,6 +77,8 @@ class SealReport:
     """Questions of the datasheet without an answer."""
     was_there: bool = False
     """Whether the same set had been sealed there before, and nothing was done."""
+    is_open_question: bool = False
+    """Whether the policy names neither plans nor protocols, so that anybody's may be asked."""
 
 
 def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
@@ -122,6 +124,7 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
         secrets=sum(place.is_secret for place in places),
         taken_over=placed.taken_over,
         gaps=gaps,
+        is_open_question=not (policy.reuse.plans or policy.reuse.protocols),
     )
 
 

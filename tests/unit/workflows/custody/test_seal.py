@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from builders.places import ROOT
-from builders.sealed import SECRET, Desk, make_desk
+from builders.sealed import POLICY, SECRET, Desk, make_desk
 from conftest import TEST_DATA
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
@@ -305,3 +305,8 @@ def test_a_policy_that_tells_an_unknown_figure_is_not_sealed(
         desk.seal()
     assert f"policy.toml field 'reuse.figures': {told}" in str(refused.value)
     assert not desk.sealed.exists()
+
+
+@pytest.mark.parametrize(("named", "is_open"), [("", True), ('protocols = ["luna16"]\n', False)])
+def test_a_policy_that_names_no_question_is_told(tmp_path: Path, named: str, is_open: bool) -> None:
+    assert make_desk(tmp_path, POLICY + named).seal().is_open_question == is_open

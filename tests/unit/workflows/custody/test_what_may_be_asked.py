@@ -27,12 +27,14 @@ ROUNDED = 'feedback = "rounded"\nfigures = ["luna16.recall"]\nlooks_per_develope
 OWN = 'name = "{name}"\nfigures = ["recall"]\n{more}\n[[rules]]\nname = "luna16"\n'
 
 
-def made(folder: Path, reuse: str) -> Desk:
-    """A sealed set of 40 nodules of three types and four sizes."""
+def made(folder: Path, reuse: str, smallest: int = 0) -> Desk:
+    """A sealed set of 40 nodules of three types and four sizes, some below 4 mm if so asked."""
     folder.mkdir(exist_ok=True)
     desk = make_desk(folder, f"{PEOPLE}[reuse]\n{reuse}\n", CASES)
     plain = read_reference(desk.bundle)
-    nodules = plain.nodules.with_columns(type=pl.Series(TYPES), diameter_mm=pl.Series(DIAMETERS))
+    nodules = plain.nodules.with_columns(
+        type=pl.Series(TYPES), diameter_mm=pl.Series([3.0] * smallest + DIAMETERS[smallest:])
+    )
     write_reference(replace(plain, nodules=NODULES.conform(nodules, "n")), desk.bundle)
     desk.seal()
     return desk
@@ -40,8 +42,8 @@ def made(folder: Path, reuse: str) -> Desk:
 
 def ask(desk: Desk, marks: Path | None = None, **more: Any) -> dict[str, Any]:
     marks = marks or desk.marks("mine.csv", *(f"scan{number}" for number in range(0, CASES, 2)))
-    order = LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, **more)
-    return evaluate_sealed(order)[0]
+    more = {"bootstraps": 0, **more}
+    return evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", **more))[0]
 
 
 def own(folder: Path, more: str, name: str = "own") -> str:
@@ -143,6 +145,22 @@ def test_a_declaration_singles_out_no_few_nodules(tmp_path: Path, declared: str)
         ask(desk, folder, protocol="fg-ai4h")
     (folder / "algorithm.toml").write_text('name = "mine"\nintended_types = ["solid"]\n')
     assert "evaluation" in ask(desk, folder, protocol="fg-ai4h")
+
+
+@pytest.mark.parametrize("named", ["", 'protocols = ["luna16", "fotin-2008"]'])
+def test_what_one_protocol_leaves_out_does_not_follow_from_another(
+    tmp_path: Path, named: str
+) -> None:
+    """Few nodules below the smallest size: all found by one, all but those by the other."""
+    desk = made(tmp_path, f"{FIGURES}\n{named}", smallest=5)
+    sent = tmp_path / "sized.csv"
+    rows = "".join(f"scan{number},1,2,3,0.9,8\n" for number in range(CASES))
+    sent.write_text(HEADER.strip() + ",diameter_mm\n" + rows)
+    options = {"bootstraps": None if named else 0}
+    with pytest.raises(InputError, match="lets nothing be told of fewer than 10 nodules"):
+        ask(desk, sent, protocol="fotin-2008", **options)
+    alone = made(tmp_path / "alone", f'{FIGURES}\nprotocols = ["fotin-2008"]', smallest=5)
+    assert "evaluation" in ask(alone, sent, protocol="fotin-2008", bootstraps=None)
 
 
 def test_which_cases_are_in_the_set_is_not_told_for_nothing(tmp_path: Path) -> None:
