@@ -193,6 +193,7 @@ def cleaner(
 ) -> Callable[[Path], object]:
     """De-identifies a slice into a folder that was emptied."""
     shutil.rmtree(folder / "out", ignore_errors=True)
+    (folder / "run").mkdir(exist_ok=True)
     memory = Memory(contexts)
 
     def clean(path: Path) -> None:
@@ -202,9 +203,10 @@ def cleaner(
             Pseudonyms(bytes(32)),
             has_pixel_check=has_pixel_check,
             memory=memory,
+            within=folder / "run",
         )
         if not outcome.written:
-            raise SystemExit(outcome.refused)
+            raise SystemExit(str(outcome.refused))
 
     return clean
 

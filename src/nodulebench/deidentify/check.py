@@ -100,10 +100,13 @@ def words_in(content: bytes, identity: Identity) -> list[Notice]:
     Numbers alone are left to ``leftovers``: in UIDs they appear by chance.
     """
     lower = content.lower()
+    words = [word for word in identity.words if not word.isascii() or word.encode() in lower]
+    if not words:
+        return []
     for own in keep.OWN_TEXTS:
         lower = lower.replace(own.lower().encode(), b"\0")
     found = []
-    for word in sorted(identity.words):
+    for word in sorted(words):
         if not word.isascii():
             if any(needle in content for needle in _encoded(word)):
                 found.append(Notice("left_word_in_bytes", {"word": word}))

@@ -22,6 +22,7 @@ from nodulebench.deidentify.pseudonyms import (
     shifted_date_time,
 )
 from nodulebench.deidentify.refusal import RefusedError
+from nodulebench.formats.dicom.values import text_of
 
 TEXT = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
 
@@ -46,7 +47,7 @@ def cleaned_elements(
         RefusedError: if something that a picture needs cannot stay.
     """
     encoding = encoding_of(dataset)
-    sop_class = str(dataset.get("SOPClassUID", ""))
+    sop_class = text_of(dataset, "SOPClassUID")
     cleaner = _Cleaner(identity, pseudonyms, sop_class)
 
     def clean(tag: int, element: Any) -> bytes:

@@ -20,6 +20,7 @@ from nodulebench.deidentify.read_back import elements_in, is_known_clean, rememb
 from nodulebench.deidentify.refusal import RefusedError
 from nodulebench.errors import first_line
 from nodulebench.formats.dicom.slices import CT_CLASSES
+from nodulebench.formats.dicom.values import text_of
 from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_file
@@ -93,10 +94,9 @@ def deidentify_file(
     except Exception as error:  # a damaged header may break any part of the parser
         why = Notice("slice_unreadable", {"told": first_line(error)})
         return FileOutcome(source, refused=why, bytes_read=size)
-    study = str(dataset.get("StudyInstanceUID", ""))
-    series = str(dataset.SeriesInstanceUID)
+    study, series = (text_of(dataset, f"{name}InstanceUID") for name in ("Study", "Series"))
     name, new_series = pseudonyms.patient(identity.patient), pseudonyms.uid(series)
-    written = f"{name}/{new_series}/{pseudonyms.uid(str(dataset.SOPInstanceUID))}.dcm"
+    written = f"{name}/{new_series}/{pseudonyms.uid(text_of(dataset, 'SOPInstanceUID'))}.dcm"
     with staged_file(out / written, within=within) as stage, stage.open("wb") as file:
         file.writelines(content)
     return FileOutcome(
@@ -122,10 +122,10 @@ def _read(path: Path) -> Any:
 
 
 def _refuse(dataset: Any) -> None:
-    kind = str(dataset.get("SOPClassUID", ""))
+    kind = text_of(dataset, "SOPClassUID")
     if kind not in CT_CLASSES:  # reports and documents hold text that no rule can clean
         raise RefusedError("no_ct_picture", sop_class=kind if is_registered(kind) else "")
-    own = [str(dataset.get(f"{name}InstanceUID", "") or "") for name in ("SOP", "Series")]
+    own = [text_of(dataset, f"{name}InstanceUID") for name in ("SOP", "Series")]
     if not all(own) or any(is_registered(uid) for uid in own):
         raise RefusedError("no_own_uids")
     if "PixelData" not in dataset:
@@ -162,11 +162,11 @@ def _cleaned(
     memory: Memory,
 ) -> list[bytes]:
     """The bytes of a file without identities, its picture last."""
-    sop_class, instance = str(dataset.SOPClassUID), pseudonyms.uid(str(dataset.SOPInstanceUID))
+    sop_class, own = (text_of(dataset, f"SOP{name}UID") for name in ("Class", "Instance"))
     others = [(tag, element) for tag, element in elements if tag != PIXEL_DATA]
     kept = cleaned_elements(dataset, others, identity, pseudonyms, memory)
     pixels = picture_of(picture.content, picture.kind, encoding_of(dataset))
-    header, pixels = file_of(kept, pixels, sop_class, instance, picture.syntax)
+    header, pixels = file_of(kept, pixels, sop_class, pseudonyms.uid(own), picture.syntax)
     return [header, *pixels]
 
 

@@ -5,6 +5,7 @@ Half of a header are numbers, and pydicom takes longer to convert elements than 
 
 import re
 import struct
+from functools import lru_cache
 from typing import Any
 
 _BINARY = {"FD": "d", "FL": "f", "SL": "l", "SS": "h", "SV": "q", "UL": "L", "US": "H", "UV": "Q"}
@@ -52,6 +53,7 @@ def with_uids(element: Any, uids: list[str]) -> Any:
     return element._replace(value=value, length=len(value))
 
 
+@lru_cache(maxsize=8192)
 def keyword_of(tag: Any) -> str:
     """What the standard calls an attribute; empty: it is none of the standard's."""
     from pydicom.datadict import keyword_for_tag

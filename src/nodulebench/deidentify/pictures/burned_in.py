@@ -18,20 +18,20 @@ from nodulebench.deidentify.pictures.drawn import drawn_boxes
 from nodulebench.deidentify.pictures.pieces import Numbers, boxes_of, pieces_of, runs_of
 from nodulebench.deidentify.pictures.signatures import screen_of
 from nodulebench.deidentify.refusal import RefusedError
-from nodulebench.formats.dicom.values import many_of, number_of, shared_item
+from nodulebench.formats.dicom.values import many_of, number_of, shared_item, text_of
 
 AIR_LIMIT_HU = -300
 """What is denser is body, table or something drawn."""
 AIR_HU = -1024
 """Of air, where stored values begin at 0 and a header does not say what they mean."""
-MOST_DENSE = 0.9
-"""Share of a picture that a body can fill; more, and its values are no HU."""
 LEAST_HEIGHT, MOST_HEIGHT = 5, 128
 """Of a letter with smoothed edges, in pixels."""
 PEAK_SHARE = 0.65
 """A smoothed letter reaches this share of the brightest value of the picture."""
 FEWEST_LETTERS = 3
 """Side by side, of smoothed ones."""
+MOST_DENSE_AROUND = 4
+"""Of eight places around a letter; other letters stand at its sides."""
 NO_ORIGINALS = ("SECONDARY", "SCREEN SAVE", "SCREENSHOT", "SCREEN_SAVE", "SCREEN")
 
 
@@ -52,7 +52,7 @@ def refuse_by_header(dataset: Any) -> None:
     """
     groups = [dataset, *_groups(dataset, "CTImageFrameTypeSequence")]
     for group in groups:
-        if str(group.get("BurnedInAnnotation", "") or "").strip().upper() == "YES":
+        if text_of(group, "BurnedInAnnotation").upper() == "YES":
             raise RefusedError("burned_in_said")
         kinds = [
             str(value).upper()
@@ -102,8 +102,9 @@ def find_text(stored: npt.NDArray[Any], slope: float, intercept: float) -> Burne
     if len(drawn):
         return BurnedIn(len(drawn), int(drawn[0, 0]), int(drawn[0, 2]))
     air = (AIR_LIMIT_HU - intercept) / slope
-    if np.count_nonzero(_above(stored, air)) > MOST_DENSE * stored.size:
-        air = float(stored.min()) + (AIR_LIMIT_HU - AIR_HU) / slope
+    least = float(stored.min())
+    if least > air:  # no air in these values: they are no HU
+        air = least + (AIR_LIMIT_HU - AIR_HU) / slope
     letters = _bright_letters(stored, air)
     return _line_of(letters) or _line_of(letters[:, [2, 3, 0, 1]], is_turned=True)
 
@@ -128,9 +129,22 @@ def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
     if len(boxes) < FEWEST_LETTERS:
         return boxes[:0]
     small = boxes[_are_of_letter_size(boxes)]
+    small = small[_may_lie_outside(small, stored, air)]
+    if len(small) < FEWEST_LETTERS:
+        return small[:0]
     reached = [stored[top:bottom, left:right].max() for top, bottom, left, right in small]
     small = small[np.asarray(reached, dtype=float) - air >= PEAK_SHARE * (peak - air)]
     return small[_lie_outside(small, stored, air)] if len(small) >= FEWEST_LETTERS else small[:0]
+
+
+def _may_lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:
+    """Whether air is around boxes: at the corners and sides of slightly larger ones, mostly."""
+    top, bottom, left, right = boxes.T
+    rows = np.stack((top - 2, (top + bottom) // 2, bottom + 1)).clip(0, stored.shape[0] - 1)
+    columns = np.stack((left - 2, (left + right) // 2, right + 1)).clip(0, stored.shape[1] - 1)
+    around = _above(stored[rows[:, None], columns[None]], air)
+    around[1, 1] = False  # the letter itself
+    return np.asarray(around.sum(axis=(0, 1)) <= MOST_DENSE_AROUND)
 
 
 def _lie_outside(boxes: Numbers, stored: npt.NDArray[Any], air: float) -> npt.NDArray[np.bool_]:

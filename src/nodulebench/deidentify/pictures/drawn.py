@@ -44,7 +44,9 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
     metal = most if (most - least) * abs(slope) >= METAL_HU else None
     for value in _outstanding(_equal_neighbours(stored, least)):
         runs = runs_of(stored == value)
-        is_lowest = value != most and not np.any((stored > least) & (stored < value))
+        is_lowest = value == least or (
+            value != most and not np.any((stored > least) & (stored < value))
+        )
         is_natural = is_lowest or value == metal
         if is_natural:
             steep = SHARP_HU / abs(slope) if is_lowest else SHARP_SHARE * (most - least)
@@ -60,13 +62,15 @@ def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> Numbers:
 
     Of what fills the corners there is one pair for each, however large they are.
     """
-    above = stored > least
-    across = stored[:, 1:] == stored[:, :-1]
-    across &= above[:, 1:]
-    down = stored[1:] == stored[:-1]
-    down &= above[1:]
+    flat, width = stored.ravel(), stored.shape[1]
+    above = flat > least
     lowest = np.full(MORE_PAIRS + 1, least)
-    return np.concatenate((lowest, stored[:, 1:][across], stored[1:][down])).astype(np.int64)
+    pairs = [lowest]
+    for step in (1, width):  # from the end of a row to the next, too: one pixel of many
+        same = flat[step:] == flat[:-step]
+        same &= above[step:]
+        pairs.append(flat[step:][same])
+    return np.concatenate(pairs).astype(np.int64)
 
 
 def _outstanding(pairs: Numbers) -> list[int]:

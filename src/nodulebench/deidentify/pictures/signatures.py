@@ -7,6 +7,8 @@ One line adds a device: what it makes, an attribute, and a form of the attribute
 import re
 from typing import Any
 
+from nodulebench.formats.dicom.values import text_of
+
 _SIGNATURES: tuple[tuple[str, str, str], ...] = (
     ("dose_page", "ImageType", r".*\b(?:DOSE|DOSE_INFO|DOSEREPORT|DOSE_REPORT)\b.*"),
     ("protocol_page", "ImageType", r".*(?:\bPROT\b|SOM\d PROT|PROTOCOL).*"),
@@ -28,10 +30,7 @@ def screen_of(dataset: Any) -> str:
         dataset: the header of a slice.
     """
     for what, keyword, form in SIGNATURES:
-        value = dataset.get(keyword)
-        if value is None or value == "":
-            continue
-        many = [value] if isinstance(value, str | int) else list(value)
-        if form.fullmatch(" ".join(str(one) for one in many)):
+        text = text_of(dataset, keyword).replace("\\", " ")
+        if text and form.fullmatch(text):
             return what
     return ""
