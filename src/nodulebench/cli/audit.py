@@ -51,7 +51,7 @@ def command(
         click.echo(in_a_line(f"look {look} was made with {cases}, withdrawn since"))
     if not found.has_keys:
         click.echo("one secret for all: names are as given by those who share it")
-    for problem in found.problems:
+    for problem in (*found.problems, *found.dates):
         click.echo(f"error: {problem}", err=True)
     if found.problems:
         return 1
@@ -59,7 +59,7 @@ def command(
         passphrase = signing_passphrase(opening.key, opening.key_passphrase_file)
         made = write_anchor(sealed, anchor, key=opening.key, passphrase=passphrase)
         click.echo(f"wrote {anchor}: {made.events} events, {made.digest}")
-    return 0
+    return 1 if found.dates else 0
 
 
 def _line(event: "Event") -> str:

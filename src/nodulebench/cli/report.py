@@ -25,7 +25,11 @@ from nodulebench.cli.vault_options import Opening, opening_options
 @option("--language", ["en", "zh"], "en", "Language.")
 @click.option("--algorithm", help="Report this algorithm alone.")
 @click.option("--out", type=FILE, help="Folder for the files; default: DIR itself.")
-@click.option("--causes", type=FILE, help="CSV of algorithm, cause: what false positives are.")
+@click.option(
+    "--causes",
+    type=FILE,
+    help="CSV of algorithm, cause (case_id, mark_id): what false positives are.",
+)
 @click.option("--images", type=FILE, help="Folder, bundle or archive of images: adds a gallery.")
 @click.option(
     "--combinations", type=FILE, multiple=True, help="CSV of 'combine --table'; may be repeated."

@@ -26,6 +26,8 @@ class AuditReport:
     uses: tuple[Use, ...]
     """By developer; none where the log cannot be believed."""
     problems: tuple[Problem, ...]
+    dates: tuple[Problem, ...]
+    """Dates that go backwards, which do not keep a log from being believed."""
     has_keys: bool
     """Whether each person has a key; else names are as those gave them who share the secret."""
     outdated: dict[int, str]
@@ -38,12 +40,20 @@ def read_audit(folder: Path, secret: Secret | None = None) -> AuditReport:
     found = examine(folder, secret)
     events, policy = found.check.events, found.policy
     used = () if found.problems else uses(events, policy.reuse)
-    told = (*found.problems, *found.check.dates)
     looks = (event.number for event in events if event.step == "look")
     outdated = {
         look: SEPARATOR.join(gone) for look in looks if (gone := withdrawn_since(events, look))
     }
-    return AuditReport(note["name"], policy, tuple(events), used, told, found.has_keys, outdated)
+    return AuditReport(
+        note["name"],
+        policy,
+        tuple(events),
+        used,
+        tuple(found.problems),
+        tuple(found.check.dates),
+        found.has_keys,
+        outdated,
+    )
 
 
 def write_anchor(

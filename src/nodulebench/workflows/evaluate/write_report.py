@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from nodulebench.errors import InputError, Problem, UnknownNameError
+from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
 from nodulebench.language import LanguageName
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.report.audience import developers_document, only_algorithm
@@ -40,6 +40,7 @@ from nodulebench.workflows.evaluate.result_folder import (
 
 SPREAD_COLUMNS = ("algorithm", "figure", "reference", "nodules", "hit", "value")
 CAUSE_COLUMNS = ("algorithm", "cause")
+_MARK = ["algorithm", "case_id", "mark_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class ReportChoice:
     algorithm: str | None = None
     """The only algorithm that is reported; None: all."""
     causes: Path | None = None
-    """CSV with what readers say false positives are: algorithm, cause."""
+    """CSV with what readers say false positives are: algorithm, cause; also case_id, mark_id."""
     images: Path | None = None
     """Folder of images, bundle or archive of DICOM, from which a gallery is cut."""
     combinations: tuple[Path, ...] = ()
@@ -180,9 +181,14 @@ def _only(document: Document, algorithm: str) -> Document:
 
 
 def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Beside) -> Beside:
+    causes = None if choice.causes is None else read_causes(choice.causes)
+    if causes is not None and choice.causes is not None:
+        tables = replace(
+            tables, false_positives=with_causes(tables.false_positives, causes, choice.causes)
+        )
     return replace(
         tables,
-        causes=None if choice.causes is None else read_causes(choice.causes),
+        causes=causes,
         patches=() if choice.images is None else tuple(_patches(folder, document, choice)),
         combinations=tuple(
             without_marks(pl.read_csv(path, glob=False)) for path in choice.combinations
@@ -197,7 +203,8 @@ def _beside(folder: Path, document: Document, choice: ReportChoice, tables: Besi
 def read_causes(path: Path) -> pl.DataFrame:
     """What readers say false positives are, one row for each: algorithm, cause.
 
-    A worklist that was filled in will do: its misses and what is empty are passed over.
+    Where the file names them: case_id and mark_id, too. A worklist that was filled in will do: its
+    misses and what is empty are passed over.
 
     Raises:
         InputError: if the columns are not there.
@@ -206,8 +213,36 @@ def read_causes(path: Path) -> pl.DataFrame:
     require_columns(path, header, list(CAUSE_COLUMNS))
     table = without_marks(pl.read_csv(csv_source(path, header), glob=False, infer_schema=False))
     if "kind" in table.columns:
-        table = table.filter(pl.col("kind") == "false_positive")
-    return table.select(pl.col(CAUSE_COLUMNS).str.strip_chars()).drop_nulls()
+        table = table.filter(pl.col("kind") == "false_positive").rename({"name": "mark_id"})
+    is_tied = {"case_id", "mark_id"} <= set(table.columns)
+    kept = [*CAUSE_COLUMNS, *(("case_id", "mark_id") if is_tied else ())]
+    return table.select(pl.col(kept).str.strip_chars()).drop_nulls(CAUSE_COLUMNS)
+
+
+def with_causes(
+    falses: pl.DataFrame | None, causes: pl.DataFrame, source: Path
+) -> pl.DataFrame | None:
+    """FALSE_POSITIVES with the cause that readers give of each mark; without a mark, as they are.
+
+    Raises:
+        InputError: if two causes are told of one mark, or no mark is a false positive listed here.
+    """
+    if falses is None or "mark_id" not in causes.columns:
+        return falses
+    tied = causes.drop_nulls(["case_id", "mark_id"]).unique(maintain_order=True)
+    twice = tied.filter(pl.struct(_MARK).is_duplicated()).unique(_MARK, maintain_order=True)
+    refuse_any(
+        Problem(
+            str(source),
+            f"gives mark '{row['mark_id']}' of '{row['algorithm']}' in case '{row['case_id']}' "
+            "two causes.",
+            "Keep one.",
+        )
+        for row in twice.iter_rows(named=True)
+    )
+    if tied.height and falses.height and not tied.join(falses, on=_MARK, how="semi").height:
+        raise InputError.at(source, f"names no mark of {FALSE_FILE}.", "Is it of another result?")
+    return falses.join(tied, on=_MARK, how="left", maintain_order="left")
 
 
 def read_spread(path: Path) -> pl.DataFrame:

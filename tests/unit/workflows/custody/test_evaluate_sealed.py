@@ -1,6 +1,7 @@
 """On a sealed set a look is charged first, the reference stays in memory, little is told."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -312,6 +313,21 @@ def test_an_export_needs_a_curator_and_a_reason_and_is_logged(desk: Desk) -> Non
     for name in ("nodules.parquet", "cases.parquet", "manifest.json"):
         assert (desk.folder / "plain" / name).read_bytes() == (desk.bundle / name).read_bytes()
     assert steps(desk) == ["sealed", "refused", "exported"]
+
+
+def test_looks_dated_before_one_that_they_follow_are_told_and_the_set_stays_open(
+    desk: Desk,
+) -> None:
+    for name, hits, year in (("one.csv", ("scan0",), 2030), ("two.csv", ("scan1",), 2029)):
+        at = datetime(year, 1, 1, tzinfo=UTC)
+        marks = desk.marks(name, *hits)
+        evaluate_sealed(LookOrder(marks, desk.sealed, SECRET, "Bo", "Example", bootstraps=0, at=at))
+    found = read_audit(desk.sealed, SECRET)
+    assert found.problems == ()
+    told = [str(one).partition(": is dated 2029")[0] for one in found.dates]
+    assert [Path(one).name for one in told] == ["00000004.json", "00000005.json"]
+    assert any("is dated 2029" in str(one) for one in verify_sealed(desk.sealed).problems)
+    assert write_anchor(desk.sealed, desk.folder / "dated.anchor").events == 5
 
 
 def test_an_anchor_is_kept_elsewhere_and_moves_only_forward(desk: Desk) -> None:

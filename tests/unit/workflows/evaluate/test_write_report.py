@@ -9,7 +9,12 @@ import pytest
 
 from builders.made_up import write_made_up_result
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.workflows.evaluate.write_report import ReportChoice, read_causes, write_report
+from nodulebench.workflows.evaluate.write_report import (
+    ReportChoice,
+    read_causes,
+    with_causes,
+    write_report,
+)
 from nodulebench.workflows.verify.verify import verify_folder
 
 
@@ -112,6 +117,42 @@ def test_causes_are_read_from_a_csv(folder: Path, tmp_path: Path) -> None:
     assert read_causes(path).rows() == [("eager", "vessel")]
     write_report(folder, ReportChoice(causes=path))
     assert "Causes of false positives" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_causes_of_single_marks_stand_beside_them_in_the_report(
+    folder: Path, tmp_path: Path
+) -> None:
+    falses = pl.read_csv(folder / "false_positives.csv", schema_overrides={"mark_id": pl.String})
+    worst = falses.sort("rank").row(0, named=True)
+    path = tmp_path / "causes.csv"
+    rows = pl.DataFrame([{**worst, "cause": "spine"}, {**worst, "mark_id": "x", "cause": "scar"}])
+    rows.select("algorithm", "case_id", "mark_id", "cause").write_csv(path)
+    tied = with_causes(falses, read_causes(path), path)
+    assert tied is not None
+    assert tied.drop("cause").equals(falses)
+    named = tied.filter(pl.col("cause").is_not_null())
+    assert named.select("case_id", "mark_id", "cause").unique().rows() == [
+        (worst["case_id"], worst["mark_id"], "spine")
+    ]
+    write_report(folder, ReportChoice(causes=path))
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    table = page[page.index("False positives with the highest scores") :]
+    assert "spine" in table[: table.index("</table>")]
+
+
+def test_causes_that_contradict_or_belong_elsewhere_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    falses = pl.read_csv(folder / "false_positives.csv")
+    worst = falses.row(0, named=True)
+    path = tmp_path / "causes.csv"
+    two = pl.DataFrame([{**worst, "cause": cause} for cause in ("spine", "scar")])
+    two.write_csv(path)
+    with pytest.raises(InputError, match=rf"mark '{worst['mark_id']}' of .* two causes"):
+        write_report(folder, ReportChoice(causes=path))
+    two.with_columns(mark_id=pl.lit("x")).head(1).write_csv(path)
+    with pytest.raises(InputError, match=r"names no mark of false_positives\.csv"):
+        write_report(folder, ReportChoice(causes=path))
 
 
 def test_causes_without_their_columns_are_refused(tmp_path: Path) -> None:

@@ -113,12 +113,14 @@ def _false_positives(falses: pl.DataFrame, say: Language) -> Table | None:
     shown = falses.head(MOST_FALSE_POSITIVES)
     if not shown.height:
         return None
+    has_causes = "cause" in shown.columns and shown["cause"].is_not_null().any()
     rows = [
         [
             case(row["case_id"]),
             short(place_words(row)),
             Cell(_score(row["score"])),
             short(near_nodule_words(row, say)),
+            *([words(say.word(row["cause"] or ""))] if has_causes else []),
         ]
         for row in shown.iter_rows(named=True)
     ]
@@ -126,6 +128,7 @@ def _false_positives(falses: pl.DataFrame, say: Language) -> Table | None:
         *(words(say(key)) for key in ("head.case", "misses.place")),
         Cell(say("head.score")),
         words(say("misses.nearest_nodule")),
+        *([words(say("causes.cause"))] if has_causes else []),
     ]
     left = falses.height - shown.height
     remark = _remark(say("misses.remark_falses"), left, "false_positives.csv", say)
