@@ -147,3 +147,14 @@ def test_a_traceback_and_the_colours_of_others(luna16: Path, tmp_path: Path) -> 
     assert "Traceback" in said
     assert r"\x1b[31m\x1b[8m" in said
     assert not OBEYED & set(said), repr(said)
+
+
+def test_a_name_makes_no_line_and_no_colour_of_its_own(
+    told: Told, luna16: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "a\nwrote everything\x1b[32m.csv"
+    path.write_text(HEADER + "s1,0,0,0,0.9\n")
+    said = told("evaluate", path, "--reference", luna16, "--bootstraps", 5)
+    assert "wrote everything" in said
+    assert not any(line.startswith("wrote") for line in said.splitlines())
+    assert r"a\nwrote everything\x1b[32m" in said

@@ -2,7 +2,8 @@ r"""What a command says -> what a terminal may get: texts of others cannot comma
 
 Names and header texts come from anybody. The streams themselves are guarded while a command runs,
 so that no line, warning, error or traceback can pass by: a character that a terminal would obey
-is shown as ``\x1b``, but for line ends, tabs and the few colours of our own on standard output.
+is shown as ``\x1b``, but for line ends, tabs and the few colours of our own on standard output:
+while streams are guarded, ``click.style`` marks these by a word that nobody else can know.
 """
 
 import re
@@ -10,16 +11,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
+from secrets import token_hex
 from typing import Any, TextIO, cast
 
-_COLOURS = r"\x1b\[(?:0|1|31|32|33)m"
+import click
+from click import termui
+
+_OURS = f"\ue000{token_hex(8)}"
+_COLOURS = _OURS + r"(\[(?:0|1|31|32|33)m)"
 _OBEYED = (
     r"[\0-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but for tab and line feed
     r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line ends and orders of writing
     r"\ud800-\udfff]"  # bytes of a file name that are no UTF-8
 )
 _COMMANDS = re.compile(_OBEYED)
-_COMMANDS_OR_COLOURS = re.compile(f"({_COLOURS})|{_OBEYED}")
+_COMMANDS_OR_COLOURS = re.compile(f"{_COLOURS}|{_OBEYED}")
+_style = click.style
 
 
 def harmless(text: str) -> str:
@@ -27,8 +34,21 @@ def harmless(text: str) -> str:
     return _COMMANDS.sub(lambda found: _shown(found[0]), text)
 
 
-def _harmless_in_colour(text: str) -> str:
-    return _COMMANDS_OR_COLOURS.sub(lambda found: found[1] or _shown(found[0]), text)
+def _harmless_in_colour(text: str, *, is_terminal: bool) -> str:
+    escape = "\x1b" if is_terminal else ""
+
+    def put(found: re.Match[str]) -> str:
+        ours = found[1]
+        return _shown(found[0]) if ours is None else (escape and escape + ours)
+
+    return _COMMANDS_OR_COLOURS.sub(put, text)
+
+
+def _marked(text: Any, *arguments: Any, **how: Any) -> str:
+    """What ``click.style`` makes, with our word in place of the escapes that it adds."""
+    inner = str(text)
+    before, _, after = _style("\0", *arguments, **how).partition("\0")
+    return f"{before.replace(chr(27), _OURS)}{inner}{after.replace(chr(27), _OURS)}"
 
 
 def _shown(one: str) -> str:
@@ -44,13 +64,18 @@ class _Guarded:
 
     def __init__(self, stream: TextIO, *, has_colours: bool) -> None:
         self.stream = stream
-        self._clean = _harmless_in_colour if has_colours else harmless
+        self._has_colours = has_colours
 
     def write(self, text: str | bytes) -> int:
         # click offers words to a shell as bytes; that empty ones fail tells it that this is text
         words = text.decode("utf-8", "replace") if text and isinstance(text, bytes) else text
         self.stream.write(self._clean(cast("str", words)))
         return len(text)
+
+    def _clean(self, text: str) -> str:
+        if not self._has_colours:
+            return harmless(re.sub(_COLOURS, "", text) if _OURS in text else text)
+        return _harmless_in_colour(text, is_terminal=self.stream.isatty())
 
     def writelines(self, lines: Any) -> None:
         for line in lines:
@@ -66,6 +91,7 @@ def guard() -> None:
     """Let nothing reach standard output and standard error but harmless text, from now on."""
     sys.stdout = _guarded(sys.stdout, has_colours=True)
     sys.stderr = _guarded(sys.stderr, has_colours=False)
+    click.style = termui.style = _marked
 
 
 def _guarded(stream: Any, *, has_colours: bool) -> TextIO:
@@ -79,12 +105,13 @@ def _guarded(stream: Any, *, has_colours: bool) -> TextIO:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Guard both streams for a while."""
-    before = sys.stdout, sys.stderr
+    before = sys.stdout, sys.stderr, click.style
     guard()
     try:
         yield
     finally:
-        sys.stdout, sys.stderr = before
+        sys.stdout, sys.stderr, click.style = before
+        termui.style = click.style
 
 
 def commanded() -> TextIO:

@@ -19,7 +19,7 @@ from nodulebench.model.tables import Reference, Submission
 from nodulebench.registry import Registry
 from nodulebench.storage.csv_dialect import spelt
 from nodulebench.storage.csv_text import read_dialect, read_header
-from nodulebench.storage.file_names import shown
+from nodulebench.storage.file_names import in_a_line, shown
 from nodulebench.storage.table_file import read_cases as read_cases_table
 
 __all__ = ["FORMATS", "Format", "fitting", "read_cases", "read_reference", "read_submission"]
@@ -97,7 +97,8 @@ def read_submission(
             raise _unable(form, "marks")
         submission = form.read_marks(path, cases)
     notices = (*how_read(path, form), *_unread(path, form), *place_notices(submission.marks, cases))
-    return replace(submission, notices=(*submission.notices, *notices))
+    name = in_a_line(submission.name)  # it stands in lines and headings
+    return replace(submission, name=name, notices=(*submission.notices, *notices))
 
 
 def read_reference(

@@ -15,6 +15,7 @@ from string import Formatter
 from typing import Any, Protocol
 
 from nodulebench.model.notice import Notice, is_notice
+from nodulebench.storage.file_names import in_a_line
 
 MOST_NAMED = 3
 """How many names of a list are given."""
@@ -71,6 +72,8 @@ class NoticeWords(Formatter):
         if "=" in format_spec:
             choices = dict(one.split("=", 1) for one in format_spec.split("|"))
             return choices.get(str(value), choices.get("*", str(value)))
+        if isinstance(value, str) and not value.isprintable():
+            value = in_a_line(value)  # a name cannot begin a line of its own
         if format_spec == "word":
             return self.say.word(str(value))
         if format_spec in JOINTS:

@@ -4,6 +4,7 @@ Workers are forked from a clean server process, hold a limit on memory, and end 
 """
 
 import multiprocessing
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -166,8 +167,11 @@ def _arrived(workers: list[_Worker[Task, Result]]) -> Iterator[tuple[int, Result
 
 
 def _serve(function: Callable[[Any], Any], connection: Connection) -> None:
-    """What a worker does until its parent is gone."""
+    """What a worker does until its parent is gone; what libraries print there reaches nobody."""
     _limit_memory()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):  # raw names of files may stand in it
+        os.dup2(nowhere, stream)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         while True:
             connection.send(function(connection.recv()))

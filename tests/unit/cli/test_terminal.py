@@ -33,12 +33,28 @@ def test_only_standard_output_has_our_colours(
         monkeypatch.setattr(stream, "isatty", lambda: True)
     passed = click.style("PASS", fg="green", bold=True)
     with guarded():
-        click.echo(passed + "\x1b[8mhidden\x1b[7m")
-        click.echo("\x1b[31mx", err=True)
+        mine = click.style("PASS", fg="green", bold=True)
+        click.echo(mine + "\x1b[8mhidden\x1b[7m")
+        click.secho("loud", bold=True)
+        click.echo("\x1b[32mpassed\x1b[0m, says its name")
+        click.echo("\x1b[31mx" + mine, err=True)
         sys.stderr.writelines(["y\x1b[2J", "\r"])
     out, err = capsys.readouterr()
-    assert out == passed + "\\x1b[8mhidden\\x1b[7m\n"
-    assert err == "\\x1b[31mx\ny\\x1b[2J\\r"
+    assert out.splitlines() == [
+        passed + "\\x1b[8mhidden\\x1b[7m",
+        click.style("loud", bold=True),
+        "\\x1b[32mpassed\\x1b[0m, says its name",
+    ]
+    assert err == "\\x1b[31mxPASS\ny\\x1b[2J\\r"
+
+
+def test_colours_are_left_out_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with guarded():
+        click.secho("loud", fg="red", bold=True)
+    assert capsys.readouterr().out == "loud\n"
+    assert click.style("x", bold=True) == "\x1b[1mx\x1b[0m"
 
 
 def test_streams_are_given_back_and_guarded_once() -> None:
