@@ -23,6 +23,7 @@ MAY_CHANGE: dict[Step, tuple[str, ...]] = {
     "admitted": (*_LISTS, layout.VAULT),
     "rotated": (*_LISTS, layout.VAULT),
     "revoked": (*_LISTS, layout.VAULT),
+    "rekeyed": (*_LISTS, layout.VAULT, f"{layout.SECRETS}/", f"{layout.RESULTS}/"),
     "withdrawn": (*_LISTS, *_SHEET, layout.SEALED_NOTE, f"{layout.PAYLOAD}/"),
     "migrated": (
         *_LISTS,

@@ -31,6 +31,7 @@ STEP_NEEDS: dict[Step, Action] = {
     "admitted": "manage",
     "rotated": "manage",
     "revoked": "manage",
+    "rekeyed": "manage",
     "retired": "retire",
     "withdrawn": "withdraw",
 }

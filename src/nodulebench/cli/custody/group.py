@@ -12,6 +12,7 @@ PARTS = {
     "admit": "people",
     "rotate": "people",
     "revoke": "people",
+    "rekey": "people",
     "retire": "sets",
     "withdraw": "sets",
     "migrate": "sets",

@@ -1,10 +1,11 @@
-"""nodulebench custody new-key, keys, admit, rotate, revoke: whose key is whose."""
+"""nodulebench custody new-key, keys, admit, rotate, revoke, rekey: whose key opens what."""
 
 from pathlib import Path
 
 import click
 
 from nodulebench.cli.options import FILE, option
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, first_line, opening_options
 
 
@@ -119,3 +120,23 @@ def revoke(sealed: Path, opening: Opening, subject: str, reason: str) -> None:
     secret, person = opening.required(), opening.person
     event = key_changes.revoke(sealed, secret, person, subject=subject, reason=reason)
     click.echo(f"event {event.number}: the key of '{subject}' counts no more")
+
+
+@click.command("rekey")
+@click.argument("sealed", type=FILE)
+@opening_options
+def rekey(sealed: Path, opening: Opening) -> None:
+    r"""Seal everything of the set SEALED anew under new data keys; for the keeper.
+
+    After a revocation: data keys that its owner may have kept open nothing new, and nothing of the
+    set but in copies of before.
+
+    \b
+    nodulebench custody rekey sealed/ --key /media/safe/keeper
+    """
+    from nodulebench.workflows.custody.life import migrate
+
+    secret = opening.required()
+    with ProgressLine() as line:
+        event = migrate.rekey(sealed, secret, opening.person, line.tell)
+    click.echo(f"event {event.number}: sealed anew for {event.facts['people']} people")

@@ -1,8 +1,8 @@
-"""Sealed set with one secret for all -> the same set with a key per person; its log goes on.
+"""Sealed set -> the same set sealed anew under new data keys, for the same people or the first.
 
-Everything is sealed anew under new keys, so that the old secret opens nothing of the set any more.
-The event that says so is signed with the key that signed the manifest: whoever could check the set
-before can check who brought the keys in.
+Old data keys, or the one secret of before, open nothing of the set any more, but copies of before.
+The event that brings keys of people in is signed with the key that signed the manifest: whoever
+could check the set before can check who did it.
 """
 
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.keys.person_key import PrivateKey
 from nodulebench.storage.keys.rooms import RoomVault, new_rooms, wrapped_rooms
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.life.changes import put, put_json, staged, staging
+from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
 from nodulebench.workflows.custody.life.examined import signer_of, vault_seal
 from nodulebench.workflows.custody.life.vaults import WITH_KEYS, WITHOUT_KEYS, holders, sealer
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
@@ -91,6 +91,29 @@ def migrate(
         )
         change.apply()
     return event
+
+
+def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold) -> Event:
+    """Seal everything of a set anew under new data keys, after a key was revoked or stolen.
+
+    Args:
+        sealed: a set whose people have keys.
+        secret: the keeper's key.
+        person: who acts; may be empty.
+        progress: told how many files were sealed anew.
+
+    Raises:
+        InputError: if who acts is no keeper, or the set has one secret for all.
+    """
+    opened = open_sealed(sealed, secret, person, "manage")
+    if not isinstance(opened.vault, RoomVault):
+        raise InputError.at(str(sealed), "has one secret for all.", "Migrate it instead.")
+    vault, people = new_rooms(ROOMS, layout.room_of), holders(opened.policy)
+    with staging(opened.folder) as files:
+        _seal_anew(opened, vault, files, progress)
+        put_json(files, layout.VAULT, wrapped_rooms(vault, people))
+        change = staged(opened.folder, files, (), opened.manifest.files)
+        return commit(opened, "rekeyed", {"people": len(people)}, change)
 
 
 def _refuse_others(opened: SealedSet, new: CustodyPolicy, where: Path) -> None:

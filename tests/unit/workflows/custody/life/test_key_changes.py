@@ -17,6 +17,7 @@ from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.life import changes as changes_module
 from nodulebench.workflows.custody.life import key_changes
 from nodulebench.workflows.custody.life.key_changes import admit, list_keys, revoke, rotate
+from nodulebench.workflows.custody.life.migrate import rekey
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.unseal import export_reference, open_result
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
@@ -228,3 +229,21 @@ def test_a_set_with_one_secret_says_how_to_get_keys(tmp_path: Path) -> None:
     shared.seal()
     with pytest.raises(InputError, match=r"has one secret for all.*custody migrate"):
         list_keys(shared.sealed)
+
+
+def test_new_data_keys_shut_out_who_kept_the_old(desk: KeyedDesk) -> None:
+    kept = open_sealed(desk.sealed, desk.secret("Bo"), "", "evaluate").vault
+    revoke(desk.sealed, desk.secret("Safe"), "", subject="Bo", reason="stolen")
+    with pytest.raises(InputError, match="may not manage"):
+        rekey(desk.sealed, desk.secret("Ada"), "")
+    path = desk.sealed / "data" / "sealed" / "nodules.parquet.sealed"
+    assert kept.open(path.read_bytes(), "nodules.parquet", "file")
+    event = rekey(desk.sealed, desk.secret("Safe"), "")
+    assert (event.step, event.facts["people"]) == ("rekeyed", 4)
+    result = next((desk.sealed / "results").iterdir())
+    for file, name in ((path, "nodules.parquet"), (result, f"results/{result.name[:-7]}")):
+        with pytest.raises(InputError, match="was sealed in another vault"):
+            kept.open(file.read_bytes(), name, "file")
+    assert "evaluation" in open_result(desk.sealed, desk.secret("Cem"), "", 2)
+    assert export_reference(desk.sealed, desk.secret("Ada"), "", "x", desk.folder / "plain") == 3
+    assert is_good(desk)
