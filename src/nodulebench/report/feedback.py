@@ -73,5 +73,5 @@ def _figures(figures: Mapping[str, Any], say: Language) -> Table:
         if "bound" in one:
             key = "feedback.at_most" if one.get("side") == "upper" else "feedback.at_least"
             bound = say(key, bound=f"{one['bound']:g}")
-        rows.append([head(title), words(say.rule(rule)), Cell(value), words(bound)])
-    return Table(say("feedback.figures"), heads, rows, remark=say("feedback.rounded"))
+        rows.append([head(title), words(say.word(rule)), Cell(value), words(bound)])
+    return Table(say("feedback.rounded"), heads, rows)

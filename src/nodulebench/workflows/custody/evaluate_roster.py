@@ -24,6 +24,7 @@ from nodulebench.workflows.custody.admission import (
     ordered_look,
 )
 from nodulebench.workflows.custody.evaluate_sealed import ANCHOR, take_look
+from nodulebench.workflows.custody.life.withdraw import withdrawn_since
 from nodulebench.workflows.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.workflows.evaluate.result_folder import FEEDBACK, refuse_other_result
 
@@ -111,9 +112,11 @@ def _told_before(opened: SealedSet, order: LookOrder, chosen: Chosen) -> dict[st
     except (NoduleBenchError, OSError):
         return None
     wanted = {**look, "alias": entry.alias, "feedback": file_digest(out / FEEDBACK)}
-    for event in opened.events:
+    events = opened.events
+    for event in events:
         is_same = all(event.facts.get(name) == fact for name, fact in wanted.items())
-        if event.step == "evaluated" and is_same:
+        is_current = not withdrawn_since(events, event.number)
+        if event.step == "evaluated" and is_same and is_current:
             found: dict[str, Any] = read_json(out / FEEDBACK)
             return found
     return None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.custody.audit import Event, Fact, Step
+from nodulebench.errors import Problem, refuse_any
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.vault import Secret
@@ -18,7 +19,13 @@ from nodulebench.workflows.compare.compare import AlgorithmComparison, Compariso
 from nodulebench.workflows.custody.kept.developer import developers_looks, developers_report
 from nodulebench.workflows.custody.kept.note import LOOKS, is_from_looks, looks_note
 from nodulebench.workflows.custody.kept.results import KeptResult, open_kept
-from nodulebench.workflows.custody.kept.study import Study, chosen_looks, compared, study_of
+from nodulebench.workflows.custody.kept.study import (
+    Study,
+    chosen_looks,
+    compared,
+    study_of,
+)
+from nodulebench.workflows.custody.life.withdraw import withdrawn_since
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
 from nodulebench.workflows.evaluate.result_folder import (
     COMPARISON,
@@ -110,7 +117,21 @@ def _opened(order: StudyOrder, out: Path | None) -> SealedSet:
 def _recorded(
     opened: SealedSet, chosen: Sequence[Event], step: Step, facts: Mapping[str, Fact]
 ) -> list[KeptResult]:
-    """The results of these looks, once it stands in the log what is done with them."""
+    """The results of these looks, once it stands in the log what is done with them.
+
+    Raises:
+        InputError: if one was made with cases that were withdrawn since.
+    """
+    events = opened.events
+    refuse_any(
+        Problem(
+            f"look {look}",
+            "was made with cases that were withdrawn since.",
+            "Evaluate again, without marks on those.",
+        )
+        for one in chosen
+        if isinstance(look := one.facts["look"], int) and withdrawn_since(events, look)
+    )
     looks = ", ".join(str(one.facts["look"]) for one in chosen)
     opened.record(step, {"looks": looks, **facts})
     return [open_kept(opened, one) for one in chosen]

@@ -16,8 +16,10 @@ from nodulebench.errors import InputError
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.kept.report import StudyOrder, compare_kept, report_kept
+from nodulebench.workflows.custody.life.withdraw import withdraw
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
@@ -207,3 +209,14 @@ def test_a_reporters_own_key_opens_results_and_not_the_reference(tmp_path: Path)
     opened = open_sealed(desk.sealed, desk.secret("Dee"), "", "report")
     with pytest.raises(InputError):
         opened.reference()
+
+
+def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
+    desk = evaluated_study(tmp_path, FIGURES, algorithms=2)
+    withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
+    with pytest.raises(InputError, match="look 2: was made with cases that were withdrawn since"):
+        report_kept(desk.study_order(), ReportChoice(), tmp_path / "lab")
+    again = list(evaluate_roster(desk.roster, desk.look_order(force=True)))
+    assert not any(one.was_done for one in again)
+    # the protocol refuses marks on cases that are not in the set: they have to be handed in anew
+    assert all("marks on cases that are not in this test set" in str(one.problem) for one in again)
