@@ -78,6 +78,12 @@ def build(source: Path, out: Path, settings: tuple[str, ...], **chosen: Any) -> 
         f"rule {chosen['rule']}: {int((~is_ignored).sum())} nodules, "
         f"{int(is_ignored.sum())} ignored findings"
     )
+    if (spread := built.size_error) is not None:
+        click.echo(
+            f"size of {spread.nodules} nodules with several readers: two of them differ by "
+            f"{spread.difference_mm:.2f} mm ({spread.relative_difference:.0%}) on average; their "
+            f"mean has a standard error of {spread.reference_error_mm:.2f} mm"
+        )
     print_written(out, chosen["findings"])
     print_next(f"nodulebench bundle {out} --curated CURATED --out BUNDLE")
 

@@ -1,7 +1,7 @@
 """Readers' files -> a reference standard as a bundle: what ``nodulebench reference build`` does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from nodulebench.reference.agreement import agreement_levels
 from nodulebench.reference.build import build_reference, rule_parameters
 from nodulebench.reference.panel import measure_findings
 from nodulebench.reference.rules import RULES
+from nodulebench.reference.size_error import SizeError, size_error
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.json_text import write_json
 
@@ -30,6 +31,8 @@ class BuiltReference:
     levels: pl.DataFrame
     """How many nodules have at least 1, 2, 3, ... findings and readers."""
     finding_counts: dict[str, int]
+    size_error: SizeError | None
+    """How far readers differ in size; None where no nodule has two readers."""
     provenance: dict[str, Any]
 
 
@@ -78,11 +81,13 @@ def build_reference_files(
         if name in ("grouping", "same_reader")
     }
     levels = agreement_levels(panel, **merging)
+    spread = size_error(panel, **merging)
     kinds = dict(readings.findings["kind"].value_counts().iter_rows())
     built = BuiltReference(
         reference=reference,
         levels=levels,
         finding_counts={kind: kinds.get(kind, 0) for kind in FINDING_KINDS},
+        size_error=spread,
         provenance={
             "schema": "nodulebench/reference@1",
             "version": __version__,
@@ -92,6 +97,7 @@ def build_reference_files(
             "parameters": {**_defaults(rule), **chosen},
             "size_definition": size,
             "agreement": levels.to_dicts(),
+            "size_error": None if spread is None else asdict(spread),
             "notices": [one.to_json() for one in readings.notices],
         },
     )

@@ -1,0 +1,65 @@
+"""How far readers differ in size, and what the reference leaves open."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.annotation import drawn, reading, small_cases
+from nodulebench.annotate.readings.findings import findings_of
+from nodulebench.reference.panel import measure_findings
+from nodulebench.reference.size_error import size_error
+
+PLACES = ((20, 20), (70, 20), (20, 70), (70, 70))
+
+
+def panel(*nodules: tuple[float, ...]):
+    """Readers 1, 2, ... draw boxes of these sides around the same places; 0: not drawn."""
+    readers = max(map(len, nodules))
+    read = [
+        reading(
+            f"r{reader}",
+            "a",
+            *(
+                drawn(f"f{at}", (3, *PLACES[at], sides[reader]))
+                for at, sides in enumerate(nodules)
+                if reader < len(sides) and sides[reader]
+            ),
+        )
+        for reader in range(readers)
+    ]
+    return measure_findings(findings_of("panel", small_cases("a"), read))
+
+
+def test_differences_of_two_readers_by_hand() -> None:
+    found = size_error(panel((8.0, 10.0), (6.0, 6.0), (5.0,)))
+    assert found is not None
+    assert (found.nodules, found.readings) == (2, 4)
+    assert found.difference_mm == pytest.approx(1.0)  # 2 and 0
+    assert found.relative_difference == pytest.approx((2 / 9) / 2)
+    # variances 2 and 0 with one degree of freedom each
+    assert found.reader_sd_mm == pytest.approx(1.0)
+    assert found.reference_error_mm == pytest.approx(1 / math.sqrt(2))
+
+
+def test_without_two_readers_of_a_nodule_nothing_is_said() -> None:
+    assert size_error(panel((8.0,), (6.0,))) is None
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.floats(7.0, 10.0)] * 3),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_it_is_the_root_of_the_mean_square_within_of_an_analysis_of_variance(nodules) -> None:
+    found = size_error(panel(*nodules))
+    table = np.array(nodules)
+    within = ((table - table.mean(axis=1, keepdims=True)) ** 2).sum() / (2 * len(nodules))
+    assert found is not None
+    assert found.reader_sd_mm == pytest.approx(math.sqrt(within), abs=1e-9)
+    assert found.reference_error_mm == pytest.approx(math.sqrt(within / 3), abs=1e-9)
+    assert found.nodules == len(nodules)
