@@ -296,10 +296,12 @@ def _all_figures(document: Document, say: Language) -> list[Any]:
 
 
 def _methods(document: Document, say: Language) -> list[Any]:
+    from nodulebench.report.sections.methods.course import course_chart
     from nodulebench.report.sections.methods.matching import matching_chart, rule_sketches
 
     sketches, chart = rule_sketches(document, say), matching_chart(document, say)
     return [
+        course_chart(document, say),
         rules_table(document, say),
         Side(sketches, remark=say("sketch.remark")) if sketches else None,
         chart,

@@ -1,0 +1,26 @@
+"""The whole course of a test as one figure."""
+
+import pytest
+
+from builders.evaluation import algorithm_result, evaluation
+from nodulebench.language import LanguageName, language
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.report.sections.methods.course import course_chart
+
+
+@pytest.mark.parametrize("name", ["en", "zh"])
+def test_every_station_is_drawn_with_what_is_known_of_it(name: LanguageName) -> None:
+    document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
+    drawn = str(course_chart(document, language(name)).picture)
+    assert drawn.count('class="box"') >= 6
+    assert document.reference.name in drawn
+    assert str(document.reference.cases) in drawn
+    assert document.digests["reference"].removeprefix("sha256:")[:12] in drawn
+
+
+def test_stations_stand_in_the_order_of_the_work() -> None:
+    document = evaluation_document(evaluation(algorithm_result("Alpha", (90, 66))))
+    drawn = str(course_chart(document, language()).picture)
+    named = ("Design", "Collection", "Cleaning", "Annotation", "Release", "Test")
+    places = [drawn.index(f"{name}:") for name in named]
+    assert places == sorted(places)
