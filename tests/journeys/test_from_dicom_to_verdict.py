@@ -16,6 +16,7 @@ from builders.places import ROOT
 from nodulebench.formats import read_reference
 
 PAGE = ROOT / "docs" / "tutorials" / "a-test-lab-from-dicom-to-verdict.md"
+TOLD = ("purpose", "sampling", "exclusions", "readers")
 ALIASES = [f"A{number}" for number in range(1, 11)]
 
 for package in ("cryptography", "pydicom", "pyrage"):
@@ -70,9 +71,10 @@ def test_no_original_name_came_through(lab: Path) -> None:
 
 def test_how_the_set_came_about_is_sealed_with_it(lab: Path) -> None:
     sheet = json.loads((lab / "sealed" / "datasheet.json").read_text("utf-8"))["answers"]
-    told = {name: sheet[name]["answer"] for name in ("purpose", "exclusions", "readers")}
+    told = {name: sheet[name]["answer"] for name in TOLD}
     assert told == {
         "purpose": "To test detection of lung nodules before market approval.",
+        "sampling": "3 of 4 admitted cases drawn at random, design 'lung-2026a', seed 20260301.",
         "exclusions": "4 series found, 4 admitted.",
         "readers": "3 readers, 1 reviewer, 1 arbitrator, blind to each other until all had read.",
     }

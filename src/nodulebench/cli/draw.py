@@ -33,4 +33,4 @@ def command(pool: Path, design: str, count: int, seed: int, out: Path) -> None:
         lack = click.style(f"  {one.lacking} lacking", fg="red") if one.lacking else ""
         click.echo(f"{one.planned:>8} {one.available:>8} {one.drawn:>8}  {values}{lack}")
     click.echo(f"wrote {out}: {len(sample.case_ids)} cases")
-    print_next(f"nodulebench annotate review start panel --cases {out} --roster …")
+    print_next(f"nodulebench annotate review start panel --cases {pool} --series {out} --roster …")

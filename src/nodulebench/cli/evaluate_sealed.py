@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodulebench.cli.help import DONE, NOT_MET, PROBLEM
-from nodulebench.cli.options import print_written
+from nodulebench.cli.options import print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening
 from nodulebench.language import english
@@ -60,6 +60,7 @@ def _evaluate_roster(roster: Path, order: "LookOrder", files: tuple[Path, ...]) 
             click.echo("done before, and charged once")
         print_written(*one.written)
         is_met = is_met and one.told.get("passed") is not False
+    print_next(f"nodulebench report {order.sealed} --baseline … --out STUDY")
     if has_failed:
         return PROBLEM
     return DONE if is_met else NOT_MET

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import FILE, option
+from nodulebench.cli.options import FILE, option, print_next
 from nodulebench.cli.progress import ProgressLine
 
 
@@ -38,6 +38,7 @@ def listen(port: int, title: str, callers: tuple[str, ...], host: str, out: Path
         click.echo(f"{title} listens on {host}:{at} for {who}; stop with Ctrl-C")
         stop.wait()
     click.echo(f"{sum(1 for _ in out.glob('*/*.dcm')):,} objects in {out}")
+    print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --vault-key …")
 
 
 @command.command("fetch")
@@ -80,3 +81,5 @@ def fetch(
             for count, _ in enumerate(fetch_series(client, one, out), start=1):
                 line.tell(one.series_uid[-20:], count, one.instances or count)
         click.echo(f"wrote {out / one.series_uid}: {count} objects")
+    if found:
+        print_next(f"nodulebench deidentify {out} --out CLEAN --key-table … --vault-key …")

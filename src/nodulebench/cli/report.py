@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from nodulebench.cli.kept import is_sealed_set, look_option, report_on_sealed, study_order
-from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.cli.options import FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
@@ -94,3 +94,5 @@ def command(
         with ProgressLine("writing the report"):
             written = write_report(folder, choice, out)
     print_written(*written)
+    if is_sealed_set(folder):
+        print_next(f"nodulebench sign {out} --key …")

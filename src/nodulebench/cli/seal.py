@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nodulebench.cli.bundle import print_gaps
-from nodulebench.cli.options import FILE
+from nodulebench.cli.options import FILE, print_next
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import (
     key_options,
@@ -97,3 +97,7 @@ def command(
             err=True,
         )
     click.echo(f"wrote {out}")
+    print_next(
+        f"nodulebench verify {out}",
+        f"nodulebench evaluate --roster roster.csv --reference {out} --out FEEDBACK",
+    )

@@ -1,28 +1,41 @@
-"""What curation and annotation wrote down of themselves -> answers of a datasheet."""
+"""What curation, draw and annotation wrote down of themselves -> answers of a datasheet."""
 
 from collections.abc import Mapping
 from typing import Any
 
-CURATION = "curation.json"
-"""How many series were found, admitted and excluded, and why; beside the tables of a set."""
+from nodulebench.formats.bundle import PROVENANCE
+
+CURATION, DRAW = "curation.json", "draw.json"
+"""How many series fell out where, and how cases were drawn; beside the tables of a set."""
+DOCUMENTS = (PROVENANCE, CURATION, DRAW)
 _READING, _REVIEWING, _RULING = "read", ("review", "add", "finish"), "arbitrate"
 
 
-def evidence_answers(provenance: Any, curation: Any) -> dict[str, str]:
-    """Answers from provenance.json and curation.json; empty where they do not say.
-
-    Args:
-        provenance: who made the reference, how and of what; None: not known.
-        curation: how many series fell out where; None: not known.
-    """
-    made = provenance if isinstance(provenance, Mapping) else {}
-    curated = curation if isinstance(curation, Mapping) else {}
+def evidence_answers(documents: Mapping[str, Any]) -> dict[str, str]:
+    """Answers from the documents of how a set came about, by their names; only those they give."""
+    made, curated, drawn = (
+        one if isinstance(one := documents.get(name), Mapping) else {} for name in DOCUMENTS
+    )
     answers = {
+        "purpose": drawn.get("purpose", ""),
+        "sampling": _sampling(drawn),
         "reference_rule": _rule(made),
         "readers": _readers(made),
         "exclusions": _exclusions(curated),
     }
-    return {name: answer for name, answer in answers.items() if answer}
+    return {name: one for name, one in answers.items() if isinstance(one, str) and one}
+
+
+def _sampling(drawn: Mapping[str, Any]) -> str:
+    numbers = {name: drawn.get(name) for name in ("drawn", "pool", "seed")}
+    if not all(isinstance(one, int) for one in numbers.values()):
+        return ""
+    strata = drawn.get("strata")
+    cells = f" in {len(strata)} strata" if isinstance(strata, list) and len(strata) > 1 else ""
+    return (
+        f"{numbers['drawn']} of {numbers['pool']} admitted cases drawn at random{cells}, design "
+        f"'{drawn.get('design')}', seed {numbers['seed']}."
+    )
 
 
 def _rule(made: Mapping[str, Any]) -> str:

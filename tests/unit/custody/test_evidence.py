@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodulebench.custody.evidence import evidence_answers
+from nodulebench.custody.evidence import DOCUMENTS, evidence_answers
 
 
 def event(step: str, actor: str) -> dict[str, str]:
@@ -16,7 +16,7 @@ def test_who_read_by_which_rule_and_what_fell_out_is_told_in_counts_alone() -> N
     steps += [("review", "dee"), ("add", "dee"), ("arbitrate", "eve"), ("release", "eve")]
     made = {"rule": "nifdc-2022", "events": [event(*one) for one in steps]}
     curated = {"series": 12, "admitted": 9, "excluded": {"small_matrix": 2, "not_ct": 1}}
-    answers = evidence_answers(made, curated)
+    answers = evidence_answers({"provenance.json": made, "curation.json": curated})
     assert answers == {
         "reference_rule": "nifdc-2022; every setting stands in provenance.json.",
         "readers": "2 readers, 1 reviewer, 1 arbitrator, blind to each other until all had read.",
@@ -28,9 +28,19 @@ def test_who_read_by_which_rule_and_what_fell_out_is_told_in_counts_alone() -> N
 def test_a_rule_says_how_sizes_were_measured() -> None:
     made = {"rule": "majority", "size_definition": "volume_equivalent"}
     told = "majority, sizes by volume_equivalent; every setting stands in provenance.json."
-    assert evidence_answers(made, None) == {"reference_rule": told}
+    assert evidence_answers({"provenance.json": made}) == {"reference_rule": told}
+
+
+def test_how_cases_were_drawn_and_what_for() -> None:
+    record = {"design": "lung", "purpose": "To test.", "seed": 7, "pool": 40, "drawn": 30}
+    told = evidence_answers({"draw.json": {**record, "strata": [{}, {}]}})
+    assert told == {
+        "purpose": "To test.",
+        "sampling": "30 of 40 admitted cases drawn at random in 2 strata, design 'lung', seed 7.",
+    }
+    assert "strata" not in evidence_answers({"draw.json": {**record, "strata": [{}]}})["sampling"]
 
 
 @pytest.mark.parametrize("written", [None, [], "text", {}, {"rule": 3, "events": "x"}])
 def test_what_says_nothing_answers_nothing(written: Any) -> None:
-    assert evidence_answers(written, written) == {}
+    assert evidence_answers(dict.fromkeys(DOCUMENTS, written)) == {}

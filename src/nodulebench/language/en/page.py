@@ -92,6 +92,7 @@ TEXTS = {
     "verdict.passed.adjective": "Passed",
     "verdict.failed.adjective": "Failed",
     "verdict.undecided.adjective": "Undecided",
+    "verdict.several": "{passed} of {all} algorithms passed",
     "verdict.of_outcome": "{outcome}: {names}.",
     "verdict.counted": "{met} of {all} acceptance criteria are met.",
     "verdict.families": (

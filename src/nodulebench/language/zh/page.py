@@ -87,6 +87,7 @@ TEXTS = {
     "verdict.passed.adjective": "通过",
     "verdict.failed.adjective": "未通过",
     "verdict.undecided.adjective": "无法判定",
+    "verdict.several": "{all} 个算法中有 {passed} 个通过",
     "verdict.of_outcome": "{outcome}：{names}。",
     "verdict.counted": "{all} 条接受准则中有 {met} 条得到满足。",
     "verdict.families": (

@@ -184,7 +184,8 @@ def _card(curation: Curation, one: Examined, say: Language) -> Card:
 def _folder(curation: Curation, one: Examined, say: Language) -> str:
     root = curation.folder.resolve()
     places = dict.fromkeys(PurePath(path).parent.relative_to(root).as_posix() for path in one.files)
-    first, more = next(iter(places)), len(places) - 1
+    # a folder that is called as the series says nothing more
+    first, more = next(iter(places)).removesuffix(one.uid).rstrip("/"), len(places) - 1
     return say("curated.more_folders", folder=first, more=more) if more else first
 
 

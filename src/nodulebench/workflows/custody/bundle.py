@@ -11,11 +11,11 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.custody.datasheet import make_datasheet, parse_answers, stated_answers
-from nodulebench.custody.evidence import CURATION, evidence_answers
+from nodulebench.custody.evidence import CURATION, DOCUMENTS, DRAW, evidence_answers
 from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.errors import Problem
 from nodulebench.formats import read_reference
-from nodulebench.formats.bundle import PROVENANCE, write_reference
+from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.case_lists import read_case_list
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
@@ -26,6 +26,7 @@ from nodulebench.storage.json_text import read_json, write_json
 from nodulebench.storage.manifest import write_manifest
 from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.curate.case_files import SUMMARY
+from nodulebench.workflows.curate.draw import draw_record
 from nodulebench.workflows.custody.bundle_images import FoundImages, curated_images, images_in
 
 DATASHEET = "datasheet.json"
@@ -86,6 +87,8 @@ def write_bundle(
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
     stated, documents = what_is_written(reference, answers)
+    if series is not None and draw_record(series).is_file():
+        documents[DRAW] = read_json(draw_record(series))
     if curated is not None:
         documents[CURATION] = _without_place(read_json(curated / SUMMARY))
     found = _found_images(images, curated, truth.cases["case_id"])
@@ -100,7 +103,7 @@ def write_bundle(
             write_csv(_image_list(found, progress), payload / IMAGE_LIST)
         where = f"{PAYLOAD}/{IMAGES}/" if is_copied else f"listed in {PAYLOAD}/{IMAGE_LIST}"
         told = f"{len(found.files)} image files, {where}." if found and found.files else ""
-        evidence = evidence_answers(documents.get(PROVENANCE), documents.get(CURATION))
+        evidence = evidence_answers(documents)
         sheet = make_datasheet(truth, stated, images=told, evidence=evidence)
         placed = sorted(path for path in payload.rglob("*") if path.is_file())
         written = tag_files(
@@ -140,8 +143,8 @@ def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, st
         answers: what people state now, TOML; it stands before what a bag's datasheet says.
 
     Returns:
-        Answers of the datasheet, and ``provenance.json`` and ``curation.json`` as far as they are
-        there.
+        Answers of the datasheet, and the documents that ``custody/evidence.py`` reads, as far as
+        they are there.
 
     Raises:
         InputError: if something cannot be read.
@@ -151,7 +154,7 @@ def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, st
     if answers is not None:
         stated |= parse_answers(answers.read_text(encoding="utf-8"), str(answers))
     tables = reference / PAYLOAD if is_bag(reference) else reference
-    found = {name: tables / name for name in (PROVENANCE, CURATION)}
+    found = {name: tables / name for name in DOCUMENTS}
     return stated, {name: read_json(path) for name, path in found.items() if path.is_file()}
 
 

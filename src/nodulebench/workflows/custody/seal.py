@@ -14,11 +14,10 @@ from nodulebench import __version__
 from nodulebench.custody import layout
 from nodulebench.custody.audit import log_of, next_event
 from nodulebench.custody.datasheet import make_datasheet
-from nodulebench.custody.evidence import CURATION, evidence_answers
+from nodulebench.custody.evidence import evidence_answers
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.errors import InputError, Problem, UnknownNameError, refuse_any
 from nodulebench.formats import bundle as bundle_format
-from nodulebench.formats.bundle import PROVENANCE
 from nodulebench.match.rules import RULES
 from nodulebench.metrics import FIGURES
 from nodulebench.model.progress import Progress, untold
@@ -154,7 +153,7 @@ def _write_descriptions(
     write_csv(reference.cases.select(layout.RUN_COLUMNS).sort("case_id"), cases)
     placed.add(stage, layout.RUN_CASES, file_digest(cases))
     stated, documents = what_is_written(order.bundle, order.answers)
-    evidence = evidence_answers(documents.get(PROVENANCE), documents.get(CURATION))
+    evidence = evidence_answers(documents)
     start = f"{layout.IMAGES}/"
     images = [name for name in placed.source_digests if name.startswith(start)]
     where = "encrypted" if order.encrypts_images else f"in {layout.PAYLOAD}/{layout.IMAGES}/"

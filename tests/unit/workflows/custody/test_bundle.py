@@ -11,6 +11,7 @@ from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.errors import InputError
 from nodulebench.formats import read_reference
 from nodulebench.storage.bag import tag_files
+from nodulebench.workflows.curate.draw import draw_files
 from nodulebench.workflows.custody.bundle import image_problems, write_bundle
 from nodulebench.workflows.custody.seal import seal_bundle
 from nodulebench.workflows.custody.sealed_set import open_sealed
@@ -131,12 +132,19 @@ def test_a_curation_gives_a_bundle_its_images_and_what_is_known_of_its_cases(des
     assert image_problems(listed, archive) == []
 
 
-def test_only_drawn_cases_are_bundled(desk: Desk) -> None:
+def test_only_drawn_cases_are_bundled_and_how_they_were_drawn_is_told(desk: Desk) -> None:
     (desk.folder / "drawn.csv").write_text("case_id,vendor\nscan3,GE\nscan0,GE\n")
     out = desk.folder / "bag"
-    made = write_bundle(desk.bundle, out, series=desk.folder / "drawn.csv")
-    assert made.cases == 2
+    made = write_bundle(desk.bundle, out, series=desk.folder / "drawn.csv", name="lung-2026a")
+    assert (made.name, made.cases) == ("lung-2026a", 2)
     assert read_reference(out).cases["case_id"].to_list() == ["scan3", "scan0"]
+    (desk.folder / "design.toml").write_text('name = "few"\npurpose = "To test."\n')
+    drawn = desk.folder / "two.csv"
+    draw_files(desk.bundle, str(desk.folder / "design.toml"), 2, 7, drawn)
+    write_bundle(desk.bundle, desk.folder / "two", series=drawn)
+    sheet = json.loads((desk.folder / "two" / "datasheet.json").read_text())["answers"]
+    assert sheet["purpose"]["answer"] == "To test."
+    assert sheet["sampling"]["answer"].startswith("2 of 4 admitted cases drawn at random, design")
 
 
 def test_the_datasheet_holds_what_is_known_and_names_the_rest(desk: Desk) -> None:

@@ -21,7 +21,7 @@ class VerdictBlock(Block):
 
     macro: ClassVar[str] = "verdict"
     outcome: str
-    """passed, failed or undecided."""
+    """passed, failed or undecided; mixed: not the same for every algorithm."""
     answer: str
     sentences: tuple[str, ...]
     table: Table
@@ -54,9 +54,12 @@ def verdict(document: Document, say: Language) -> VerdictBlock | None:
             for outcome in ("passed", "failed", "undecided")
             if (names := say.listed(k for k, one in plan.verdicts.items() if one == outcome))
         ]
+    outcomes = list(plan.verdicts.values())
+    is_mixed = plan.matches and len(set(outcomes)) > 1
+    several = say("verdict.several", passed=outcomes.count("passed"), all=len(outcomes))
     return VerdictBlock(
-        plan.verdict,
-        say(f"verdict.{plan.verdict}"),
+        "mixed" if is_mixed else plan.verdict,
+        several if is_mixed else say(f"verdict.{plan.verdict}"),
         tuple(sentences),
         _criteria_table(plan.criteria, say),
     )

@@ -55,6 +55,17 @@ def test_plan_is_named_with_its_date_and_digest() -> None:
     )
 
 
+def test_of_several_algorithms_it_is_said_how_many_passed() -> None:
+    verdicts = {"A1": "passed", "A2": "failed", "A3": "passed"}
+    found = verdict(document(verdicts=verdicts), SAY)
+    assert found is not None
+    assert (found.outcome, found.answer) == ("mixed", "2 of 3 algorithms passed")
+    assert found.sentences[-2:] == ("Passed: A1, A3.", "Failed: A2.")
+    alike = verdict(document(verdicts=dict.fromkeys(verdicts, "failed")), SAY)
+    assert alike is not None
+    assert (alike.outcome, alike.answer) == ("failed", "Failed")
+
+
 def test_other_test_than_planned_says_so_and_has_no_verdict() -> None:
     found = verdict(
         document(
