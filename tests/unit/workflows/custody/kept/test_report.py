@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from builders.keyed import make_keyed_desk, new_person
 from builders.sealed import SECRET
-from builders.sealed_study import StudyDesk, evaluated_study
+from builders.sealed_study import StudyDesk, evaluated_study, made_up_study
 from nodulebench.errors import InputError
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
@@ -24,10 +24,22 @@ from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
 from nodulebench.workflows.evaluate.write_report import ReportChoice
+from nodulebench.workflows.plan.freeze import freeze_files
 
 pytest.importorskip("cryptography")
 FIGURES = '\n[reuse]\nlooks_per_developer = 3\nfeedback = "figures"\n'
 ROUNDED = '\n[reuse]\nfeedback = "rounded"\nfigures = ["center_hit.recall"]\n'
+VERDICT = '\n[reuse]\nfeedback = "verdict"\n'
+CRITERIA = """
+name = "accept"
+
+[[criteria]]
+figure = "recall"
+rule = "center_hit"
+comparison = ">="
+bound = "low"
+limit = 0.34
+"""
 CHOICE = ComparisonChoice("A1", ("recall", "precision"), 0.05, 40, 50)
 
 
@@ -220,3 +232,45 @@ def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     assert not any(one.was_done for one in again)
     # the protocol refuses marks on cases that are not in the set: they have to be handed in anew
     assert all("marks on cases that are not in this test set" in str(one.problem) for one in again)
+
+
+def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
+    desk = made_up_study(tmp_path, VERDICT)
+    (tmp_path / "criteria.toml").write_text(CRITERIA)
+    plan = tmp_path / "plan.json"
+    freeze_files(tmp_path / "criteria.toml", desk.bundle, "nifdc-2022", out=plan, bootstraps=50)
+    order = desk.look_order(plan=plan, protocol=None, bootstraps=None)
+    assert [one.told["passed"] for one in evaluate_roster(desk.roster, order) if one.told] == [
+        False,
+        True,
+        True,
+    ]
+    files = sorted(tmp_path.glob("file-*"), key=lambda path: path.name[-1])
+    names = ["A1", "A2", "A3"]
+    evaluate_files(tuple(files), desk.bundle, plan=plan, out=tmp_path / "plain", names=names)
+    report_kept(desk.study_order(), ReportChoice(), tmp_path / "lab")
+    found, wanted = content(tmp_path / "lab"), content(tmp_path / "plain")
+    assert found == wanted
+    assert found["plan"]["verdicts"] == {"A1": "failed", "A2": "passed", "A3": "passed"}
+    assert content(tmp_path / "lab", "plan.json") == content(tmp_path / "plain", "plan.json")
+    folder = copy_for(desk, "A2")
+    assert content(folder, "feedback.json")["passed"] is True
+    assert "is met: passed" in (folder / "report-developer.html").read_text(encoding="utf-8")
+    assert not re.search(r"0\.\d", (folder / "feedback.json").read_text())
+
+
+def test_at_the_level_cases_the_own_is_whole_and_others_are_not(tmp_path: Path) -> None:
+    cases = FIGURES.replace('"figures"', '"cases"') + "\n[roster]\nshows_others = true\n"
+    desk = evaluated_study(tmp_path, cases, algorithms=2)
+    folder = copy_for(desk, "A1")
+    own, other = content(folder)["algorithms"]
+    assert own["rules"]["center_hit"]["extras"]["worst_cases"]
+    assert "worst_cases" not in other["rules"]["center_hit"]["extras"]
+    assert (other["name"], other["digest"], other["notices"]) == ("A2", "", [])
+    misses = (folder / "misses.csv").read_text()
+    assert "Alphacorp-finder-0" in misses
+    assert "A2" not in misses
+    for name in ("labels", "flips"):
+        table = pl.read_parquet(folder / f"{name}.parquet")
+        assert set(table["algorithm"]) <= {"Alphacorp-finder-0"}
+    assert "Betamed" not in texts(folder)
