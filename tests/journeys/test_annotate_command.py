@@ -154,7 +154,8 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert sorted(line.rsplit(" ", 1)[1] for line in told[:3]) == ["0.667", "0.667", "1.000"]
     assert any("1.00 lone marks per case, p of drift undefined" in line for line in told)
     assert json.loads((tmp_path / "quality.json").read_text())["cases"] == 1
-    assert log[4].endswith("program check b1: 2 candidates, 1 inconsistent slices")
+    checked = "program check b1: 2 candidates, 1 inconsistent slices"
+    assert log[4].endswith(f"{checked}; {reviewer} was drawn to review")
 
 
 @pytest.mark.parametrize(

@@ -49,17 +49,31 @@ def random_teams(
     )
 
 
-def random_reviewer(teams: Sequence[Team], team_id: str, batch_id: str, seed: str) -> str:
-    """The leader of another team who shall review a team's batch, as a seed draws.
+def random_reviewer(
+    teams: Sequence[Team], team_id: str, batch_id: str, seeds: Sequence[str]
+) -> str:
+    """The leader of another team who shall review a team's batch, as several seeds draw.
 
-    The seed comes from the system's randomness, so that nobody chooses or foresees it, and stands
-    in the log of the batch: who draws again can be seen there, and everybody can draw as it did.
+    The office and every reader add a seed of the system's randomness, each in an event of their
+    own. None of them chooses alone, as long as one of the others does not know what is chosen; and
+    everybody can draw again as it was done.
 
     Args:
         teams: all teams.
         team_id: the team that reads.
         batch_id: the batch.
-        seed: of ``new_seed``.
+        seeds: of the office and the readers, in the order of the log.
+
+    Raises:
+        InputError: if no other team has a leader outside this team.
+    """
+    others = possible_reviewers(teams, team_id)
+    drawn = hashlib.sha256(" ".join((batch_id, *seeds)).encode()).digest()
+    return others[int.from_bytes(drawn) % len(others)]
+
+
+def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
+    """The leaders of other teams who can review a team's batches, by name.
 
     Raises:
         InputError: if no other team has a leader outside this team.
@@ -76,8 +90,7 @@ def random_reviewer(teams: Sequence[Team], team_id: str, batch_id: str, seed: st
             "no other team has a leader who could review it.",
             "Form a second team with a leader of its own.",
         )
-    drawn = hashlib.sha256(f"{seed} {batch_id}".encode()).digest()
-    return others[int.from_bytes(drawn) % len(others)]
+    return others
 
 
 def new_seed() -> str:

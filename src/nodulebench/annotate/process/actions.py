@@ -14,6 +14,9 @@ from nodulebench.model.written import Written
 NoduleType = Annotated[str, Field(pattern=f"^({'|'.join(NODULE_TYPES)})$")]
 
 
+Seed = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class OpenBatch(Written):
     """Give cases to a team."""
 
@@ -22,9 +25,9 @@ class OpenBatch(Written):
     team_id: Name
     case_ids: tuple[str, ...] = Field(min_length=1)
     reviewer_id: Name | None = None
-    """The leader of another team who will review it."""
-    seed: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    """Of the draw of the reviewer; None: somebody named the reviewer."""
+    """The leader of another team who will review it; None: drawn when all have read."""
+    seed: Seed | None = None
+    """What the office adds to the draw of the reviewer; None: the reviewer is named."""
 
 
 class SubmitReading(Written):
@@ -33,6 +36,8 @@ class SubmitReading(Written):
     step: Literal["read"] = "read"
     batch_id: Name
     reading: Reading
+    seed: Seed | None = None
+    """What the reader adds to the draw of the reviewer."""
 
 
 class CheckBatch(Written):
@@ -42,6 +47,8 @@ class CheckBatch(Written):
     batch_id: Name
     checks: tuple[CaseCheck, ...] = ()
     """The outcome; filled in by the program."""
+    reviewer_id: Name | None = None
+    """Who was drawn to review the batch; filled in by the program."""
 
 
 class TypeNodule(Written):

@@ -73,6 +73,8 @@ class Batch:
     rules: WorkflowRules
     readings: Mapping[Key, Reading] = field(default_factory=dict)
     """By case and reader."""
+    seeds: tuple[str, ...] = ()
+    """What readers added to the draw of the reviewer, in the order in which they handed in."""
     checks: Mapping[str, CaseCheck] | None = None
     typings: Mapping[Key, Mapping[str, str]] = field(default_factory=dict)
     """For each candidate the type that each reader gave."""
@@ -246,9 +248,13 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
     match action:
         case actions.SubmitReading(reading=reading):
             key = (reading.case_id, reading.reader_id)
-            return replace(batch, readings={**batch.readings, key: reading})
-        case actions.CheckBatch(checks=checks):
-            return replace(batch, checks={one.case_id: one for one in checks})
+            seeds = batch.seeds if action.seed is None else (*batch.seeds, action.seed)
+            return replace(batch, readings={**batch.readings, key: reading}, seeds=seeds)
+        case actions.CheckBatch(checks=checks, reviewer_id=drawn):
+            order = batch.order
+            if drawn is not None:
+                order = order.model_copy(update={"reviewer_id": drawn})
+            return replace(batch, order=order, checks={one.case_id: one for one in checks})
         case actions.TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
             key = (case_id, candidate_id)
             types = {**batch.typings.get(key, {}), actor_id: said}

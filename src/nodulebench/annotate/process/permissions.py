@@ -10,7 +10,7 @@ from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import Reading, check_reading
-from nodulebench.annotate.teams import random_reviewer
+from nodulebench.annotate.teams import possible_reviewers
 from nodulebench.errors import InputError, Problem, refuse_any
 
 STATE_OF_STEP: dict[str, State] = {
@@ -84,8 +84,12 @@ class Permissions:
         if not self.rules.has_review:
             if action.reviewer_id is not None:
                 yield Problem(where, f"the workflow '{self.rules.name}' has no review.")
-        elif action.reviewer_id is None:
+        elif action.reviewer_id is None and action.seed is None:
             yield Problem(where, "has no reviewer.", "Name the leader of another team.")
+        elif action.reviewer_id is None:
+            possible_reviewers(self.roster.teams, action.team_id)
+        elif action.seed is not None:
+            yield Problem(where, "has a reviewer, and a seed to draw one.", "Give one of them.")
         else:
             yield from self._reviewer_problems(action, where)
 
@@ -100,10 +104,6 @@ class Permissions:
             )
         elif not leads:
             yield Problem(where, f"'{reviewer}' leads no team.", "Name the leader of another team.")
-        elif action.seed is not None:
-            drawn = random_reviewer(self.roster.teams, action.team_id, action.batch_id, action.seed)
-            if reviewer != drawn:
-                yield Problem(where, f"its seed draws '{drawn}', not '{reviewer}'.")
 
     def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
         """Why someone may not take a step that the state allows."""

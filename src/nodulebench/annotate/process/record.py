@@ -74,15 +74,15 @@ def taken_by(actor_id: str, action: actions.Action) -> str:
 def _words(action: actions.Action) -> tuple[str | None, str]:
     """The case that an action is about, and what it changes."""
     match action:
-        case actions.OpenBatch(reviewer_id=reviewer):
-            how = "" if action.seed is None else f", reviewer {reviewer} drawn"
-            return None, f"{len(action.case_ids)} cases for {action.team_id}{how}"
+        case actions.OpenBatch():
+            return None, f"{len(action.case_ids)} cases for {action.team_id}"
         case actions.SubmitReading(reading=reading):
             return reading.case_id, f"{len(reading.findings)} findings"
         case actions.CheckBatch(checks=checks):
             count = sum(len(one.inconsistent_slices) for one in checks)
             found = sum(len(one.candidates) for one in checks)
-            return None, f"{found} candidates, {count} inconsistent slices"
+            drawn = f"; {action.reviewer_id} was drawn to review" if action.reviewer_id else ""
+            return None, f"{found} candidates, {count} inconsistent slices{drawn}"
         case actions.TypeNodule():
             return action.case_id, f"{action.candidate_id} is {action.type}"
         case actions.ReviewNodule():

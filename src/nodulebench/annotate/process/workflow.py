@@ -21,6 +21,7 @@ from nodulebench.annotate.process.permissions import Permissions, known_batch
 from nodulebench.annotate.process.record import taken_by
 from nodulebench.annotate.readings.consistency import Box, Candidate, CaseCheck, check_consistency
 from nodulebench.annotate.readings.reading import Reading
+from nodulebench.annotate.teams import random_reviewer
 from nodulebench.errors import InputError
 
 
@@ -98,12 +99,22 @@ class Workflow:
     def _allowed_step(self, batches: Mapping[str, Batch], actor_id: str, action: Action) -> Action:
         self._permissions.require(batches, actor_id, action)
         if isinstance(action, CheckBatch):
-            return action.model_copy(update={"checks": _checks(batches[action.batch_id])})
+            batch = batches[action.batch_id]
+            drawn = self._drawn_reviewer(batch)
+            return action.model_copy(update={"checks": _checks(batch), "reviewer_id": drawn})
         if isinstance(action, AddNodule):
             known = batches[action.batch_id].candidates
             number = 1 + sum(case_id == action.case_id for case_id, _ in known)
             return action.model_copy(update={"candidate_id": f"candidate-{number}"})
         return action
+
+    def _drawn_reviewer(self, batch: Batch) -> str | None:
+        """Who is drawn to review a batch that all have read; None: nobody is to be drawn."""
+        order = batch.order
+        if order.seed is None or order.reviewer_id is not None:
+            return None
+        seeds = (order.seed, *batch.seeds)
+        return random_reviewer(self.roster.teams, order.team_id, order.batch_id, seeds)
 
     def visible_readings(
         self, events: Sequence[Event], actor_id: str, batch_id: str

@@ -27,7 +27,7 @@ from nodulebench.annotate.process.permissions import known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
-from nodulebench.annotate.teams import new_seed, random_reviewer
+from nodulebench.annotate.teams import new_seed
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked
@@ -142,17 +142,14 @@ def open_batch(
     *,
     reviewer_id: str | None = None,
 ) -> Event:
-    """Give cases to a team; where nobody is named, the reviewer is drawn by chance."""
-    seed = None
-    if reviewer_id is None and desk.workflow.rules.has_review:
-        seed = new_seed()
-        reviewer_id = random_reviewer(desk.workflow.roster.teams, team_id, batch_id, seed)
+    """Give cases to a team; where nobody is named, the reviewer is drawn when all have read."""
+    is_drawn = reviewer_id is None and desk.workflow.rules.has_review
     fields = {
         "batch_id": batch_id,
         "team_id": team_id,
         "case_ids": tuple(case_ids),
         "reviewer_id": reviewer_id,
-        "seed": seed,
+        "seed": new_seed() if is_drawn else None,
     }
     return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
 
@@ -171,8 +168,8 @@ def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> Event:
         still = set(batch.missing_readings) - {(one.case_id, reader_id) for one in new}
         is_last = not still and batch.checks is None
         taken: list[OneStep] = [
-            SubmitReading(batch_id=batch_id, reading=one)
-            for one in (new if new or is_last else readings)
+            SubmitReading(batch_id=batch_id, reading=one, seed=None if place else new_seed())
+            for place, one in enumerate(new if new or is_last else readings)
         ]
         return at_once(batch_id, [*taken, *([CheckBatch(batch_id=batch_id)] if is_last else [])])
 

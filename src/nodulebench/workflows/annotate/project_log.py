@@ -85,7 +85,7 @@ def _notices(events: Sequence[Event], signers: int, anchors: int) -> Iterator[No
         order = ACTIONS.validate_python(event.payload)
         if not isinstance(order, OpenBatch):
             continue
-        if order.reviewer_id is not None and order.seed is None:
+        if order.reviewer_id is not None:
             yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": order.batch_id})
         for case_id in order.case_ids:
             times.setdefault(case_id, []).append(order.batch_id)

@@ -8,6 +8,7 @@ import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
 from nodulebench.annotate.process.events import Event, json_digest
+from nodulebench.annotate.process.record import steps_of
 from nodulebench.errors import InputError
 from nodulebench.storage.event_log import indexed
 from nodulebench.storage.event_log.statements import Anchor, parsed
@@ -254,15 +255,36 @@ def test_a_named_reviewer_and_a_second_draw_are_told(tmp_path: Path) -> None:
     assert codes["cases_opened_again"] == {"batches": ["b1", "b2"]}
 
 
-def test_a_reviewer_whom_the_seed_does_not_draw_is_refused_and_found(tmp_path: Path) -> None:
+def test_the_reviewer_is_drawn_when_all_have_read_by_what_each_of_them_added(
+    tmp_path: Path,
+) -> None:
     panel = Panel(tmp_path).start("a")
     panel.opens("a")
-    (event,) = panel.desk().log.read()
-    assert event.change == "1 cases for one, reviewer lead2 drawn"
-    assert len(event.payload["seed"]) == 64
-    forged = {**event.payload, "reviewer_id": "lead1", "team_id": "two"}
-    write(panel, [event.model_copy(update={"payload": {**forged, "reviewer_id": "lead2"}})])
-    assert any("was not allowed" in one for one in told(panel))
+    for person in ("r1", "r2"):
+        panel.reads(person, {"a": [SHARED]})
+    assert panel.desk().batch("b1").order.reviewer_id is None
+    panel.reads("r3", {"a": [SHARED]})
+    batch = panel.desk().batch("b1")
+    assert batch.order.reviewer_id == "lead2"
+    assert len({batch.order.seed, *batch.seeds}) == 4
+    events = events_of(panel)
+    check = events[-1].payload["steps"][1]
+    assert check["reviewer_id"] == "lead2"
+    assert list(steps_of(events[-1]))[1].change.endswith("; lead2 was drawn to review")
+    forged = {**check, "reviewer_id": "lead1"}
+    payload = {**events[-1].payload, "steps": [events[-1].payload["steps"][0], forged]}
+    write(panel, [*events[:-1], events[-1].model_copy(update={"payload": payload})])
+    (problem,) = told(panel)
+    assert "00000004.json: says another result than follows from what was handed in." in problem
+
+
+def test_a_reviewer_is_drawn_or_named(tmp_path: Path) -> None:
+    panel = Panel(tmp_path).start("a")
+    order = {"team_id": "one", "case_ids": ["a"]}
+    with pytest.raises(InputError, match="has no reviewer"):
+        panel.does("office", "open", **order)
+    with pytest.raises(InputError, match="has a reviewer, and a seed to draw one"):
+        panel.does("office", "open", **order, reviewer_id="lead2", seed="0" * 64)
 
 
 def test_a_project_of_version_0_1_goes_on_and_gets_a_head(tmp_path: Path) -> None:
