@@ -1,11 +1,11 @@
 """Several algorithms on a sealed set: a look each, one that fails fails alone, nothing twice."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
+from builders.killing import Killed, killed_at
 from builders.sealed import SECRET, Desk, make_desk
 from nodulebench.custody.budget import looks_of
 from nodulebench.custody.roster import read_roster
@@ -167,31 +167,13 @@ def test_what_is_wrong_with_a_roster_is_said(tmp_path: Path, line: str, word: st
         read_roster(path)
 
 
-class Killed(BaseException):
-    """What a kill looks like from inside."""
-
-
 @pytest.mark.parametrize("fatal", [3, 8, 14, 19, 25, 31])
 def test_killed_anywhere_and_started_again_it_charges_nothing_twice(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, fatal: int
 ) -> None:
     path = roster(desk)
-    done = 0
-    real = {name: getattr(os, name) for name in ("link", "replace", "rename", "fsync")}
-
-    def dying(name: str) -> object:
-        def call(*args: object, **more: object) -> object:
-            nonlocal done
-            done += 1
-            if done == fatal:
-                raise Killed
-            return real[name](*args, **more)
-
-        return call
-
     with monkeypatch.context() as patch:
-        for name in real:
-            patch.setattr(os, name, dying(name))
+        killed_at(fatal, patch)
         with pytest.raises(Killed):
             run(desk, path)
     found = run(desk, path)

@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from builders.keyed import make_keyed_desk, new_person
+from builders.killing import Killed, killed_at
 from builders.sealed import SECRET
 from builders.sealed_study import StudyDesk, evaluated_study, made_up_study
 from nodulebench.errors import InputError
@@ -19,6 +20,7 @@ from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.kept.report import StudyOrder, compare_kept, report_kept
+from nodulebench.workflows.custody.kept.verify import verify_made
 from nodulebench.workflows.custody.life.withdraw import withdraw
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
@@ -122,6 +124,8 @@ def test_looks_are_chosen_by_alias_or_number(desk: StudyDesk) -> None:
 
 def copy_for(desk: StudyDesk, alias: str, *baselines: str) -> Path:
     out = desk.folder / f"copy-{alias}-{len(baselines)}"
+    if out.exists():
+        return out
     choice = ReportChoice(audience="developer", algorithm=alias)
     report_kept(desk.study_order(), choice, out, baselines)
     return out
@@ -200,9 +204,11 @@ def test_another_result_is_not_replaced_but_the_own_is(desk: StudyDesk, plain: P
     with pytest.raises(InputError, match="holds another result"):
         report_kept(desk.study_order(), ReportChoice(), plain)
     out = desk.folder / "again"
-    for _ in range(2):
-        report_kept(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
+    report_kept(desk.study_order("A1", "A2"), ReportChoice(), out, ["A2"])
     assert [one["baseline"] for one in content(out)["comparisons"]] == ["A2"]
+    report_kept(desk.study_order("A1"), ReportChoice(), out)
+    assert content(out)["comparisons"] == []
+    assert not (out / "comparison.json").exists()
     with pytest.raises(InputError, match="lies in the sealed set itself"):
         report_kept(desk.study_order(), ReportChoice(), desk.sealed / "x")
 
@@ -232,6 +238,22 @@ def test_no_report_is_made_of_a_withdrawn_patient(tmp_path: Path) -> None:
     assert not any(one.was_done for one in again)
     # the protocol refuses marks on cases that are not in the set: they have to be handed in anew
     assert all("marks on cases that are not in this test set" in str(one.problem) for one in again)
+
+
+@pytest.mark.parametrize("fatal", [1, 6, 11, 17])
+def test_killed_anywhere_a_report_is_whole_or_made_by_the_next_run(
+    desk: StudyDesk, monkeypatch: pytest.MonkeyPatch, fatal: int
+) -> None:
+    out = desk.folder / f"killed-{fatal}"
+    with monkeypatch.context() as patch:
+        killed_at(fatal, patch)
+        with pytest.raises(Killed):
+            report_kept(desk.study_order("A1"), ReportChoice(), out)
+    report_kept(desk.study_order("A1"), ReportChoice(), out)
+    made = verify_made(out, sealed=desk.sealed, secret=SECRET, person="Cem")
+    assert made.is_good, (made.problems, made.differences)
+    checked = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert checked.is_good, checked.problems
 
 
 def test_a_plan_is_judged_for_all_as_without_sealing(tmp_path: Path) -> None:
