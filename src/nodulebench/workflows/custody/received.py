@@ -56,11 +56,7 @@ def _copy(marks: Path, copy: Path) -> None:
         shutil.copyfile(marks, copy)
         return
     parts = sorted(marks.rglob("*"))
-    refuse_any(
-        Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
-        for part in parts
-        if part.is_symlink() or not (part.is_file() or part.is_dir())
-    )
+    _refuse_links(parts)
     refuse_any(
         Problem(in_a_line(str(part)), "has a line end in its name.", "Rename it.")
         for part in parts
@@ -73,6 +69,15 @@ def _copy(marks: Path, copy: Path) -> None:
             target.mkdir()
         else:
             shutil.copyfile(part, target, follow_symlinks=False)
+    _refuse_links(sorted(copy.rglob("*")))  # what became one meanwhile was copied as one
+
+
+def _refuse_links(parts: list[Path]) -> None:
+    refuse_any(
+        Problem(shown(str(part)), "is a link, or no file.", "Send files themselves.")
+        for part in parts
+        if part.is_symlink() or not (part.is_file() or part.is_dir())
+    )
 
 
 def submission_digest(marks: Path) -> str:

@@ -115,6 +115,25 @@ def test_a_submission_brings_in_no_file_that_was_not_sent(tmp_path: Path) -> Non
     assert "00ff" not in str(told.value)
 
 
+def test_a_file_that_becomes_a_link_while_it_is_copied_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vault.key").write_text("nodulebench-vault-key-1 00ff\n")
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    (folder / "marks.csv").write_text(HEADER)
+    copy = shutil.copyfile
+
+    def swapping(source: Path, target: Path, **options: Any) -> Any:
+        source.unlink()
+        source.symlink_to(tmp_path / "vault.key")
+        return copy(source, target, **options)
+
+    monkeypatch.setattr(shutil, "copyfile", swapping)
+    with pytest.raises(InputError, match=r"marks\.csv: is a link, or no file"):
+        held_copy(folder).__enter__()
+
+
 def test_what_never_ends_is_no_file(tmp_path: Path) -> None:
     folder = tmp_path / "sent"
     folder.mkdir()
