@@ -5,7 +5,6 @@ it is completed by whoever opens the set next.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -87,11 +86,7 @@ def staged(
     change = Change(files=changed)
     place = folder / layout.change_stage(change.digest)
     for path in (*files.rglob("*"), files):
-        if path.is_file():
-            descriptor = os.open(path, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
-        else:
+        if path.is_dir():
             settle(path)
     write_through(files.parent / _LIST, change.to_bytes())
     if place.exists():
@@ -165,7 +160,7 @@ def content_of(folder: Path, name: str, digest: str) -> bytes | None:
 def put(files: Path, name: str, content: bytes) -> None:
     """Write one file of a stage."""
     (files / name).parent.mkdir(parents=True, exist_ok=True)
-    (files / name).write_bytes(content)
+    write_through(files / name, content)
 
 
 def put_json(files: Path, name: str, content: object) -> None:

@@ -247,3 +247,37 @@ def test_new_data_keys_shut_out_who_kept_the_old(desk: KeyedDesk) -> None:
     assert "evaluation" in open_result(desk.sealed, desk.secret("Cem"), "", 2)
     assert export_reference(desk.sealed, desk.secret("Ada"), "", "x", desk.folder / "plain") == 3
     assert is_good(desk)
+
+
+def test_of_two_changes_at_once_the_later_does_nothing(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = key_changes.staging
+
+    def overtaken(folder: Path) -> object:
+        monkeypatch.setattr(key_changes, "staging", real)
+        revoke(desk.sealed, desk.secret("Safe"), "", subject="Cem", reason="x")
+        return real(folder)
+
+    monkeypatch.setattr(key_changes, "staging", overtaken)
+    with pytest.raises(InputError, match=r"was changed by somebody else meanwhile\. Call again"):
+        rotate(desk.sealed, desk.secret("Bo"), "", key=public(desk, "Bo2"))
+    assert is_good(desk)
+    assert [event.step for event in read_audit(desk.sealed).events][-1] == "revoked"
+    rotate(desk.sealed, desk.secret("Bo"), "", key=public(desk, "Bo2"))
+    assert is_good(desk)
+
+
+def test_a_full_disk_leaves_the_set_as_it_was(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(changes_module, "write_through", full)
+    with pytest.raises(OSError, match="No space left"):
+        rotate(desk.sealed, desk.secret("Bo"), "", key=public(desk, "Bo2"))
+    monkeypatch.undo()
+    assert is_good(desk)
+    assert not list((desk.sealed / "changes").iterdir())
+    evaluate_sealed(desk.look("more.csv", "scan0"))
