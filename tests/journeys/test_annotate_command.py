@@ -103,9 +103,9 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
 
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
     assert run("review", "start", desk, *start) == 0
-    teams = dict(
-        line.split(": ") for line in capsys.readouterr().out.splitlines() if "leader" in line
-    )
+    told = capsys.readouterr()
+    assert "warning: the project names no keys: whoever can write to its folder" in told.err
+    teams = dict(line.split(": ") for line in told.out.splitlines() if "leader" in line)
     readers = teams["team-1"].split(";")[0].split(", ")
     reviewer = teams["team-2"].split("leader ")[1]
     told = step("open", "b1", "a", "--team", "team-1", by="office")
@@ -154,6 +154,10 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert sorted(line.rsplit(" ", 1)[1] for line in told[:3]) == ["0.667", "0.667", "1.000"]
     assert any("1.00 lone marks per case, p of drift undefined" in line for line in told)
     assert json.loads((tmp_path / "quality.json").read_text())["cases"] == 1
+    assert run("review", "status", desk, "b1") == 0
+    assert capsys.readouterr().out.startswith("b1: released\n")
+    assert run("review", "status", desk, "b7") == 1
+    assert "batch 'b7': is not open. Open: b1." in capsys.readouterr().err
     checked = "program check b1: 2 candidates, 1 inconsistent slices"
     assert log[4].endswith(f"{checked}; {reviewer} was drawn to review")
 

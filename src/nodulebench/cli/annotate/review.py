@@ -19,6 +19,7 @@ from nodulebench.cli.annotate.questions import answer, ask
 from nodulebench.cli.annotate.tell import tell_batch
 from nodulebench.cli.options import FILE, SHARE, option, print_next, print_written
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 
 
 @click.group("review")
@@ -56,6 +57,8 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     for team in desk.workflow.roster.teams:
         click.echo(f"{team.team_id}: {', '.join(team.reader_ids)}; leader {team.leader_id or '–'}")
     click.echo(f"wrote {folder}: {desk.workflow.cases.height} cases, {desk.workflow.rules.name}")
+    if not desk.workflow.roster.keys:
+        click.echo(f"warning: {english(Notice('log_unsigned'))}", err=True)
     print_next(f"nodulebench annotate review open {folder} BATCH --team … --by …")
 
 
@@ -280,17 +283,19 @@ def export(folder: Path, target: Path, batches: tuple[str, ...], findings: Path 
 
 @command.command("status")
 @FOLDER
-def status(folder: Path) -> None:
+@click.argument("batch_ids", metavar="[BATCH...]", nargs=-1)
+def status(folder: Path, batch_ids: tuple[str, ...]) -> None:
     r"""Say how far each batch has come, and what is still open.
 
     \b
     nodulebench annotate review status panel/
     """
-    from nodulebench.workflows.annotate.desk import open_project
+    from nodulebench.workflows.annotate.desk import known_batch, open_project
 
     desk = open_project(folder)
-    for batch in desk.batches():
-        tell_batch(desk, batch)
+    batches = desk.batches()
+    for name in batch_ids or batches:
+        tell_batch(desk, name, known_batch(batches, name))
 
 
 @command.command("quality")

@@ -12,9 +12,9 @@ from nodulebench.language import english
 MOST_LINES = 40
 
 
-def tell_batch(desk: Any, batch_id: str) -> None:
+def tell_batch(desk: Any, batch_id: str, batch: Any = None) -> None:
     """Say the state of a batch, the first of what is open, and what comes next."""
-    batch = desk.batch(batch_id)
+    batch = batch or desk.batch(batch_id)
     click.echo(f"{batch_id}: {batch.state}")
     lines = _open_things(batch)
     for line in islice(lines, MOST_LINES):

@@ -23,7 +23,7 @@ from nodulebench.annotate.process.actions import (
 from nodulebench.annotate.process.batch import Batch, WorkflowRules
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.annotate.process.log import Batches, act, annotation_log
-from nodulebench.annotate.process.permissions import known_batch
+from nodulebench.annotate.process.permissions import known_batch as known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
