@@ -16,8 +16,19 @@ AIR_THRESHOLD_HU = -400.0
 SMALLER_LUNG_SHARE = 0.1
 STEP_MM = 5.0
 """About how far apart the slices are that are looked at; both ends are among them."""
-LUNG_AT_EDGE_HU = (-965.0, -500.0)
-"""Median HU of lung in coarse voxels; air outside the body is lower."""
+LUNG_HU = (-965.0, -500.0)
+"""Median HU of lung in coarse voxels; air in bowels, sinuses and below masks is lower."""
+VESSELS_HU = 45.0
+"""The brightest twentieth of lung lies so far above its median: vessels (at least 100 HU in scans
+that were looked at); foam and air have noise alone."""
+WALL_MM = 9.0
+"""Lungs lie deeper in the body; the core of a table, a head rest or a cushion does not."""
+LARGEST_EXPOSED_SHARE = 0.25
+"""So much of a lung's border may lie nearer to the air around the body."""
+SMALLEST_BODY_SHARE = 0.08
+"""Lung has so much of the body's section where it is widest; a bowel has less."""
+SMALLEST_REGION_SHARE = 0.02
+"""Regions smaller than this beside the largest one are not looked at."""
 SMALLEST_PIECE_CM2 = 5.0
 BODY_PART_SHARE = 0.3
 """Parts of the body on a slice are at least this large beside the largest; tables are thinner."""
@@ -31,7 +42,7 @@ class Anatomy:
     """What an image shows; areas and lengths in the patient."""
 
     lung_ml: float
-    """Air within the body, in its largest regions."""
+    """Lung: air within the body that has a lung's density, vessels and chest wall."""
     widest_cm2: float
     """Lung on the slice that shows most of it."""
     lowest_cm2: float
@@ -60,8 +71,7 @@ class Levels(NamedTuple):
 def see_anatomy(hu: CoarseArray, step_mm: FloatArray) -> Anatomy:
     """Look for lungs and their borders in a coarse image."""
     image, step = thinned_out(hu, step_mm)
-    lungs = find_lungs(image, AIR_THRESHOLD_HU)
-    area = lungs.sum(axis=(1, 2)) * step[1] * step[2] / 100.0
+    area = lung_areas_cm2(image, step)
     levels = two_levels(image)
     is_cut = cut_lung_cm2(image, step) >= SMALLEST_PIECE_CM2
     return Anatomy(
@@ -88,18 +98,76 @@ def find_lungs(hu: CoarseArray, threshold_hu: float) -> BoolArray:
     """Air that no axial slice connects with the edge of the image, in its largest regions."""
     from scipy import ndimage
 
-    air = hu < threshold_hu
-    labels, count = ndimage.label(air, structure=_in_plane())
-    is_outside = np.zeros(count + 1, dtype=np.bool_)
-    for edge in (labels[:, 0], labels[:, -1], labels[:, :, 0], labels[:, :, -1]):
-        is_outside[edge] = True
-    inside = air & ~is_outside[labels]
+    inside, _ = _air_inside(hu, threshold_hu)
     regions, count = ndimage.label(inside)
     size = np.bincount(regions.ravel(), minlength=count + 1)
     size[0] = 0
     is_lung = (size > 0) & (size >= SMALLER_LUNG_SHARE * size.max())
     lungs: BoolArray = is_lung[regions]
     return lungs
+
+
+def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
+    """Lung on every slice: regions of air within the body that are as lungs are.
+
+    They have a lung's density, vessels, and a wall between them and the air around; together they
+    have a lung's share of the body's section. One lung is enough, however small the other one is.
+    """
+    from scipy import ndimage
+
+    inside, outside = _air_inside(hu, AIR_THRESHOLD_HU)
+    regions, count = ndimage.label(inside)
+    size = np.bincount(regions.ravel(), minlength=count + 1)
+    size[0] = 0
+    core = ~_grown(~inside)
+    near = outside
+    for _ in range(max(1, round(WALL_MM / float(step_mm[1])))):
+        near = _grown(near)
+    border = np.bincount(regions[inside & ~core], minlength=count + 1)
+    exposed = np.bincount(regions[inside & ~core & near], minlength=count + 1)
+    is_large = size >= np.maximum(1, SMALLEST_REGION_SHARE * size.max())
+    is_lung = is_large & (exposed <= LARGEST_EXPOSED_SHARE * border)
+    for number in np.flatnonzero(is_lung):
+        is_lung[number] = _is_lung_tissue(hu[core & (regions == number)])
+    size[~is_lung] = 0
+    lungs = (size >= np.maximum(1, SMALLER_LUNG_SHARE * size.max()))[regions]
+    voxels = lungs.sum(axis=(1, 2))
+    widest = int(voxels.argmax())
+    if voxels[widest] < SMALLEST_BODY_SHARE * np.count_nonzero(~outside[widest]):
+        voxels = np.zeros_like(voxels)
+    return voxels * float(step_mm[1] * step_mm[2]) / 100.0
+
+
+def _is_lung_tissue(hu: CoarseArray) -> bool:
+    """Whether the voxels within a region's border have a lung's density, and vessels among them."""
+    if not len(hu):
+        return False
+    middle, bright = np.percentile(hu, [50, 95])
+    return bool(LUNG_HU[0] <= middle <= LUNG_HU[1] and bright - middle >= VESSELS_HU)
+
+
+def _air_inside(hu: CoarseArray, threshold_hu: float) -> tuple[BoolArray, BoolArray]:
+    """Air that no axial slice connects with the edge of the image, and air that one does."""
+    from scipy import ndimage
+
+    air = hu < threshold_hu
+    labels, count = ndimage.label(air, structure=_in_plane())
+    is_outside = np.zeros(count + 1, dtype=np.bool_)
+    for edge in (labels[:, 0], labels[:, -1], labels[:, :, 0], labels[:, :, -1]):
+        is_outside[edge] = True
+    is_outside[0] = False
+    outside = is_outside[labels]
+    return air & ~outside, outside
+
+
+def _grown(mask: BoolArray) -> BoolArray:
+    """A mask with the neighbours of its voxels on the same slice."""
+    grown = mask.copy()
+    grown[:, 1:] |= mask[:, :-1]
+    grown[:, :-1] |= mask[:, 1:]
+    grown[:, :, 1:] |= mask[:, :, :-1]
+    grown[:, :, :-1] |= mask[:, :, 1:]
+    return grown
 
 
 def best_threshold(values: CoarseArray) -> float:
@@ -163,7 +231,7 @@ def cut_lung_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
     is_at_edge[at_edge] = True
     chosen = is_at_edge[labels]
     level = np.asarray(ndimage.median(hu[chosen], labels[chosen], at_edge))
-    is_lung = (level >= LUNG_AT_EDGE_HU[0]) & (level <= LUNG_AT_EDGE_HU[1])
+    is_lung = (level >= LUNG_HU[0]) & (level <= LUNG_HU[1])
     ends = np.maximum.accumulate(labels.max(axis=(1, 2)))
     np.add.at(area, np.searchsorted(ends, at_edge[is_lung]), size[is_lung])
     return area

@@ -53,7 +53,10 @@ NOTICES = {
     "wrong_levels": "air and lung are at {air_hu} HU, soft tissue at {tissue_hu} HU",
     "slices_do_not_fit": "{count} slices do not fit between their neighbours",
     "slices_in_wrong_order": "neighbouring slices are in the wrong order",
-    "little_lung": "it shows {lung_ml:.0f} ml of lung; the limit is {limit_ml:g}",
+    "little_lung": (
+        "it shows {lung_ml:.0f} ml of lung; the limit is {limit_ml:g}"
+        "[ (the header says: {body_part})]"
+    ),
     "edge_through_lung": "its edge runs through lung along {cut_mm:.0f} mm of the body",
     "ends_within_lung": "it ends towards the {end} where lung still covers {area_cm2:.0f} cm²",
     # scans that are known

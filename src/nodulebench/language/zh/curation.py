@@ -54,7 +54,7 @@ NOTICES = {
     "wrong_levels": "空气和肺为 {air_hu} HU，软组织为 {tissue_hu} HU",
     "slices_do_not_fit": "{count} 层与相邻层不衔接",
     "slices_in_wrong_order": "相邻层的顺序有误",
-    "little_lung": "仅显示 {lung_ml:.0f} ml 肺；下限为 {limit_ml:g}",
+    "little_lung": ("仅显示 {lung_ml:.0f} ml 肺；下限为 {limit_ml:g}[（文件头注明：{body_part}）]"),
     "edge_through_lung": "图像边缘穿过肺，沿体部长 {cut_mm:.0f} mm",
     "ends_within_lung": ("图像在{end:feet=足|head=头}侧终止处仍有 {area_cm2:.0f} cm² 的肺"),
     # scans that are known

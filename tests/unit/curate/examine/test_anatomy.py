@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from builders.bodies import CHESTS, NO_CHESTS, cut_chest, head
 from nodulebench.curate.examine.anatomy import (
     best_threshold,
     find_lungs,
@@ -19,6 +20,7 @@ def body():
     hu = np.full((20, 60, 60), -1000.0, np.float32)
     hu[:, 10:50, 10:50] = 40.0
     hu[5:15, 20:40, 15:45] = -860.0
+    hu[5:15, 21:40:3, 16:45:4] = -600.0  # vessels
     return hu
 
 
@@ -67,6 +69,43 @@ def test_a_table_below_the_body_is_no_cut_lung():
     hu[:, 53:54] = 100.0
     hu[:, 54:] = -900.0
     assert see_anatomy(hu, np.array([5.0, 4.0, 4.0])).cut_mm == 0.0
+
+
+@pytest.mark.parametrize("name", CHESTS)
+def test_lungs_of_every_kind_are_found(name):
+    body = CHESTS[name]()
+    seen = see_anatomy(*body.seen())
+    enclosed = find_lungs(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000
+    assert seen.lung_ml > 1500
+    # the table's foam is larger than what may be missed of the lungs
+    assert seen.lung_ml < enclosed
+    assert seen.cut_mm == 0.0
+
+
+@pytest.mark.parametrize("name", NO_CHESTS)
+def test_what_is_no_chest_shows_no_lung(name):
+    body = NO_CHESTS[name]()
+    assert see_anatomy(*body.seen()).lung_ml == 0.0
+
+
+@pytest.mark.parametrize("name", [one for one in NO_CHESTS if one != "water phantom"])
+def test_air_within_what_is_no_chest_would_be_enough_for_one(name):
+    """What is enclosed in each is more than half a litre: volume alone would admit it."""
+    body = NO_CHESTS[name]()
+    assert find_lungs(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000 > 500
+
+
+def test_a_head_with_lungs_below_it_is_cut_at_the_feet():
+    body = head()
+    body.fill(body.ellipse(0, 0, 170, 118) & (body.z < -90), 50.0)
+    for side in (-1, 1):
+        body.lung(body.ellipsoid(side * 78, -5, -150, 58, 80, 55))
+    seen = see_anatomy(*body.seen())
+    assert seen.lowest_cm2 > 0.5 * seen.widest_cm2 > 0
+
+
+def test_a_chest_whose_field_of_view_is_too_small_has_cut_lungs():
+    assert see_anatomy(*cut_chest().seen()).cut_mm > 100
 
 
 def test_both_ends_are_among_the_slices_that_are_looked_at():

@@ -1,15 +1,18 @@
-"""Series -> whether the image shows a whole chest; the header's body part is not asked."""
+"""Series -> whether the image shows a whole chest; the header's body part is told, not asked."""
 
 from nodulebench.curate.examine.reason import Reason, Subject
 from nodulebench.model.notice import Notice
 
 
 def not_chest(subject: Subject) -> Reason | None:
-    """The image shows too little lung to be a chest."""
+    """The image shows too little lung to be a chest: tissue of its density, with vessels, in it."""
     seen, limits = subject.anatomy, subject.limits
-    if seen is None or seen.lung_ml >= limits.smallest_lung_ml or seen.cut_mm > 0:
+    if seen is None or seen.lung_ml >= limits.smallest_lung_ml:
         return None
-    values = {"lung_ml": seen.lung_ml, "limit_ml": limits.smallest_lung_ml}
+    if seen.cut_mm > limits.largest_cut_mm:  # a chest whose lungs are cut, and excluded for that
+        return None
+    said = subject.series.slices[len(subject.series.slices) // 2].facts.get("body_part")
+    values = {"lung_ml": seen.lung_ml, "limit_ml": limits.smallest_lung_ml, "body_part": said}
     return Reason(Notice("little_lung", values))
 
 

@@ -31,6 +31,7 @@ def chest(count=24, side=64, shift=0.0, scale=1.0):
     hu[:, 8:56, 4:60] = 30.0
     hu[2:-2, 16:48, 10:28] = -850.0
     hu[2:-2, 16:48, 36:54] = -850.0
+    hu[2:-2, 17:48:3, 11:54:4] += 150.0  # vessels
     hu += np.arange(count, dtype=np.float32)[:, None, None] * 0.1
     return SeriesImage(
         hu * scale + shift, np.array([10.0, 5.6, 5.6]), np.ones(count, bool), "a", ()
