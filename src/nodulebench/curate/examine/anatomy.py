@@ -135,7 +135,8 @@ def lung_areas_cm2(hu: CoarseArray, step_mm: FloatArray) -> FloatArray:
     widest = int(voxels.argmax())
     if voxels[widest] < SMALLEST_BODY_SHARE * np.count_nonzero(~outside[widest]):
         voxels = np.zeros_like(voxels)
-    return voxels * float(step_mm[1] * step_mm[2]) / 100.0
+    areas: FloatArray = voxels * float(step_mm[1] * step_mm[2]) / 100.0
+    return areas
 
 
 def _is_lung_tissue(hu: CoarseArray) -> bool:
