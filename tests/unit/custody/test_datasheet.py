@@ -48,3 +48,13 @@ def test_tables_that_do_not_tell_leave_gaps() -> None:
 def test_values_that_are_left_out_are_counted() -> None:
     test_set = reference(*(case(f"c{n:02d}", kernel=f"B{n:02d}") for n in range(14)))
     assert make_datasheet(test_set, {}).answers["equipment"].endswith("B11 1, and 2 more.")
+
+
+def test_sizes_are_counted_up_to_each_limit() -> None:
+    sizes = (2.5, 3, 5.9, 6, 9.9, 10, 19.5, 20, 29.5, 30)
+    found = [nodule(size, (60.0 * number, 0, 0)) for number, size in enumerate(sizes)]
+    told = make_datasheet(reference(case("a", *found)), {}).answers["sizes"]
+    assert told == (
+        "Diameters 2.5 to 30.0 mm; 0 to 3 mm: 1; 3 to 6 mm: 2; 6 to 10 mm: 2; 10 to 20 mm: 2; "
+        "20 to 30 mm: 2; 30 mm and more: 1."
+    )

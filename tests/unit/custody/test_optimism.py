@@ -187,3 +187,9 @@ def test_a_look_that_failed_before_is_counted_wherever_it_stood(looks: int, answ
     assert found <= (looks + 1) * sum(answers**one for one in range(looks)) * (1 + 1e-12)
     without = math.exp(log_hypotheses(looks, Answers(answers)))
     assert found == pytest.approx(without * (looks + 1))
+
+
+@pytest.mark.parametrize("correlation", [-0.5, 1.5])
+def test_looks_correlate_between_0_and_1(correlation: float) -> None:
+    with undefined(match="correlation"):
+        optimism(3, 0.1, correlation)

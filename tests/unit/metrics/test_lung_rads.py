@@ -119,3 +119,10 @@ def test_a_category_that_lung_rads_does_not_have_is_refused() -> None:
         "NODULES: category '4a' is not one of Lung-RADS. Use 1, 2, 3, 4A, 4B, 4X, or leave it "
         "empty to have it derived from size and density."
     )
+
+
+def test_an_axis_of_nothing_gives_way_to_the_diameter() -> None:
+    nothing, some, nan = np.array([0.0]), np.array([5.0]), np.array([np.nan])
+    assert mean_diameter_mm(nothing, nothing, some).tolist() == [5.0]
+    assert mean_diameter_mm(nan, some, some).tolist() == [5.0]
+    assert np.isnan(mean_diameter_mm(nothing, nothing, nothing)).all()

@@ -207,3 +207,22 @@ def test_nominal_alpha_is_free_of_names_and_interval_alpha_of_origin_and_unit(
     names = np.array([7.0, -2.0, 30.0, 1.0])[np.array(rows)]
     assert krippendorff_alpha(names, scale="nominal").value == pytest.approx(nominal)
     assert krippendorff_alpha(10 - 3 * ratings, scale="interval").value == pytest.approx(interval)
+
+
+def test_two_subjects_that_were_rated_twice_are_enough() -> None:
+    assert fleiss_kappa(np.array([[0.0, 0.0], [1.0, 1.0]])).value == pytest.approx(1)
+
+
+def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
+    """Two classes: the variance written out cell by cell."""
+    found = cohen_kappa(np.array([[40, 10], [20, 30]]))
+    share, kappa, chance = np.array([[0.4, 0.1], [0.2, 0.3]]), 0.4, 0.5
+    row, column = share.sum(axis=1), share.sum(axis=0)
+    agreed = sum(share[i, i] * (1 - (row[i] + column[i]) * (1 - kappa)) ** 2 for i in (0, 1))
+    apart = sum(share[i, 1 - i] * (column[i] + row[1 - i]) ** 2 for i in (0, 1))
+    left = (kappa - chance * (1 - kappa)) ** 2
+    variance = (agreed + (1 - kappa) ** 2 * apart - left) / (100 * (1 - chance) ** 2)
+    half = 1.959963984540054 * variance**0.5
+    assert (found.low, found.high) == pytest.approx((kappa - half, kappa + half))
+    wide = cohen_kappa(np.array([[40, 10], [20, 30]]), level=0.99)
+    assert wide.high == pytest.approx(kappa + 2.5758293035489004 * variance**0.5)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from builders.words import undefined
@@ -147,3 +148,18 @@ def test_hanley_mcneil_check_value() -> None:
 def test_hanley_mcneil_by_hand() -> None:
     # A = .5: Q1 = Q2 = 1/3, variance (1/4 + 2/12) / 4 with 2 and 2
     assert hanley_mcneil_standard_error(0.5, 2, 2) ** 2 == pytest.approx((1 / 4 + 2 / 12) / 4)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.9])
+def test_the_difference_has_a_normal_interval_and_p_value(level: float) -> None:
+    random = np.random.default_rng(5)
+    above, below = random.normal(1, size=(2, 20)), random.normal(size=(2, 25))
+    found = compare_auc(above, below, level=level)
+    value, error = found.difference.value, found.standard_error
+    assert value is not None
+    half = stats.norm.ppf((1 + level) / 2) * error
+    assert (found.difference.low, found.difference.high) == pytest.approx(
+        (value - half, value + half)
+    )
+    assert found.significance.p_value == pytest.approx(2 * stats.norm.sf(abs(value) / error))
+    assert compare_auc(above, below).difference == compare_auc(above, below, level=0.95).difference

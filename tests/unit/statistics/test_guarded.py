@@ -17,6 +17,7 @@ from nodulebench.statistics.guarded import (
     proportion_of,
     ratio_rows,
     uneven_units,
+    units_needed,
 )
 
 MANY = 10_000
@@ -198,3 +199,8 @@ def test_even_few_or_indifferent_clusters_are_not_called_uneven() -> None:
     assert uneven_units(even - (np.arange(100) < 10), even) is None
     alike = np.where(np.arange(100) % 2, trials, trials / 2)  # half of every second one
     assert uneven_units(alike, trials) is None
+
+
+@pytest.mark.parametrize(("gap", "allowed"), [(0.0, 0.1), (1.0, 0.1), (0.1, 0.0), (0.1, 1.0)])
+def test_no_number_of_units_is_needed_where_a_bound_cannot_move(gap: float, allowed: float) -> None:
+    assert units_needed(20, gap, allowed, 0.95) is None

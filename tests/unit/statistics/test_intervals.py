@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from nodulebench.model.protocol import IntervalChoice
 from nodulebench.statistics.intervals import (
     all_or_none_interval,
     bca_interval,
     clopper_pearson_interval,
     cluster_ratio_interval,
     jackknife_interval,
+    make_estimate,
     percentile_interval,
     sorted_index_interval,
     wilson_interval,
@@ -93,3 +95,23 @@ def test_bca_without_any_spread_of_the_jackknife_has_no_acceleration() -> None:
     replicates = np.array([0.4, 0.5, 0.5, 0.6])
     low, high = bca_interval(0.5, replicates, np.full(5, 0.5), 0.9)
     assert (low, high) == pytest.approx(percentile_interval(replicates, 0.9))
+
+
+def test_an_interval_needs_two_replicates_and_half_of_them() -> None:
+    chosen = IntervalChoice(method="percentile")
+    for drawn in ([math.nan, 0.5], [math.nan, math.nan, math.nan, 0.4, 0.5]):
+        found = make_estimate(0.5, np.array(drawn), None, chosen)
+        assert (found.value, found.low, found.high) == (0.5, None, None)
+        assert found.reason is not None
+        assert found.reason.code == "no_interval"
+    assert make_estimate(0.5, np.array([math.nan, math.nan, 0.4, 0.6]), None, chosen).low
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_where_every_replicate_is_all_or_none_the_exact_interval_is_given(value: float) -> None:
+    chosen = IntervalChoice(method="percentile")
+    found = make_estimate(value, np.full(50, value), None, chosen, trial_units=20)
+    exact = stats.binomtest(round(20 * value), 20).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+    plain = make_estimate(value, np.full(50, value), None, chosen)
+    assert (plain.low, plain.high) == (value, value)

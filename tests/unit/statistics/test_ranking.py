@@ -120,3 +120,12 @@ def test_replicates_undefined_for_some_algorithm_are_left_out() -> None:
     assert rank_algorithms(table).lines[0].share_first == pytest.approx(2 / 3)
     with undefined(match="no replicates in which all algorithms are defined"):
         rank_algorithms(Replicates(table.names, table.value, np.full((2, 4), np.nan)))
+
+
+def test_two_replicates_that_all_share_are_the_fewest() -> None:
+    nan = np.nan
+    one = np.array([[0.6, nan, 0.6], [0.5, 0.5, nan]])
+    with undefined(match="no replicates in which all algorithms are defined"):
+        rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), one))
+    two = np.array([[0.6, 0.6, 0.6], [0.5, 0.5, nan]])
+    assert rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), two)).lines[0].rank == 1

@@ -52,3 +52,28 @@ def test_correlation_between_the_areas_saves_cases() -> None:
 def test_equal_areas_cannot_be_told_apart() -> None:
     with pytest.raises(InputError, match="expected area: equals the baseline"):
         size_for_auc_difference(baseline=0.8, expected=0.8, correlation=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"auc": 1.0}, "auc: 1 is not above 0.5 and below 1."),
+        ({"auc": 1.5}, "auc: 1.5 is not above 0.5 and below 1."),
+        ({"auc": 0.5}, "auc: 0.5 is not above 0.5 and below 1."),
+        ({"negatives_per_positive": -0.5}, "negatives per positive: -0.5 is not above 0"),
+        ({"negatives_per_positive": 0.0}, "negatives per positive: 0 is not above 0"),
+    ],
+)
+def test_areas_and_ratios_that_cannot_be_are_refused(
+    changes: dict[str, float], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        size_for_auc(**{"auc": 0.9, "half_width": 0.05, **changes})
+
+
+@pytest.mark.parametrize("ratio", [0.0, -0.5])
+def test_a_difference_of_areas_needs_negatives(ratio: float) -> None:
+    with pytest.raises(InputError, match=r"negatives per positive: .* is not above 0"):
+        size_for_auc_difference(
+            baseline=0.8, expected=0.9, correlation=0.3, negatives_per_positive=ratio
+        )

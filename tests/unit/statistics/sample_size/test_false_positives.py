@@ -62,3 +62,11 @@ def test_rates_are_positive() -> None:
         size_for_false_positive_limit(unacceptable=1.0, expected=-0.5)
     with pytest.raises(InputError, match="unacceptable rate"):
         size_for_false_positive_limit(unacceptable=-1.0, expected=0.5)
+
+
+def test_counts_are_poisson_or_negative_binomial_and_never_less_spread() -> None:
+    for dispersion, family in ((0.0, "poisson"), (0.5, "negative_binomial")):
+        plan = size_for_false_positives(rate=2, half_width=0.3, dispersion=dispersion)
+        assert plan.method.values == {"family": family}
+    with pytest.raises(InputError, match=r"dispersion: -0.5 is not between 0 and inf"):
+        size_for_false_positives(rate=2, half_width=0.3, dispersion=-0.5)

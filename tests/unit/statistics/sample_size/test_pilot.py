@@ -151,3 +151,11 @@ def test_a_figure_without_a_value_is_told() -> None:
     ):
         with undefined(match=reason):
             size_from_pilot(figure, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)
+
+
+def test_a_hundred_simulations_are_the_fewest_and_their_error_is_told() -> None:
+    with pytest.raises(InputError, match="simulations: 99 is below 100"):
+        size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(40,), simulations=99)
+    plan = size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(40,), simulations=100)
+    told = next(one for one in plan.assumptions if one.code == "power_simulated")
+    assert told.values == {"error": pytest.approx(0.098), "simulations": 100}  # 1.96 * 0.5 / 10
