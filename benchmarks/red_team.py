@@ -97,10 +97,11 @@ def tried(place: Place, secret: Secret, folder: Path) -> Found:
     if outcome.refused is not None:
         return Found(place.group, place.name, LEFT_OUT, outcome.refused.code)
     written = folder / "out" / outcome.written
-    content = written.read_bytes()
-    is_found = any(needle in content.lower() for needle in needles(secret))
+    content, picture = written.read_bytes(), plain_slice().PixelData
+    header = content.removesuffix(picture).lower()  # in pixels any number stands by chance
+    is_found = any(needle in header for needle in needles(secret))
     is_found |= secret.word.lower() in outcome.written.lower() or secret.number in outcome.written
-    is_found |= picture_of(content) != plain_slice().PixelData
+    is_found |= picture_of(content) != picture
     is_found |= bool(check_file(written))
     return Found(place.group, place.name, SURVIVED if is_found else GONE)
 

@@ -58,7 +58,7 @@ LOOKS: dict[str, Look] = {
     "two letters, small": Look(8, text="ZQ"),
     "two letters, smoothed": Look(28, text="ZQ", is_smooth=True),
     "initials with points": Look(text="Z.Q."),
-    "one Chinese name": Look(28, text="\u738b"),
+    "one sign": Look(28, text="\u738b"),
     "a number alone": Look(text="778213"),
     "outlined": Look(28, is_outlined=True),
     "over the body": Look(20, is_over_body=True),

@@ -11,14 +11,16 @@ LONGEST_MEANING = 64
 
 @cache
 def _meanings(scheme: str) -> dict[str, str]:
-    """Codes of a scheme -> their meanings, as pydicom's dictionary of PS3.16 has them."""
+    """Codes of a scheme -> their shortest meanings in pydicom's dictionary of PS3.16."""
     from pydicom.sr._concepts_dict import concepts
 
     found: dict[str, str] = {}
     held: Any = concepts
     for codes in held.get(scheme, {}).values():
         for code, (meaning, _) in codes.items():
-            found.setdefault(str(code), str(meaning))
+            known = found.get(str(code))
+            if known is None or len(meaning) < len(known):
+                found[str(code)] = str(meaning)
     return found
 
 

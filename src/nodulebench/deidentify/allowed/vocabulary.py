@@ -34,7 +34,7 @@ _MODELS = """
     access activion alexion alpha apex aquilion as asteion astelion biograph bodytom brightspeed
     brilliance category celesteion ceretom chronon cirrus class confidence ct ct750 ctl cv cx
     definition discovery drive dual duo edge elite elx emotion essence evo excel flash force fx
-    gemini genesis go gt hd hd750 hdx hispeed ict incisive infinity ingenuity insight iq iqon
+    gemini genesis go gt hd hd750 hdx hispeed i ict incisive infinity ingenuity insight iq iqon
     jupiter large lb lightning lightspeed lite maxima mct micro mx mx8000 naeotom neuviz nm nx one
     open optima origin pet phantom plus power precise precision premium pride prime pro promotion
     prospeed pulse qx rt rxi scenaria scope select sense sensation serve signa sim smart somatom
@@ -42,7 +42,7 @@ _MODELS = """
     xact xpress xt xvision ze zoom all top up now x.cite x.ceed
 """
 _KERNELS = """
-    asa asir auto b bone boneplus body brain c chest chst cs d detail e edge ec eb ev ew f fine hd
+    a asa asir auto b bone boneplus body brain c chest chst cs d detail e edge ec eb ev ew f fine hd
     head high idose l lung lungplus medium normal os p pl plus resolution s safire sharp shrp sm
     smooth soft stand standard stnd ub ultra vsharp vsoft w y ya yb yc yd ye yf yl
 """

@@ -63,14 +63,11 @@ def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> Numbers:
     Of what fills the corners there is one pair for each, however large they are.
     """
     flat, width = stored.ravel(), stored.shape[1]
-    above = flat > least
-    lowest = np.full(MORE_PAIRS + 1, least)
-    pairs = [lowest]
-    for step in (1, width):  # from the end of a row to the next, too: one pixel of many
-        same = flat[step:] == flat[:-step]
-        same &= above[step:]
-        pairs.append(flat[step:][same])
-    return np.concatenate(pairs).astype(np.int64)
+    same = np.zeros(len(flat), dtype=bool)
+    np.equal(flat[1:], flat[:-1], out=same[1:])  # at the end of a row, too: one pixel of many
+    same[width:] |= flat[width:] == flat[:-width]
+    same &= flat > least
+    return np.concatenate((np.full(MORE_PAIRS + 1, least), flat[same])).astype(np.int64)
 
 
 def _outstanding(pairs: Numbers) -> list[int]:

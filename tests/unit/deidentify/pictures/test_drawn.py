@@ -1,0 +1,83 @@
+"""Pixels of one value with sharp edges were drawn; air, corners and metal that were cut off not."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import ndimage
+
+from nodulebench.deidentify.pictures.drawn import drawn_boxes
+
+
+def picture(seed: int = 1, side: int = 128) -> npt.NDArray[Any]:
+    """A body in air with noise, as stored values from 0."""
+    random = np.random.default_rng(seed)
+    y, x = np.mgrid[:side, :side] - side / 2
+    body = np.where(np.hypot(x, y) < 0.3 * side, 1060.0, 30.0)
+    return (ndimage.gaussian_filter(body, 1) + random.normal(0, 12, body.shape)).astype(np.int16)
+
+
+def corners(stored: npt.NDArray[Any], value: int) -> npt.NDArray[Any]:
+    """The same, what lies outside of a round field of view filled with a value."""
+    y, x = np.mgrid[: len(stored), : len(stored)] - (len(stored) - 1) / 2
+    return np.where(np.hypot(x, y) > len(stored) / 2, value, stored).astype(stored.dtype)
+
+
+def letters(stored: npt.NDArray[Any], row: int, column: int, value: int) -> npt.NDArray[Any]:
+    """Two signs of five rows, an L and an H."""
+    made = stored.copy()
+    made[row : row + 5, column] = made[row + 4, column : column + 3] = value
+    made[row : row + 5, column + 5] = made[row : row + 5, column + 8] = value
+    made[row + 2, column + 5 : column + 9] = value
+    return made
+
+
+NATURAL = {
+    "noise": lambda: picture(),
+    "air cut off": lambda: picture().clip(0),
+    "corners filled": lambda: corners(picture(), -2000),
+    "corners filled, air cut off": lambda: corners(picture().clip(30), -2000),
+    "metal cut off": lambda: (
+        np.maximum(
+            picture(),
+            ndimage.gaussian_filter(np.pad(np.full((8, 8), 9e3), 60), 1.5),
+        )
+        .clip(None, 4095)
+        .astype(np.int16)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NATURAL)
+def test_nothing_was_drawn_into_what_a_scanner_sees(name: str) -> None:
+    assert len(drawn_boxes(NATURAL[name](), 1)) == 0
+
+
+@pytest.mark.parametrize("name", NATURAL)
+@pytest.mark.parametrize("value", [100, 500, 3000, 9000])
+@pytest.mark.parametrize("place", [(10, 60), (60, 40)], ids=["beside", "over the body"])
+def test_two_small_letters_are_found(name: str, value: int, place: tuple[int, int]) -> None:
+    boxes = drawn_boxes(letters(NATURAL[name](), *place, value), 1)
+    if value < 9000 or name != "metal cut off":  # there the metal stands out first
+        assert [place[0], place[0] + 5] in boxes[:, :2].tolist()
+    assert len(boxes) >= 1
+
+
+@pytest.mark.parametrize("value", [-2000, 0])
+def test_dark_letters_over_the_body_are_found(value: int) -> None:
+    stored = corners(picture().clip(0), -2000)
+    assert len(drawn_boxes(letters(stored, 60, 60, value), 1)) >= 2
+
+
+def test_a_box_and_an_underline_are_found() -> None:
+    stored = picture()
+    stored[5:15, 5:60] = 2000
+    assert [5, 15, 5, 60] in drawn_boxes(stored, 1).tolist()
+    stored = picture()
+    stored[5, 5:60] = 700
+    assert [5, 6, 5, 60] in drawn_boxes(stored, 1).tolist()
+
+
+def test_an_even_picture_holds_nothing() -> None:
+    assert len(drawn_boxes(np.full((16, 16), 7, dtype=np.uint16), 1)) == 0
