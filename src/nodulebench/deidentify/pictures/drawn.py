@@ -22,6 +22,8 @@ LEAST_PIXELS, LEAST_SIDE = 4, 4
 """Of a piece that counts."""
 LEAST_ALTOGETHER = 14
 """Pixels of all pieces of one value: two small letters."""
+READABLE_HU = 20.0
+"""What is drawn differs so much from what lies beside it, or nobody could read it."""
 SHARP_HU = 300.0
 """From one pixel to the next; air that a scanner sees fades into tissue over several."""
 METAL_HU = 2500.0
@@ -48,9 +50,10 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
             value != most and not np.any((stored > least) & (stored < value))
         )
         is_natural = is_lowest or value == metal
-        if is_natural:
-            steep = SHARP_HU / abs(slope) if is_lowest else SHARP_SHARE * (most - least)
-            runs = runs.only(_are_sharp(stored, runs, value, steep))
+        steep = (SHARP_HU if is_lowest else READABLE_HU) / abs(slope)
+        if value == metal:
+            steep = SHARP_SHARE * (most - least)
+        runs = runs.only(_are_sharp(stored, runs, value, steep, at_border=not is_natural))
         boxes = _boxes(runs, LEAST_SIDE if is_natural else 1)
         if len(boxes):
             return boxes
@@ -77,20 +80,23 @@ def _outstanding(pairs: Numbers) -> list[int]:
     window = np.ones(2 * BESIDE + 1)
     window[BESIDE] = 0
     near = np.convolve(count, window / (2 * BESIDE), "same")
+    # where there is little noise, all values of air or tissue are common: both neighbours are, too
+    near[1:-1] = np.maximum(near[1:-1], np.minimum(count[:-2], count[2:]))
     return [int(one) + lowest for one in np.flatnonzero(count > TIMES_NEAR * near + MORE_PAIRS)]
 
 
 def _are_sharp(
-    stored: npt.NDArray[Any], runs: Runs, value: int, least: float
+    stored: npt.NDArray[Any], runs: Runs, value: int, least: float, *, at_border: bool
 ) -> npt.NDArray[np.bool_]:
-    """For every run, whether the pixels before and after it differ much; not at the border."""
+    """For every run, whether the pixels before and after it differ much, or are none there."""
     row, first = np.divmod(runs.start, runs.width)
     after = runs.stop - row * runs.width
-    is_inside = (first > 0) & (after < stored.shape[1])
-    before = stored[row, np.maximum(first - 1, 0)].astype(np.int64)
-    behind = stored[row, np.minimum(after, stored.shape[1] - 1)].astype(np.int64)
-    step = np.minimum(np.abs(before - value), np.abs(behind - value))
-    return np.asarray(is_inside & (step >= least))
+    before = np.abs(stored[row, np.maximum(first - 1, 0)].astype(np.int64) - value) >= least
+    behind = np.minimum(after, stored.shape[1] - 1)
+    behind = np.abs(stored[row, behind].astype(np.int64) - value) >= least
+    before[first == 0] = at_border
+    behind[after == stored.shape[1]] = at_border
+    return np.asarray(before & behind)
 
 
 def _boxes(runs: Runs, least_height: int) -> Numbers:

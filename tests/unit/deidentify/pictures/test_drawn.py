@@ -10,12 +10,12 @@ from scipy import ndimage
 from nodulebench.deidentify.pictures.drawn import drawn_boxes
 
 
-def picture(seed: int = 1, side: int = 128) -> npt.NDArray[Any]:
+def picture(seed: int = 1, side: int = 128, noise: float = 12) -> npt.NDArray[Any]:
     """A body in air with noise, as stored values from 0."""
     random = np.random.default_rng(seed)
     y, x = np.mgrid[:side, :side] - side / 2
     body = np.where(np.hypot(x, y) < 0.3 * side, 1060.0, 30.0)
-    return (ndimage.gaussian_filter(body, 1) + random.normal(0, 12, body.shape)).astype(np.int16)
+    return (ndimage.gaussian_filter(body, 1) + random.normal(0, noise, body.shape)).astype(np.int16)
 
 
 def corners(stored: npt.NDArray[Any], value: int) -> npt.NDArray[Any]:
@@ -35,6 +35,8 @@ def letters(stored: npt.NDArray[Any], row: int, column: int, value: int) -> npt.
 
 NATURAL = {
     "noise": lambda: picture(),
+    "little noise": lambda: picture(noise=2),
+    "hardly any noise": lambda: picture(noise=1),
     "air cut off": lambda: picture().clip(0),
     "corners filled": lambda: corners(picture(), -2000),
     "corners filled, air cut off": lambda: corners(picture().clip(30), -2000),
