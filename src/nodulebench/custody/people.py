@@ -27,6 +27,8 @@ STEP_NEEDS: dict[Step, Action] = {
     "failed": "evaluate",
     "exported": "export",
     "inspected": "inspect",
+    "compared": "report",
+    "reported": "report",
     "viewed": "evaluate",
     "admitted": "manage",
     "rotated": "manage",

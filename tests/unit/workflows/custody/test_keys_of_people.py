@@ -13,9 +13,9 @@ import pytest
 from builders.hidden_packages import hide_package
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import SECRET
-from nodulebench.custody.audit import Event, log_of, next_event
+from nodulebench.custody.audit import STEPS, Event, log_of, next_event
 from nodulebench.custody.layout import room_of
-from nodulebench.custody.people import PolicySeal
+from nodulebench.custody.people import STEP_NEEDS, PolicySeal
 from nodulebench.custody.policy import parse_policy
 from nodulebench.errors import InputError
 from nodulebench.storage.digest import file_digest
@@ -223,7 +223,13 @@ def test_an_event_signed_again_by_another_is_named(desk: KeyedDesk) -> None:
     assert "was not signed with the key that 'Bo' had then" in problems(desk)
 
 
-@pytest.mark.parametrize("step", ["exported", "admitted", "retired", "withdrawn"])
+def test_every_step_but_a_refusal_and_a_migration_needs_a_role() -> None:
+    assert set(STEPS) - set(STEP_NEEDS) == {"refused", "migrated"}
+
+
+@pytest.mark.parametrize(
+    "step", ["exported", "admitted", "retired", "withdrawn", "reported", "rekeyed"]
+)
 def test_an_event_of_what_its_signer_may_not_do_is_named(desk: KeyedDesk, step: str) -> None:
     facts = {"subject": "Eve", "roles": "curator", "key": new_person(desk, "Eve")}
     forged(desk, "Bo", "Bo", step, **facts)
