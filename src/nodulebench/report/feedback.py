@@ -8,15 +8,22 @@ from nodulebench.pages.frame import framed
 from nodulebench.report.blocks.blocks import Paragraphs, Section
 from nodulebench.report.blocks.cells import Cell, head, words
 from nodulebench.report.blocks.tables import Table
+from nodulebench.report.sections.head.issued import NOT_ISSUED, Issued, issued_facts
 
 
-def feedback_page(told: Mapping[str, Any], version: str, name: LanguageName = "en") -> str:
+def feedback_page(
+    told: Mapping[str, Any],
+    version: str,
+    name: LanguageName = "en",
+    issued: Issued = NOT_ISSUED,
+) -> str:
     """The page in a language, complete in itself.
 
     Args:
         told: what feedback.json holds.
         version: of NoduleBench.
         name: the language.
+        issued: who issues it, when and under which number.
     """
     say = language(name)
     figures = told.get("figures", {})
@@ -26,6 +33,7 @@ def feedback_page(told: Mapping[str, Any], version: str, name: LanguageName = "e
         *([(say("feedback.alias"), told["alias"])] if "alias" in told else []),
         *([(say("feedback.plan"), told["plan"])] if "plan" in told else []),
         (say("feedback.look"), say("feedback.look_of", **looks)),
+        *issued_facts(issued, say),
     ]
     sections = []
     if figures:

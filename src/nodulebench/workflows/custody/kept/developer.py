@@ -155,13 +155,23 @@ def _use(kept: KeptResult) -> IntendedUse:
 def _write_feedback(
     told: Mapping[str, Any], choice: ReportChoice, note: Mapping[str, Any], out: Path
 ) -> list[Path]:
-    """What was told, as it was told, and the same as a page."""
+    """What was told, as it was told, and the same as a page.
+
+    Raises:
+        InputError: if print is wanted, which so little has not.
+    """
     from nodulebench.report.feedback import feedback_page
+    from nodulebench.report.sections.head.issued import Issued
+
+    if choice.is_pdf:
+        what = f"tells a developer as little as '{told['level']}': a page, and no PDF."
+        raise InputError.at("policy", what, "Leave out --pdf, and print the page.")
 
     def write_more(stage: Path) -> None:
         write_json(dict(note), stage / LOOKS)
         write_json(dict(told), stage / FEEDBACK)
-        page = feedback_page(told, __version__, choice.language)
+        issued = Issued(choice.laboratory, choice.number, choice.operator, choice.date)
+        page = feedback_page(told, __version__, choice.language, issued)
         (stage / f"{choice.name}.html").write_text(page, encoding="utf-8")
 
     return write_result(None, {}, write_more, out)

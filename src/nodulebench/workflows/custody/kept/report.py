@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.custody.audit import Event, Fact, Step
-from nodulebench.errors import Problem, refuse_any
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.vault import Secret
@@ -88,6 +88,9 @@ def report_kept(
     Raises:
         InputError: if the person may not, or kept results are not as the log says.
     """
+    if choice.images is not None or choice.sweeps:
+        what = "shows neither images nor sweeps: they need the reference on the disk."
+        raise InputError.at("report of kept results", what, "Leave out --images and --sweep.")
     opened = _opened(order, out)
     facts = {"audience": choice.audience, "algorithm": choice.algorithm}
     if choice.audience == "developer":

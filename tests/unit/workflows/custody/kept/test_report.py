@@ -190,9 +190,23 @@ def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path
     assert f"{value:g}" in page
     assert "Alphacorp-finder-0" in page
     assert not (folder / "evaluation.json").exists()
-    chinese = ReportChoice(audience="developer", algorithm="A1", language="zh")
+    printed = ReportChoice(audience="developer", algorithm="A1", is_pdf=True)
+    with pytest.raises(InputError, match="as little as 'rounded': a page, and no PDF"):
+        report_kept(desk.study_order(), printed, desk.folder / "pdf")
+    assert not (desk.folder / "pdf").exists()
+    chinese = ReportChoice(
+        audience="developer", algorithm="A1", language="zh", laboratory="Lab", number="17"
+    )
     report_kept(desk.study_order(), chinese, desk.folder / "zh")
-    assert "代号" in (desk.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
+    page = (desk.folder / "zh" / "report-developer-zh.html").read_text(encoding="utf-8")
+    for word in ("代号", "Lab", "17"):
+        assert word in page
+
+
+def test_what_needs_the_reference_on_the_disk_is_refused(desk: StudyDesk) -> None:
+    for choice in (ReportChoice(images=desk.folder), ReportChoice(sweeps=("x.y=1",))):
+        with pytest.raises(InputError, match="neither images nor sweeps"):
+            report_kept(desk.study_order(), choice, desk.folder / "x")
 
 
 def test_whose_copy_it_is_has_to_be_said(desk: StudyDesk) -> None:
