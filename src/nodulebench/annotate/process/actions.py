@@ -172,5 +172,7 @@ ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator
 
 
 def at_once(batch_id: str, steps: Sequence[OneStep]) -> Action:
-    """Steps as one action; one step is itself."""
-    return steps[0] if len(steps) == 1 else Several(batch_id=batch_id, steps=tuple(steps))
+    """Steps as one action; one step is itself, unless it is the program's, whom somebody calls."""
+    if len(steps) == 1 and not isinstance(steps[0], CheckBatch):
+        return steps[0]
+    return Several(batch_id=batch_id, steps=tuple(steps))

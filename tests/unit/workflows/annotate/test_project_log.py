@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
+from nodulebench.annotate.process.actions import SubmitReading
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.annotate.process.record import steps_of
+from nodulebench.annotate.readings.reading import readings_of
 from nodulebench.errors import InputError
+from nodulebench.formats import read_submission
 from nodulebench.storage.event_log import indexed
 from nodulebench.storage.event_log.statements import Anchor, parsed
 from nodulebench.storage.event_log.store import FolderStore, Stored
@@ -318,3 +321,33 @@ def test_opening_a_batch_reads_that_batch_alone(
     read.clear()
     panel.reads("r1", {"a": [SHARED]}, batch="b3")
     assert set(read) <= {4, 12, 13, 14}
+
+
+def submit(panel: Panel, person: str, *cases: str) -> None:
+    """Hand in case by case, an event each, as version 0.1 did until it was killed."""
+    path = panel.file(person, {name: [SHARED] for name in ("a", "b")})
+    desk = panel.desk()
+    said = readings_of(read_submission(path, desk.workflow.cases), desk.workflow.cases, person)
+    for one in said:
+        if one.case_id in cases:
+            desk.does(person, SubmitReading(batch_id="b1", reading=one))
+
+
+def test_a_batch_that_version_0_1_left_half_handed_in_moves_on_by_the_same_command(
+    tmp_path: Path,
+) -> None:
+    panel = Panel(tmp_path).start("a", "b", log_version=1)
+    panel.opens("a", "b", reviewer="lead2")
+    whole = {"a": [SHARED], "b": [SHARED]}
+    submit(panel, "r1", "a")  # killed between the two cases
+    assert [one.case_id for one in steps_of(panel.reads("r1", whole))] == ["b"]
+    with pytest.raises(InputError, match="'r1' has handed in case 'a' before"):
+        panel.reads("r1", whole)
+    with pytest.raises(InputError, match="'r1' has handed in case 'b' before"):
+        panel.reads("r1", {"a": [SHARED], "b": [LONE]})
+    panel.reads("r2", whole)
+    submit(panel, "r3", "a", "b")  # killed before the check
+    assert panel.desk().batch("b1").state == "checking"
+    assert [one.step for one in steps_of(panel.reads("r3", whole))] == ["check"]
+    assert panel.desk().batch("b1").state == "typing"
+    assert told(panel) == []
