@@ -50,6 +50,9 @@ TESTS = (
     "tests/unit/workflows/custody/test_evaluate_sealed.py",
     *("tests/contracts/test_every_rule.py", "tests/contracts/test_every_figure.py"),
     *("tests/agreement/test_luna16_any_submission.py", "tests/agreement/test_oracle_a.py"),
+    "tests/agreement/test_statsmodels_and_sklearn.py",
+    *("tests/properties/test_size_limit_follows_the_table.py",),
+    "tests/properties/test_assignment_is_the_best.py",
 )
 """The stages' own tests, those of the rooms that join them, contracts, and second programs."""
 SHARE = 0.15
@@ -266,7 +269,9 @@ def _try(change: dict[str, Any], reach: dict[str, Any]) -> str:
 
     taken = sum(reach["seconds"][test] for test in tests)
     code = _child(attempt, timeout_s=60 + 20 * taken)
-    return {None: "too slow", 0: "survived", 1: "found", 2: "found"}.get(code, f"exit {code}")
+    # 4: the tests cannot even be collected
+    told = {None: "too slow", 0: "survived", 1: "found", 2: "found", 4: "found"}
+    return told.get(code, f"exit {code}")
 
 
 def _child(work: Any, timeout_s: float) -> int | None:

@@ -13,10 +13,10 @@ LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|naming\.lock)")
 """A file that a killed process was about to name; it was never part of anything."""
 
 
-def create_once(path: Path, content: bytes) -> bool:
+def create_once(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
     """Write a file that is not there yet; whether it was written, or the name was taken."""
     try:
-        _write_then(_name_once, path, content)
+        _write_then(_name_once, path, content, mode)
     except FileExistsError:
         return False
     return True
@@ -44,21 +44,24 @@ def replace_whole(path: Path, content: bytes) -> None:
     _write_then(Path.replace, path, content)
 
 
-def _write_then(name: Callable[[Path, Path], object], path: Path, content: bytes) -> None:
+def _write_then(
+    name: Callable[[Path, Path], object], path: Path, content: bytes, mode: int = 0o666
+) -> None:
     """Write a file under another name beside its place, then give it its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     stage = path.parent / f".{token_hex(8)}.part"
     try:
-        write_through(stage, content)
+        write_through(stage, content, mode=mode)
         name(stage, path)
     finally:
         stage.unlink(missing_ok=True)
     settle(path.parent)
 
 
-def write_through(path: Path, content: bytes) -> None:
-    """Write a file and wait until the disk has it."""
-    with path.open("wb") as file:
+def write_through(path: Path, content: bytes, *, mode: int = 0o666) -> None:
+    """Write a file and wait until the disk has it; a new one is for whom ``mode`` says."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, mode), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

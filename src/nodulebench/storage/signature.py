@@ -6,7 +6,7 @@ programs can check it: ``openssl pkeyutl -verify -rawin -pubin -inkey key.pub.pe
 """
 
 import hashlib
-import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
+from nodulebench.storage.durable import create_once, replace_whole
 from nodulebench.storage.keys.person_key import (
     KIND,
     PrivateKey,
@@ -68,6 +69,9 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     public = path.with_suffix(f".pub{path.suffix or '.pem'}")
+    if path.is_file() and not public.exists():  # a killed run may have left it so
+        with suppress(InputError):
+            return _write_public(_private_key(path, passphrase).public_key(), public)
     in_the_way = [file for file in (path, public) if file.exists()]
     refuse_any(
         Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
@@ -80,14 +84,22 @@ def new_key(path: Path, passphrase: str = "") -> tuple[Path, str]:
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
     )
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(secret)
-    public.write_bytes(
-        key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
+    try:
+        if not create_once(path, secret, mode=0o600):
+            raise InputError.at(path, "is already there; a key is never overwritten.")
+        return _write_public(key.public_key(), public)
+    except OSError as error:
+        raise InputError.at(path, f"cannot be written: {error.strerror or error}.") from error
+
+
+def _write_public(key: "Ed25519PublicKey", path: Path) -> tuple[Path, str]:
+    from cryptography.hazmat.primitives import serialization
+
+    content = key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return public, _key_digest(key.public_key())
+    replace_whole(path, content)
+    return path, _key_digest(key)
 
 
 def is_encrypted(path: Path) -> bool:
