@@ -18,7 +18,7 @@ import click
 from click import termui
 
 _OURS = f"\ue000{token_hex(8)}"
-_COLOURS = _OURS + r"(\[(?:0|1|31|32|33)m)"
+_COLOURS = _OURS + r"(\[(?:0|1|22|31|32|33)m)"
 _OBEYED = (
     r"[\0-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but for tab and line feed
     r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line ends and orders of writing

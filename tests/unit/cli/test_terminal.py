@@ -57,6 +57,15 @@ def test_colours_are_left_out_where_there_is_no_terminal(
     assert click.style("x", bold=True) == "\x1b[1mx\x1b[0m"
 
 
+@pytest.mark.parametrize("is_bold", [True, False])
+def test_whatever_style_a_row_has_no_mark_of_ours_is_left(
+    is_bold: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with guarded():
+        click.secho("a row", bold=is_bold)
+    assert capsys.readouterr().out == "a row\n"
+
+
 def test_streams_are_given_back_and_guarded_once() -> None:
     before = sys.stdout, sys.stderr
     with guarded():
