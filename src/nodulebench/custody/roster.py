@@ -116,6 +116,10 @@ def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
             f"alias '{entry.alias}' cannot be used as the name of a folder.",
             "Give letters and digits, such as A1; at most 40.",
         )
+    if entry.alias.isdigit():
+        yield Problem(
+            where, f"alias '{entry.alias}' could be the number of a look.", "Give one such as A1."
+        )
     alias = same_developer(entry.alias)
     telling = map(same_developer, (entry.developer, entry.name))
     told = [one for one in telling if len(one) > 1 and one in alias]

@@ -18,7 +18,7 @@ from nodulebench.custody.budget import (
 )
 from nodulebench.custody.developers import same_developer
 from nodulebench.custody.feedback import Standing
-from nodulebench.custody.roster import Entry
+from nodulebench.custody.roster import Entry, alias_problems
 from nodulebench.errors import refuse_any
 from nodulebench.model.plan import TestPlan
 from nodulebench.model.protocol import TestProtocol
@@ -119,6 +119,8 @@ def charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standi
     def facts(events: list[audit.Event]) -> dict[str, audit.Fact]:
         nonlocal place
         place = admit(look, events, reuse)
+        entries = () if order.entry is None else (order.entry,)
+        refuse_any(alias_problems(entries, opened.policy, events))
         named = {**alias_facts(order), "algorithm": order.marks.stem}
         return {**look_facts(look), **named, "of": reuse.looks_per_developer}
 

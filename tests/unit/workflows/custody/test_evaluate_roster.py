@@ -139,6 +139,18 @@ def test_an_alias_stays_with_its_developer(desk: Desk) -> None:
         run(desk, path)
 
 
+def test_an_alias_that_another_run_gave_away_meanwhile_is_refused(desk: Desk) -> None:
+    path = roster(desk)
+    other = desk.folder / "other.csv"
+    other.write_text("file,developer,alias\none.csv,Delta Ltd,A2\n")
+    order = LookOrder(Path(), desk.sealed, SECRET, "Bo", "", bootstraps=20)
+    waiting = evaluate_roster(other, order)
+    run(desk, path)
+    (found,) = waiting
+    assert "stood for another developer's algorithm" in str(found.problem)
+    assert "delta ltd" not in [one.developer for one in read_audit(desk.sealed, SECRET).uses]
+
+
 def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
     from builders.sealed import POLICY
 
@@ -155,6 +167,7 @@ def test_the_policy_may_name_the_aliases(tmp_path: Path) -> None:
         ("one.csv,,A1", "has no developer"),
         ("one.csv,Alpha Ltd,../A1", "cannot be used as the name of a folder"),
         ("one.csv,Alpha Ltd,ALPHA LTD 1", "gives its developer away"),
+        ("one.csv,Alpha Ltd,12", "could be the number of a look"),
         ("one.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,a1", "stands in several lines"),
         ("one.csv,Alpha Ltd,A1\none.csv,Beta Ltd,A2", "stands in several lines"),
         ("", "lists no algorithm"),

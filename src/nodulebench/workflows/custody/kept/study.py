@@ -71,19 +71,31 @@ def chosen_looks(events: Sequence[Event], wanted: Sequence[str] = ()) -> list[Ev
             result of every algorithm.
 
     Raises:
-        InputError: if there is none of a name or number, or there is nothing at all.
+        InputError: if there is none of a name or number, or several, which may be different
+            developers'; or if there is nothing at all.
     """
     called = _called(events)
     last = {called[one.number]: one for one in events if one.number in called}
-    known = {name.casefold(): one for (_, name), one in last.items()}
-    numbers = {str(one.facts["look"]): one for one in events if one.number in called}
+    meant = {
+        word: [
+            one
+            for one in events
+            if (key := called.get(one.number)) is not None
+            if str(one.facts["look"]) == word
+            or (key[1].casefold() == word.casefold() and last[key] is one)
+        ]
+        for word in wanted
+    }
     refuse_any(
         Problem(f"look '{word}'", "is not kept.", f"Kept: {_listed(last.values(), called)}.")
-        for word in wanted
-        if word not in numbers and word.casefold() not in known
+        if not ones
+        else Problem(
+            f"'{word}'", "stands for several results.", f"Choose by look: {_listed(ones, called)}."
+        )
+        for word, ones in meant.items()
+        if len(ones) != 1
     )
-    words = dict.fromkeys(wanted)
-    found = [numbers.get(word) or known[word.casefold()] for word in words] or list(last.values())
+    found = [one for (one,) in meant.values()] or list(last.values())
     if not found:
         raise InputError.at("sealed set", "keeps no result.", "Evaluate submissions on it first.")
     names = Counter(called[one.number][1].casefold() for one in found)

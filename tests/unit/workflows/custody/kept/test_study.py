@@ -1,0 +1,57 @@
+"""Which kept results a word means: never one developer's for another's."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from nodulebench.custody.audit import Event, Step
+from nodulebench.errors import InputError
+from nodulebench.workflows.custody.kept.study import chosen_looks
+
+
+def event(number: int, step: Step, **facts: object) -> Event:
+    return Event(
+        number=number,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        person="Bo",
+        role="operator",
+        step=step,
+        facts=facts,  # type: ignore[arg-type]
+        previous="",
+    )
+
+
+def look(number: int, developer: str, **names: str) -> list[Event]:
+    return [
+        event(number, "look", developer=developer, **names),
+        event(number + 1, "evaluated", developer=developer, look=number),
+    ]
+
+
+LOG = [
+    *look(2, "alpha", algorithm="marks"),
+    *look(4, "beta", algorithm="marks"),
+    *look(6, "gamma", algorithm="x", alias="4"),
+    *look(8, "delta", algorithm="first", alias="A1"),
+    *look(10, "delta", algorithm="second", alias="a1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("word", "listed"),
+    [
+        ("MARKS", r"marks \(look 2\), marks \(look 4\)"),
+        ("4", r"marks \(look 4\), 4 \(look 6\)"),
+    ],
+)
+def test_a_word_that_means_results_of_several_developers_is_refused(word: str, listed: str) -> None:
+    with pytest.raises(InputError, match=f"'{word}': stands for several .* by look: {listed}"):
+        chosen_looks(LOG, [word])
+
+
+def test_a_number_means_its_look_and_an_alias_the_last_of_its_developer() -> None:
+    assert [one.facts["look"] for one in chosen_looks(LOG[:4], ["2"])] == [2]
+    assert [one.facts["look"] for one in chosen_looks(LOG[6:], ["8"])] == [8]
+    assert [one.facts["look"] for one in chosen_looks(LOG[8:], ["A1"])] == [10]
+    with pytest.raises(InputError, match="look 'marks': is not kept"):
+        chosen_looks(LOG[4:], ["marks"])
