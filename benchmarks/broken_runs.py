@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 JOBS = (
     *("evaluate", "evaluate --force", "compare", "report", "sign", "sign anew", "sign --new-key"),
     *("test-plan freeze", "bundle", "convert to a table", "convert to a folder", "combine"),
-    "conformance export",
+    *("draw", "coverage", "conformance export"),
 )
 WAYS = ("killed", "full", "power_cut")
 

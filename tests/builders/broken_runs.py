@@ -50,7 +50,7 @@ rule = "luna16"
 comparison = ">="
 limit = 0.5
 """
-DESIGN = 'name = "mine"\n[[strata]]\ncolumn = "sex"\nshares = { F = 0.5, M = 0.5 }\n'
+DESIGN = 'name = "mine"\n[[rules]]\nname = "many"\nminimum_rows = 1\n'
 EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
 SIZES = (0, 40, 400, 4000, 40_000)
 """Bytes that a file may have on a disk that is nearly full."""
@@ -123,6 +123,10 @@ JOBS = {
         "evaluate folder --reference luna16 --bootstraps 10",
     ),
     "combine": Job("combine mine.csv other.csv --reference luna16 --out both.csv", "both.csv"),
+    "draw": Job(
+        "draw pool.csv --design design.toml --count 2 --seed 1 --out drawn.csv", "drawn.csv"
+    ),
+    "coverage": Job("coverage luna16 --design design.toml --out composition", "composition"),
     "conformance export": Job("conformance export golden", "golden"),
 }
 
@@ -152,6 +156,8 @@ def make_desk(folder: Path) -> None:
     (folder / "mine.csv").write_text(SCORED + "scan1,0,0,0,0.9\nscan3,80,0,0,0.4\n")
     (folder / "other.csv").write_text(SCORED + "scan2,0,0,0,0.8\nscan3,80,0,0,0.3\n")
     (folder / "criteria.toml").write_text(CRITERIA)
+    (folder / "design.toml").write_text(DESIGN)
+    (folder / "pool.csv").write_text("case_id,patient_id\na,1\nb,2\nc,3\n")
 
 
 def ran(command: str, folder: Path) -> tuple[int, str]:

@@ -238,3 +238,14 @@ def test_a_missing_package_is_named_with_the_command_that_adds_it(
     assert str(caught.value) == (
         "signing: needs cryptography, which is not installed. pip install 'nodulebench[sign]'"
     )
+
+
+def test_a_public_key_that_a_killed_run_did_not_write_is_written(tmp_path: Path) -> None:
+    public, digest = new_key(tmp_path / "key.pem", "secret")
+    before = public.read_bytes(), (tmp_path / "key.pem").read_bytes()
+    public.unlink()
+    with pytest.raises(InputError, match="a key is never overwritten"):
+        new_key(tmp_path / "key.pem", "another secret")
+    assert new_key(tmp_path / "key.pem", "secret") == (public, digest)
+    assert (public.read_bytes(), (tmp_path / "key.pem").read_bytes()) == before
+    assert (tmp_path / "key.pem").stat().st_mode & 0o077 == 0
