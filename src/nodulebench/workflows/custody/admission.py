@@ -26,7 +26,7 @@ from nodulebench.storage.event_log.anchor_file import anchor_file_problems
 from nodulebench.storage.keys.person_key import parse_public_key
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.received import submission_digest
-from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
+from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_retired
 from nodulebench.workflows.evaluate.files import choose_protocol
 
 
@@ -118,6 +118,7 @@ def charge(opened: SealedSet, order: LookOrder, look: Look) -> tuple[int, Standi
 
     def facts(events: list[audit.Event]) -> dict[str, audit.Fact]:
         nonlocal place
+        refuse_retired(events, "evaluate")
         place = admit(look, events, reuse)
         entries = () if order.entry is None else (order.entry,)
         refuse_any(alias_problems(entries, opened.policy, events))

@@ -8,6 +8,7 @@ from typing import Any
 
 from nodulebench.custody import audit, layout
 from nodulebench.custody.audit import Event, Fact, Step
+from nodulebench.custody.changes import change_named
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.custody.roles import Action, Role
 from nodulebench.errors import InputError, Problem, refuse_any
@@ -80,13 +81,15 @@ class SealedSet:
             at: the time; None: now.
 
         Raises:
-            InputError: if the log was tampered with, or as ``facts`` raises.
+            InputError: if the log was tampered with, the set is no longer the one that was opened,
+                or as ``facts`` raises.
         """
         seal = self.log.seal
         if seal is None:
             raise AssertionError("who opened the set has a secret")
-        return self.log.append(
-            lambda events: audit.next_event(
+
+        def following(events: list[Event]) -> Event:
+            event = audit.next_event(
                 events,
                 bundle=self.bundle,
                 at=at or datetime.now(UTC),
@@ -96,7 +99,20 @@ class SealedSet:
                 facts=facts if isinstance(facts, dict) else facts(events),
                 seal=seal,
             )
-        )
+            self.refuse_changed(events)
+            return event
+
+        return self.log.append(following)
+
+    def refuse_changed(self, events: list[Event]) -> None:
+        """Refuse to go on with a set that somebody has changed since it was opened.
+
+        Raises:
+            InputError: if a patient was withdrawn meanwhile, a key replaced, or anything else.
+        """
+        if [name for event in events if (name := change_named(event))] != list(self.changes):
+            what = "was changed by somebody else meanwhile."
+            raise InputError.at(str(self.folder), what, "Call again.")
 
     def plain(self, name: str) -> bytes:
         """A secret file of the set, in memory.
@@ -162,7 +178,7 @@ def open_sealed(folder: Path, secret: Secret, person: str, action: Action | None
     try:
         _refuse_another(opened.person, person)
         role = _role(found.policy, opened.person, action)
-        _refuse_retired(found.check.events, action)
+        refuse_retired(found.check.events, action)
     except InputError as error:
         opened.record("refused", {"action": action, "reason": str(error)})
         raise
@@ -180,7 +196,12 @@ def _refuse_another(person: str, named: str) -> None:
         raise InputError.at("key", f"is that of '{person}', who cannot act as '{named}'.")
 
 
-def _refuse_retired(events: list[Event], action: Action | None) -> None:
+def refuse_retired(events: list[Event], action: Action | None) -> None:
+    """Refuse to score on a set that was retired.
+
+    Raises:
+        InputError: with the reason that was given.
+    """
     ended = next((event for event in events if event.step == "retired"), None)
     if ended is not None and action == "evaluate":
         raise InputError.at(

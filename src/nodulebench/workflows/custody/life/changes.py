@@ -6,7 +6,7 @@ it is completed by whoever opens the set next.
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from nodulebench.custody import layout
 from nodulebench.custody.audit import Event, Fact, Step
-from nodulebench.custody.changes import Change, change_named, parse_change
-from nodulebench.errors import InputError
+from nodulebench.custody.changes import Change, parse_change
 from nodulebench.storage.bag import PAYLOAD, PAYLOAD_MANIFEST, TAG_MANIFEST, tag_manifest
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.durable import create_once, settle, write_through
@@ -97,20 +96,21 @@ def staged(
 
 
 def commit(
-    opened: "SealedSet", step: Step, facts: Mapping[str, Fact], change: StagedChange
+    opened: "SealedSet",
+    step: Step,
+    facts: dict[str, Fact] | Callable[[list[Event]], dict[str, Fact]],
+    change: StagedChange,
 ) -> Event:
     """Write a staged change into the log, and put its files in their places.
 
     Raises:
-        InputError: if somebody else changed the set since it was opened; nothing was done then.
+        InputError: if somebody else changed the set since it was opened, or as ``facts`` raises;
+            nothing was done then.
     """
 
     def told(events: list[Event]) -> dict[str, Fact]:
-        named = [name for event in events if (name := change_named(event))]
-        if named != list(opened.changes):
-            what = "was changed by somebody else meanwhile."
-            raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
-        return {**facts, "change": change.digest}
+        more = facts if isinstance(facts, dict) else facts(events)
+        return {**more, "change": change.digest}
 
     event = opened.record(step, told)
     change.apply()

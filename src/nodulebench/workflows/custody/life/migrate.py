@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nodulebench.custody import audit, layout
-from nodulebench.custody.audit import Event
+from nodulebench.custody.audit import Event, Fact
 from nodulebench.custody.people import PolicySeal
 from nodulebench.custody.policy import CustodyPolicy, parse_policy
 from nodulebench.custody.roles import ROOMS
@@ -18,6 +18,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.keys.person_key import PrivateKey
 from nodulebench.storage.keys.rooms import RoomVault, new_rooms, wrapped_rooms
 from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.kept.results import kept_file
 from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
 from nodulebench.workflows.custody.life.examined import signer_of, vault_seal
 from nodulebench.workflows.custody.life.vaults import WITH_KEYS, WITHOUT_KEYS, holders, sealer
@@ -70,25 +71,29 @@ def migrate(
         before=vault_seal(opened.vault),
     )
     log = audit.log_of(opened.folder, opened.bundle, seal)
+
+    def following(events: list[Event]) -> Event:
+        opened.refuse_changed(events)
+        _refuse_looked(opened, events, anew)
+        return audit.next_event(
+            events,
+            bundle=opened.bundle,
+            at=datetime.now(UTC),
+            person=who,
+            role=role,
+            step="migrated",
+            facts={"people": len(holders(new)), "change": change.digest},
+            seal=seal,
+        )
+
     with staging(opened.folder) as files:
-        _seal_anew(opened, vault, files, progress)
+        anew, unnamed = _seal_anew(opened, vault, files, progress)
         put_json(files, layout.VAULT, wrapped_rooms(vault, holders(new)))
         put(files, layout.POLICY, policy.read_bytes())
         put(files, layout.POLICY_BEFORE, (opened.folder / layout.POLICY).read_bytes())
         _tell_datasheet(opened, files)
-        change = staged(opened.folder, files, (), opened.manifest.files)
-        event = log.append(
-            lambda events: audit.next_event(
-                events,
-                bundle=opened.bundle,
-                at=datetime.now(UTC),
-                person=who,
-                role=role,
-                step="migrated",
-                facts={"people": len(holders(new)), "change": change.digest},
-                seal=seal,
-            )
-        )
+        change = staged(opened.folder, files, unnamed, opened.manifest.files)
+        event = log.append(following)
         change.apply()
     return event
 
@@ -110,10 +115,15 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold
         raise InputError.at(str(sealed), "has one secret for all.", "Migrate it instead.")
     vault, people = new_rooms(ROOMS, layout.room_of), holders(opened.policy)
     with staging(opened.folder) as files:
-        _seal_anew(opened, vault, files, progress)
+        anew, unnamed = _seal_anew(opened, vault, files, progress)
         put_json(files, layout.VAULT, wrapped_rooms(vault, people))
-        change = staged(opened.folder, files, (), opened.manifest.files)
-        return commit(opened, "rekeyed", {"people": len(people)}, change)
+        change = staged(opened.folder, files, unnamed, opened.manifest.files)
+
+        def facts(events: list[Event]) -> dict[str, Fact]:
+            _refuse_looked(opened, events, anew)
+            return {"people": len(people)}
+
+        return commit(opened, "rekeyed", facts, change)
 
 
 def _refuse_others(opened: SealedSet, new: CustodyPolicy, where: Path) -> None:
@@ -127,16 +137,36 @@ def _refuse_others(opened: SealedSet, new: CustodyPolicy, where: Path) -> None:
         )
 
 
-def _seal_anew(opened: SealedSet, vault: RoomVault, files: Path, progress: Progress) -> None:
-    results = sorted((opened.folder / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
+def _seal_anew(
+    opened: SealedSet, vault: RoomVault, files: Path, progress: Progress
+) -> tuple[set[Path], list[str]]:
+    """Seal everything anew: the kept results that were, and files that no look came to name."""
+    results = _results(opened, opened.events)
+    found = (opened.folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
     places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
     places += [
-        (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}") for path in results
+        (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}")
+        for path in sorted(results)
     ]
     for number, (path, name) in enumerate(places, start=1):
         plain = opened.vault.open(path.read_bytes(), name, str(path))
         put(files, path.relative_to(opened.folder).as_posix(), vault.seal(plain, name))
         progress("sealing anew", number, len(places))
+    return results, [f"{layout.RESULTS}/{path.name}" for path in {*found} - results]
+
+
+def _results(opened: SealedSet, events: list[Event]) -> set[Path]:
+    """The kept results that a log names."""
+    looks = [event.facts.get("look") for event in events if event.step == "evaluated"]
+    found = (kept_file(opened.folder, look) for look in looks if isinstance(look, int))
+    return {path for path in found if path is not None}
+
+
+def _refuse_looked(opened: SealedSet, events: list[Event], anew: set[Path]) -> None:
+    """Refuse to go on if a look has given a result meanwhile: it would stay under the old keys."""
+    if _results(opened, events) != anew:
+        what = "was looked at by somebody else meanwhile."
+        raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
 
 
 def _tell_datasheet(opened: SealedSet, files: Path) -> None:
