@@ -27,7 +27,15 @@ NAMES = (
     "lidc_readers",
     "annotation_growth",
 )
-LONG = ("intervals", "candidate_blocks", "candidate_phantoms", "classifier_folds", "mutations")
+LONG = (
+    "intervals",
+    "candidate_blocks",
+    "candidate_phantoms",
+    "classifier_folds",
+    "mutations",
+    "network_examples",
+    "network_folds",
+)
 
 chosen = sys.argv[1:] or NAMES
 unknown = [name for name in chosen if name not in (*NAMES, *LONG)]

@@ -191,15 +191,6 @@ def signing_key(path: Path, passphrase: str = "") -> PrivateKey:
     return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
 
 
-def sign_bytes(content: bytes, key: Path, passphrase: str = "") -> bytes:
-    """The raw signature of some bytes.
-
-    Raises:
-        InputError: if the key cannot be used.
-    """
-    return _private_key(key, passphrase).sign(content)
-
-
 def is_signature_of(content: bytes, signature: bytes, public_key: Path) -> bool:
     """Whether a raw signature of some bytes was made with the private key of this public one."""
     key = _public_key(public_key)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -52,28 +51,21 @@ class Examples:
         return torch.nonzero(chosen[self.which])[:, 0]
 
 
-def write_examples(
-    folder: Path,
-    images: list[npt.NDArray[Any]],
-    spacing_mm: npt.ArrayLike,
-    fold: npt.ArrayLike,
-    places: npt.ArrayLike,
-    is_nodule: npt.ArrayLike,
-    about: dict[str, Any],
-) -> None:
-    """Write a folder of examples; images [slice, row, column] have one type of voxels."""
+def write_examples(folder: Path, examples: Examples) -> None:
+    """Write a folder of examples."""
     folder.mkdir(parents=True, exist_ok=True)
-    shape = np.array([image.shape for image in images], dtype=np.float64)
+    scans = examples.scans
     arrays = {
-        "voxels": np.concatenate([np.ascontiguousarray(image).ravel() for image in images]),
-        "scans": np.concatenate([shape, np.reshape(spacing_mm, (-1, 3))], axis=1),
-        "fold": np.asarray(fold, dtype=np.int64),
-        "places": np.asarray(places, dtype=np.float64).reshape(-1, 4),
-        "is_nodule": np.asarray(is_nodule, dtype=np.bool_),
+        "voxels": scans.voxels,
+        "scans": torch.cat([scans.shape.double(), scans.spacing_mm.double()], dim=1),
+        "fold": examples.fold,
+        "places": torch.cat([examples.which[:, None].double(), examples.place.double()], dim=1),
+        "is_nodule": examples.is_nodule,
     }
     for name, values in arrays.items():
-        np.save(folder / f"{name}.npy", values)
-    text = json.dumps({"schema": SCHEMA, **about}, indent=1)
+        np.save(folder / f"{name}.npy", values.cpu().numpy())
+    units = {"step_hu": scans.step_hu, "lowest_hu": scans.lowest_hu}
+    text = json.dumps({"schema": SCHEMA, **units, **examples.about}, indent=1)
     (folder / "examples.json").write_text(text + "\n", encoding="utf-8")
 
 

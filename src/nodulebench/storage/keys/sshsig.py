@@ -7,7 +7,6 @@ the signature of the SHA-512 digest of the bytes.
 import base64
 import binascii
 import hashlib
-import textwrap
 
 from nodulebench.storage.keys.person_key import KIND, PrivateKey, PublicKey, wire
 
@@ -36,12 +35,6 @@ def is_code_of(code: str, content: bytes, key: PublicKey) -> bool:
         and blob == expected
         and key.is_signer_of(_signed_bytes(content), signature)
     )
-
-
-def armored(code: str) -> str:
-    """A signature as the file that ``ssh-keygen -Y verify -s FILE`` reads."""
-    lines = textwrap.wrap(code.removeprefix(PREFIX), 70)
-    return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""])
 
 
 def _head(key: PublicKey) -> bytes:

@@ -10,6 +10,7 @@ from nodulebench.algorithms.networks import training  # noqa: E402
 from nodulebench.algorithms.networks.examples import Examples, read_examples, write_examples  # noqa: E402
 from nodulebench.algorithms.networks.looks import cube  # noqa: E402
 from nodulebench.algorithms.networks.network import Augment, Network, Recipe  # noqa: E402
+from nodulebench.algorithms.networks.patches import scans_of  # noqa: E402
 from nodulebench.algorithms.networks.training import area_under_roc, judge, rate_at, train  # noqa: E402
 from nodulebench.errors import InputError  # noqa: E402
 
@@ -65,9 +66,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             is_nodule.append(is_ball)
         images.append(np.clip(image, 0, 255).astype(np.uint8))
     where = tmp_path_factory.mktemp("examples")
-    spacing = [[1.0, 1.0, 1.0]] * 4
-    about = {"step_hu": 16, "lowest_hu": -1024, "data": "balls and tubes"}
-    write_examples(where, images, spacing, range(4), places, is_nodule, about)
+    scans = scans_of(images, [[1.0, 1.0, 1.0]] * 4, step_hu=16.0, lowest_hu=-1024.0)
+    at = torch.tensor(places)
+    given = Examples(
+        scans,
+        torch.arange(4),
+        at[:, 0].long(),
+        at[:, 1:].float(),
+        torch.tensor(is_nodule),
+        {"data": "balls and tubes"},
+    )
+    write_examples(where, given)
     return where
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.signatures import armored
 from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
 from nodulebench.storage.keys.sshsig import (
     NAMESPACE,
     PREFIX,
-    armored,
     is_code_of,
     signature_code,
 )

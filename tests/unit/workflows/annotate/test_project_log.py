@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.annotation_project import LONE, SHARED, Panel
+from builders.signatures import raw_signature
 from nodulebench.annotate.process.actions import SubmitReading
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.annotate.process.record import steps_of
@@ -16,7 +17,7 @@ from nodulebench.formats import read_submission
 from nodulebench.storage.event_log import indexed
 from nodulebench.storage.event_log.statements import Anchor, parsed
 from nodulebench.storage.event_log.store import FolderStore, Stored
-from nodulebench.storage.signature import new_key, sign_bytes
+from nodulebench.storage.signature import new_key
 from nodulebench.workflows.annotate.project_log import anchor_project, audit_project
 
 pytest.importorskip("cryptography")
@@ -186,7 +187,7 @@ def test_an_anchor_of_version_0_1_is_read_with_the_signature_beside_it(panel: Pa
     old = new.model_copy(update={"schema_name": "nodulebench/anchor@1"})
     assert b'"bundle": "sha256:' in old.to_bytes()
     path.write_bytes(old.to_bytes())
-    signature = sign_bytes(old.to_bytes(), panel.folder / "auditor.pem")
+    signature = raw_signature(old.to_bytes(), panel.folder / "auditor.pem")
     path.with_name("old.anchor.sig").write_bytes(signature)
     assert told(panel, "old.anchor") == []
     assert told(panel, "old.anchor", public_key=public) == []

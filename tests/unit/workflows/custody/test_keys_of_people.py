@@ -13,6 +13,7 @@ import pytest
 from builders.hidden_packages import hide_package
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import SECRET
+from builders.signatures import armored
 from nodulebench.custody.audit import STEPS, Event, log_of, next_event
 from nodulebench.custody.layout import room_of
 from nodulebench.custody.people import STEP_NEEDS, PolicySeal
@@ -20,7 +21,7 @@ from nodulebench.custody.policy import parse_policy
 from nodulebench.errors import InputError
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.keys.rooms import Holder, new_rooms, open_rooms, wrapped_rooms
-from nodulebench.storage.keys.sshsig import armored, signature_code
+from nodulebench.storage.keys.sshsig import signature_code
 from nodulebench.storage.manifest import Manifest, read_manifest
 from nodulebench.storage.signature import sign_manifest
 from nodulebench.workflows.custody.audit_log import read_audit, write_anchor
