@@ -44,16 +44,19 @@ def audit_project(
     for path in anchors:
         problems += anchor_file_problems(log, found.links, path, public_key)
     if not found.problems:
-        problems += [
-            Problem(log.store.where(event.number), f"{why.rstrip('.')}.")
-            for event, why in desk.workflow.replayed(found.events)
-        ]
+        problems += step_problems(desk, found.events)
         if not desk.log.index_is_true(found.events):
             what = "does not say what the events say: it was changed."
             problems.append(Problem(str(desk.log.file), what, "Remove it; it is made anew."))
     signers = len(desk.workflow.roster.keys)
     notices = tuple(_notices(found.events, signers, len(anchors)))
     return ProjectAudit(tuple(found.events), signers, tuple(problems), notices)
+
+
+def step_problems(desk: Desk, events: Sequence[Event]) -> Iterator[Problem]:
+    """Steps that were not allowed when they were taken, whoever wrote them."""
+    for event, why in desk.workflow.replayed(events):
+        yield Problem(desk.log.log.store.where(event.number), f"{why.rstrip('.')}.")
 
 
 def anchor_project(

@@ -25,6 +25,7 @@ from nodulebench.storage.json_text import write_json
 from nodulebench.storage.manifest import MANIFEST
 from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.annotate.desk import Desk
+from nodulebench.workflows.annotate.project_log import step_problems
 from nodulebench.workflows.annotate.unite_readings import Accepted, unite
 
 
@@ -33,14 +34,22 @@ def export_released(
 ) -> Reference:
     """Write the nodules of released batches as a bundle and, with ``findings``, what readers drew.
 
-    Nothing is written if a batch is not released.
+    Nothing is written if a batch is not released. The whole log is read and every step is judged
+    anew: neither an index nor a step that somebody wrote by other means is believed.
 
     Args:
         desk: the project.
         target: folder of the bundle, with who did what and when in ``provenance.json``.
         batch_ids: the batches; empty: all that are released.
         findings: folder for the readers' own findings, as tables.
+
+    Raises:
+        InputError: if a batch is not released, none is, or the log holds a step that was not
+            allowed.
     """
+    desk = replace(desk, log=replace(desk.log, file=None))
+    if desk.log.log.root:  # version 0.1 judged by rules of its own
+        refuse_any(step_problems(desk, desk.log.read()))
     batches = released(desk, batch_ids)
     reference = released_reference(desk, batch_ids)
     drawn = released_findings(desk, batch_ids)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,19 @@ from builders.annotation_project import LONE, SHARED, Panel
 from builders.signatures import raw_signature
 from nodulebench.annotate.process.actions import SubmitReading
 from nodulebench.annotate.process.events import Event, json_digest
-from nodulebench.annotate.process.record import steps_of
+from nodulebench.annotate.process.record import event_of, steps_of
 from nodulebench.annotate.readings.reading import readings_of
 from nodulebench.errors import InputError
 from nodulebench.formats import read_submission
+from nodulebench.formats.bundle import read_reference
+from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.event_log import indexed
 from nodulebench.storage.event_log.statements import Anchor, parsed
 from nodulebench.storage.event_log.store import FolderStore, Stored
 from nodulebench.storage.signature import new_key
+from nodulebench.workflows.annotate.desk import step_of
 from nodulebench.workflows.annotate.project_log import anchor_project, audit_project
+from nodulebench.workflows.annotate.released_batches import export_released
 
 pytest.importorskip("cryptography")
 
@@ -352,3 +357,37 @@ def test_a_batch_that_version_0_1_left_half_handed_in_moves_on_by_the_same_comma
     assert [one.step for one in steps_of(panel.reads("r3", whole))] == ["check"]
     assert panel.desk().batch("b1").state == "typing"
     assert told(panel) == []
+
+
+def forge(panel: Panel, person: str, **payload: object) -> None:
+    """Write an event that nobody asks whether it is allowed, signed by who writes it."""
+    action, desk = step_of({"batch_id": "b1", "case_id": "a", **payload}), panel.desk(person)
+    desk.log.append(
+        lambda view: event_of(
+            view.next_number, view.last_digest, person, action, datetime.now(UTC), desk.log.log.seal
+        )
+    )
+
+
+def test_what_was_not_allowed_is_not_exported(panel: Panel) -> None:
+    forge(panel, "r1", step="arbitrate", candidate_id="candidate-2", is_nodule=True)
+    with pytest.raises(InputError, match=r"00000012\.json: was not allowed"):
+        export_released(panel.desk(), panel.folder / "reference")
+    assert not (panel.folder / "reference").exists()
+
+
+def test_an_index_that_leaves_out_a_step_changes_nothing_that_is_exported(panel: Panel) -> None:
+    events, desk = events_of(panel), panel.desk("r1")
+    hidden = next(event.number for event in events if event.step == "type")
+    index = indexed.Index(
+        root=desk.log.log.root,
+        digests=[event.digest for event in events],
+        labels={"b1": [event.number for event in events if event.number != hidden]},
+        person="r1",
+    )
+    content, seal = index.unsigned_bytes, desk.log.log.seal
+    code = bytes_digest(content) if seal is None else seal.make(content, "r1")
+    forged = index.model_copy(update={"code": code})
+    (panel.project / "events.index.json").write_text(forged.model_dump_json())
+    export_released(panel.desk(), panel.folder / "reference")
+    assert read_reference(panel.folder / "reference").nodules["type"].to_list() == ["solid"]
