@@ -69,17 +69,24 @@ def look_of(facts: Mapping[str, Fact], names: Names | None = None) -> Look:
 
 
 def looks_of(events: Sequence[Event]) -> tuple[Look, ...]:
-    """Every look that counts, each once, in the order in which they were admitted."""
+    """Every look that counts, each once, in the order in which they were admitted.
+
+    A look that was answered counts, whatever an event says of it later.
+    """
     found: dict[Look, int] = {}
+    answered: set[Look] = set()
     names = names_in(events)
     for event in events:
         facts = event.facts
-        if event.step in ("look", "failed"):
-            look = look_of(facts, names)
-            if event.step == "look":
-                found.setdefault(look, event.number)
-            elif found.get(look) == facts["look"] and not facts.get("counts"):
-                del found[look]
+        if event.step not in ("look", "evaluated", "failed"):
+            continue
+        look = look_of(facts, names)
+        if event.step == "look":
+            found.setdefault(look, event.number)
+        elif event.step == "evaluated":
+            answered.add(look)
+        elif look in found and look not in answered and not facts.get("counts"):
+            found = {one: at for one, at in found.items() if (one, at) != (look, facts.get("look"))}
     return tuple(found)
 
 

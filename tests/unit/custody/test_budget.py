@@ -53,6 +53,17 @@ def test_the_same_submission_again_is_no_further_look() -> None:
     assert admit(Look("x", "b", "p"), log, TWO) == 2
 
 
+def test_a_look_that_was_answered_counts_whatever_is_written_later() -> None:
+    log = [
+        event(1, "look", "x", "a"),  # was killed
+        event(2, "look", "x", "a"),
+        event(3, "evaluated", "x", "a", look=2),
+        *(event(4 + at, "failed", "x", "a", look=at, counts=False) for at in (1, 2)),
+        event(7, "failed", "x", "b"),
+    ]
+    assert len(looks_of(log)) == 1
+
+
 def test_the_same_submission_under_another_protocol_is_a_further_look() -> None:
     log = [event(1, "look", "x", "a")]
     assert admit(Look("x", "a", "other"), log, TWO) == 2
