@@ -35,6 +35,21 @@ def read_looks(folder: Path) -> dict[str, Any]:
         InputError: if it does not say so.
     """
     note = read_json(folder / LOOKS)
-    if not isinstance(note, dict) or note.get("schema") != SCHEMA:
+    if not isinstance(note, dict) or note.get("schema") != SCHEMA or not _names_looks(note):
         raise InputError.at(str(folder / LOOKS), "does not say from which looks it was made.")
     return note
+
+
+def _names_looks(note: dict[str, Any]) -> bool:
+    looks = note.get("looks")
+    return (
+        note.get("audience") in ("lab", "developer")
+        and isinstance(looks, list)
+        and bool(looks)
+        and all(
+            isinstance(one, dict)
+            and isinstance(one.get("look"), int)
+            and isinstance(one.get("result"), str)
+            for one in looks
+        )
+    )

@@ -77,6 +77,27 @@ def test_results_that_the_log_does_not_have_are_refused(desk: StudyDesk, tmp_pat
     assert any("names results that the sealed set" in str(one) for one in found.problems)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"looks": []},
+        {"looks": 7},
+        {"looks": [7]},
+        {"looks": [{"look": [2], "result": "x"}]},
+        {"looks": [{"look": 2}]},
+        {"audience": None},
+    ],
+    ids=str,
+)
+def test_a_note_that_names_no_looks_is_told(
+    desk: StudyDesk, tmp_path: Path, changed: dict[str, object]
+) -> None:
+    note = json.loads((desk.folder / "lab" / "looks.json").read_text())
+    (tmp_path / "looks.json").write_text(json.dumps({**note, **changed}))
+    found = verify_made(tmp_path, sealed=desk.sealed, secret=SECRET, person="Cem")
+    assert any("does not say from which looks" in str(one) for one in found.problems)
+
+
 def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
     found = again(desk, "lab", "Dee")
     assert any("may not inspect" in str(one) for one in found.problems)
