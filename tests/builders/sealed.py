@@ -11,7 +11,7 @@ from nodulebench.storage.signature import new_key
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.seal import SealOrder, SealReport, seal_bundle
 
-POLICY = """
+PEOPLE = """
 keeper = "Test laboratory"
 
 [[people]]
@@ -25,7 +25,8 @@ roles = ["operator"]
 [[people]]
 name = "Cem"
 roles = ["auditor"]
-
+"""
+POLICY = f"""{PEOPLE}
 [reuse]
 looks_per_developer = 2
 feedback = "rounded"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builders.made_up import Skill, made_up_reference, made_up_submission
-from builders.sealed import SECRET, Desk
+from builders.sealed import PEOPLE, SECRET, Desk
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.model.tables import Reference
@@ -13,21 +13,7 @@ from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder
 from nodulebench.workflows.custody.kept.report import StudyOrder
 
-PEOPLE = """
-keeper = "Test laboratory"
-
-[[people]]
-name = "Ada"
-roles = ["curator"]
-
-[[people]]
-name = "Bo"
-roles = ["operator"]
-
-[[people]]
-name = "Cem"
-roles = ["auditor"]
-
+REPORTER = """
 [[people]]
 name = "Dee"
 roles = ["reporter"]
@@ -67,7 +53,7 @@ def made_up_study(
     desk = StudyDesk(folder, reference)
     write_reference(reference, desk.bundle)
     new_key(folder / "key.pem")
-    (folder / "policy.toml").write_text(PEOPLE + reuse)
+    (folder / "policy.toml").write_text(PEOPLE + REPORTER + reuse)
     desk.seal()
     lines = ["file,developer,alias,intended_use"]
     for number in range(algorithms):

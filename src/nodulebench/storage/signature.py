@@ -21,6 +21,7 @@ from nodulebench.storage.keys.person_key import (
     PublicKey,
     has_passphrase,
     is_person_key,
+    loaded_key,
     read_private_key,
     read_public_key,
 )
@@ -231,32 +232,19 @@ def _holds(
 
 def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
     with needs("sign", "signing"):
-        from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     if is_person_key(path):
         return read_private_key(path, passphrase).ed25519
     pem = _pem(path)
     if b"PUBLIC KEY" in pem:
         raise InputError.at(path, "is a public key; signing needs the private one.")
-    needs_passphrase = b"ENCRYPTED" in pem
-    if needs_passphrase and not passphrase:
-        raise InputError.at(
-            path,
-            "is encrypted, and no passphrase was given.",
-            "Give it with --passphrase-file, or call from a terminal to be asked.",
-        )
-    secret = passphrase.encode() if needs_passphrase else None
-    try:
-        key = serialization.load_pem_private_key(pem, secret)
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        reason = (
-            "cannot be opened with this passphrase." if needs_passphrase else "is no private key."
-        )
-        raise InputError.at(path, reason, "" if needs_passphrase else _NEW_KEY) from error
-    if not isinstance(key, Ed25519PrivateKey):
-        raise InputError.at(path, "is not an Ed25519 key.", _NEW_KEY)
-    return key
+    return loaded_key(
+        path,
+        lambda secret: serialization.load_pem_private_key(pem, secret),
+        passphrase if b"ENCRYPTED" in pem else None,
+        option="--passphrase-file",
+        remedy=_NEW_KEY,
+    )
 
 
 def _public_key(path: Path) -> "Ed25519PublicKey":

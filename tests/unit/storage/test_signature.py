@@ -165,9 +165,9 @@ def test_an_encrypted_key_needs_its_passphrase(folder: Path, tmp_path: Path) -> 
     public, _ = new_key(path, "correct horse")
     assert is_encrypted(path)
     assert b"BEGIN ENCRYPTED PRIVATE KEY" in path.read_bytes()
-    with pytest.raises(InputError, match=r"locked\.pem: is encrypted, and no passphrase was given"):
+    with pytest.raises(InputError, match=r"locked\.pem: has a passphrase, and none was given"):
         sign_folder(folder, path)
-    with pytest.raises(InputError, match=r"locked\.pem: cannot be opened with this passphrase"):
+    with pytest.raises(InputError, match=r"locked\.pem: does not open with this passphrase"):
         sign_folder(folder, path, passphrase="wrong horse")  # noqa: S106
     sign_folder(folder, path, passphrase="correct horse")  # noqa: S106
     assert check_signature(folder, public) is not None
@@ -194,7 +194,10 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
     no_key.write_text("hello")
     for given, message in (
         (public, "is a public key; signing needs the private one."),
-        (no_key, "is no private key. Make one with: nodulebench sign --new-key key.pem"),
+        (
+            no_key,
+            "is no private key, or is damaged. Make one with: nodulebench sign --new-key key.pem",
+        ),
         (x_private, "is not an Ed25519 key. Make one with: nodulebench sign --new-key key.pem"),
         (tmp_path / "none.pem", "cannot be read: No such file or directory."),
     ):

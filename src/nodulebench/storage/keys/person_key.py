@@ -5,6 +5,7 @@ import binascii
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -143,9 +144,7 @@ def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
     """
     with needs("keys", "a person's key"):
         import bcrypt  # noqa: F401  # opens keys that have a passphrase
-        from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     content = _content(path)
     if content.lstrip().startswith(KIND.encode()):
         raise InputError.at(
@@ -155,22 +154,54 @@ def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
         raise InputError.at(path, "is no private key of OpenSSH.", _NEW_KEY)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError.at(path, "can be read by others.", f"Run first: chmod 600 {path}")
-    is_encrypted = has_passphrase(path)
-    if is_encrypted and not passphrase:
+    key = loaded_key(
+        path,
+        lambda secret: serialization.load_ssh_private_key(content, secret),
+        passphrase if has_passphrase(path) else None,
+        option="--key-passphrase-file",
+        remedy=_NEW_KEY,
+    )
+    return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
+
+
+def loaded_key(
+    path: Path,
+    load: Callable[[bytes | None], object],
+    passphrase: str | None,
+    *,
+    option: str,
+    remedy: str,
+) -> "Ed25519PrivateKey":
+    """The private Ed25519 key of a file, opened with its passphrase.
+
+    Args:
+        path: the file, for messages.
+        load: what reads it with the passphrase's bytes.
+        passphrase: None: the file needs none; empty: it does, and none was given.
+        option: by which a command takes the passphrase.
+        remedy: how to make a key that can be used.
+
+    Raises:
+        InputError: if the passphrase is missing or another, or it is no such key.
+    """
+    with needs("sign", "signing"):
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    if passphrase == "":
         raise InputError.at(
             path,
             "has a passphrase, and none was given.",
-            "Give it with --key-passphrase-file, or call from a terminal to be asked.",
+            f"Give it with {option}, or call from a terminal to be asked.",
         )
-    secret = passphrase.encode() if is_encrypted else None
     try:
-        key = serialization.load_ssh_private_key(content, secret)
+        key = load(None if passphrase is None else passphrase.encode())
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        what = "does not open with this passphrase." if is_encrypted else "is damaged."
-        raise InputError.at(path, what) from error
+        if passphrase is not None:
+            raise InputError.at(path, "does not open with this passphrase.") from error
+        raise InputError.at(path, "is no private key, or is damaged.", remedy) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError.at(path, "is not an Ed25519 key.", _NEW_KEY)
-    return PrivateKey(PublicKey(key.public_key().public_bytes_raw()), key)
+        raise InputError.at(path, "is not an Ed25519 key.", remedy)
+    return key
 
 
 def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> PublicKey:

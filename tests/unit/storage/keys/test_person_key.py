@@ -112,7 +112,9 @@ def test_other_kinds_of_keys_and_files_are_refused(tmp_path: Path) -> None:
         read_private_key(tmp_path / "nothing")
     damaged = (tmp_path / "bo").read_text().replace("b3BlbnNzaC1rZXktdjE", "b3BlbnNzaC1rZXktdjF")
     (tmp_path / "bo").write_text(damaged)
-    with pytest.raises(InputError, match=r"bo: (is damaged|has a passphrase)"):
+    with pytest.raises(
+        InputError, match=r"bo: (is no private key, or is damaged|has a passphrase)"
+    ):
         read_private_key(tmp_path / "bo")
 
 
