@@ -132,7 +132,7 @@ def test_a_sealed_set_is_no_reference_for_everybody(
     desk.seal()
     desk.marks("mine.csv", "scan0")
     assert run("evaluate", "mine.csv", "--reference", "sealed") == 1
-    assert "a sealed set needs --as, --developer and its secret" in capsys.readouterr().err
+    assert "a sealed set needs --key and --developer" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

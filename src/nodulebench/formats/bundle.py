@@ -133,7 +133,7 @@ def _verify(files: Mapping[str, bytes], digests: dict[str, Any], folder: Path) -
 def _refuse(glimpse: Glimpse) -> str:
     if glimpse.kind == "folder" and DECLARATION in glimpse.names:
         has_tables = all((glimpse.path / PAYLOAD / name).is_file() for name in (_CASES, _NODULES))
-        sealed = f"no tables in {PAYLOAD}/; a sealed set needs --as, --developer and its secret"
+        sealed = f"no tables in {PAYLOAD}/; a sealed set needs --key and --developer"
         return "" if has_tables else sealed
     return glimpse.is_not("folder") or glimpse.lacks(MANIFEST, _CASES, _NODULES)
 
