@@ -35,7 +35,7 @@ from nodulebench.workflows.custody.admission import (
     short,
 )
 from nodulebench.workflows.custody.admission import LookOrder as LookOrder
-from nodulebench.workflows.custody.kept.results import keep_result
+from nodulebench.workflows.custody.kept.results import drop_result, keep_result
 from nodulebench.workflows.custody.received import held_copy, read_alone, read_with
 from nodulebench.workflows.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
@@ -117,19 +117,23 @@ def take_look(
     }
     kept = keep_result(opened, number, evaluation, about)
     content = _json_bytes(told)
-    opened.record(
-        "evaluated",
-        {
-            **look_facts(look),
-            **alias,
-            "look": number,
-            "result": kept,
-            "feedback": bytes_digest(content),
-            "level": opened.policy.reuse.feedback,
-            "passed": is_passed(document) if document.plan is not None else None,
-        },
-        order.at,
-    )
+    try:
+        opened.record(
+            "evaluated",
+            {
+                **look_facts(look),
+                **alias,
+                "look": number,
+                "result": kept,
+                "feedback": bytes_digest(content),
+                "level": opened.policy.reuse.feedback,
+                "passed": is_passed(document) if document.plan is not None else None,
+            },
+            order.at,
+        )
+    except InputError:
+        drop_result(opened, number)  # nobody could open it any more, or ought to
+        raise
     return told, _write(order, opened, content, evaluation)
 
 

@@ -18,7 +18,7 @@ from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_proble
 from nodulebench.storage.signature import Signature, check_signature
 from nodulebench.storage.vault import Secret, Vault
 from nodulebench.workflows.custody.bundle import image_problems
-from nodulebench.workflows.custody.kept.results import kept_file, result_digest
+from nodulebench.workflows.custody.kept.results import kept_file, kept_files, result_digest
 from nodulebench.workflows.custody.life.examined import Examined, examine, holder_problems
 from nodulebench.workflows.custody.sealed_set import is_leftover
 
@@ -85,7 +85,7 @@ def verify_sealed(
     if images is not None:
         problems += image_problems(folder, images)
     if found.vault is not None:
-        problems += _content_problems(folder, found.vault)
+        problems += _content_problems(found, found.vault)
     return SealedCheck(
         files=len(found.listed),
         signature=signature,
@@ -162,11 +162,11 @@ def _stray_problems(found: Examined) -> Iterator[Problem]:
                 yield Problem(str(path), "does not belong there: it was added.")
 
 
-def _content_problems(folder: Path, vault: Vault) -> Iterator[Problem]:
+def _content_problems(found: Examined, vault: Vault) -> Iterator[Problem]:
     """Sealed files that do not open."""
-    secrets = folder / layout.SECRETS
+    folder, secrets = found.folder, found.folder / layout.SECRETS
     files = [(path, path.relative_to(secrets).as_posix()) for path in secrets.rglob("*")]
-    results = (folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
+    results = kept_files(folder, found.check.events)
     files += [(path, f"{layout.RESULTS}/{path.name}") for path in results]
     for path, sealed in sorted(files):
         name = sealed.removesuffix(layout.SUFFIX)

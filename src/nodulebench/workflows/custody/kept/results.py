@@ -9,7 +9,7 @@ from it; nothing of it is ever on the disk in plain form.
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -86,10 +86,22 @@ def keep_result(
     return bytes_digest(sealed)
 
 
+def drop_result(opened: SealedSet, look: int) -> None:
+    """Remove what was kept of a look that the log does not bear out."""
+    (opened.folder / layout.result_file(look)).unlink(missing_ok=True)
+
+
 def kept_file(folder: Path, look: int) -> Path | None:
     """Where the result of a look lies in a sealed set, in today's form or the older; None: not."""
     names = (layout.result_file(look), layout.older_result_file(look))
     return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def kept_files(folder: Path, events: Iterable[Event]) -> set[Path]:
+    """The results that a log names; others were kept for looks that came to no end."""
+    looks = [event.facts.get("look") for event in events if event.step == "evaluated"]
+    found = (kept_file(folder, look) for look in looks if isinstance(look, int))
+    return {path for path in found if path is not None}
 
 
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:

@@ -18,7 +18,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.keys.person_key import PrivateKey
 from nodulebench.storage.keys.rooms import RoomVault, new_rooms, wrapped_rooms
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.kept.results import kept_file
+from nodulebench.workflows.custody.kept.results import kept_files
 from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
 from nodulebench.workflows.custody.life.examined import signer_of, vault_seal
 from nodulebench.workflows.custody.life.vaults import WITH_KEYS, WITHOUT_KEYS, holders, sealer
@@ -141,7 +141,7 @@ def _seal_anew(
     opened: SealedSet, vault: RoomVault, files: Path, progress: Progress
 ) -> tuple[set[Path], list[str]]:
     """Seal everything anew: the kept results that were, and files that no look came to name."""
-    results = _results(opened, opened.events)
+    results = kept_files(opened.folder, opened.events)
     found = (opened.folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
     places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
     places += [
@@ -155,16 +155,9 @@ def _seal_anew(
     return results, [f"{layout.RESULTS}/{path.name}" for path in {*found} - results]
 
 
-def _results(opened: SealedSet, events: list[Event]) -> set[Path]:
-    """The kept results that a log names."""
-    looks = [event.facts.get("look") for event in events if event.step == "evaluated"]
-    found = (kept_file(opened.folder, look) for look in looks if isinstance(look, int))
-    return {path for path in found if path is not None}
-
-
 def _refuse_looked(opened: SealedSet, events: list[Event], anew: set[Path]) -> None:
     """Refuse to go on if a look has given a result meanwhile: it would stay under the old keys."""
-    if _results(opened, events) != anew:
+    if kept_files(opened.folder, events) != anew:
         what = "was looked at by somebody else meanwhile."
         raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
 
