@@ -53,6 +53,8 @@ def held_copy(marks: Path) -> Iterator[Path]:
 
 def _copy(marks: Path, copy: Path) -> None:
     if not marks.is_dir():
+        if marks.exists() and not marks.is_file():  # a device never ends
+            raise InputError.at(shown(str(marks)), "is no file.", "Send files themselves.")
         shutil.copyfile(marks, copy)
         return
     parts = sorted(marks.rglob("*"))

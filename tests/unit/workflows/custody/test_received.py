@@ -52,6 +52,13 @@ def looks(desk: Desk) -> int:
     return sum(len(one.looks) for one in read_audit(desk.sealed).uses)
 
 
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no devices")
+def test_a_device_is_no_submission_and_is_not_copied(desk: Desk) -> None:
+    with pytest.raises(InputError, match="/dev/null: is no file"):  # /dev/zero would fill the disk
+        ask(desk, Path("/dev/null"))
+    assert looks(desk) == 0
+
+
 def test_a_file_that_is_swapped_after_it_was_digested_is_scored_as_digested(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
