@@ -147,13 +147,14 @@ def holder_problems(found: Examined) -> list[Problem]:
         return []
     wanted = {one.name: (one.key, rooms_of(one.roles)) for one in found.policy.people if one.key}
     try:
-        held = {one.person: (one.key.line, one.rooms) for one in holders_of(found.header, where)}
+        holders = holders_of(found.header, where)
     except InputError as error:
         return list(error.problems)
     return [
         Problem(where, f"does not wrap for '{name}' what policy and log say.")
-        for name in sorted({*wanted, *held})
-        if wanted.get(name) != held.get(name)
+        for name in sorted({*wanted, *(one.person for one in holders)})
+        if [wanted.get(name)]
+        != [(one.key.line, one.rooms) for one in holders if one.person == name]
     ]
 
 

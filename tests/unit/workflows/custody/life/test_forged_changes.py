@@ -1,5 +1,6 @@
 """A change replaces what its step is about and nothing else, whoever signs it."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from builders.keyed import KeyedDesk, make_keyed_desk
+from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from nodulebench.custody.audit import Step, log_of, next_event
 from nodulebench.custody.changes import Change
 from nodulebench.custody.people import PolicySeal
+from nodulebench.custody.roles import rooms_of
 from nodulebench.errors import InputError
 from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.keys.rooms import Holder, RoomVault, wrapped_rooms
 from nodulebench.storage.keys.sshsig import signature_code
 from nodulebench.storage.signature import signing_key
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
@@ -88,6 +91,20 @@ def test_replacing_ones_own_key_replaces_nothing_else(
         with pytest.raises(InputError, match=r"which such an event cannot|was changed"):
             open_sealed(desk.sealed, desk.secret(person), "", None)
     assert is_applied or (path.read_bytes() if path.exists() else None) == before
+
+
+def test_nobody_stands_twice_in_the_vault(desk: KeyedDesk) -> None:
+    new_person(desk, "Eve")
+    opened = open_sealed(desk.sealed, desk.secret("Bo"), "", None)
+    assert isinstance(opened.vault, RoomVault)
+    header = json.loads((desk.sealed / "vault.json").read_text())
+    stranger = Holder("Bo", desk.key("Eve").public, rooms_of(("operator",)))
+    header["people"] = [*wrapped_rooms(opened.vault, [stranger])["people"], *header["people"]]
+    files = {"vault.json": json.dumps(header).encode()}
+    facts = own_key(desk, "Bo")
+    forge(desk, "Bo", "rotated", files, facts=lambda _: facts, is_applied=True)
+    told = "\n".join(map(str, verify_sealed(desk.sealed).problems))
+    assert "vault.json: does not wrap for 'Bo' what policy and log say" in told
 
 
 @pytest.mark.parametrize("step", ["look", "refused", "viewed", "inspected"])
