@@ -46,8 +46,10 @@ def compare(folder: Path, *more: object) -> int:
 
 
 def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
-    assert compare(demo, "--baseline", "careful", "--figure", "recall", "--margin", 0.05) == 0
+    choice = ("--baseline", "careful", "--figure", "recall", "--margin", 0.05)
+    assert compare(demo, *choice, "--all") == 0
     told = capsys.readouterr().out
+    assert told.startswith("recall under center_hit, best first\n")
     assert "differences from careful" in told
     assert "95% intervals from 100 paired resamples of patients" in told
     assert "margin 0.05" in told
@@ -69,6 +71,29 @@ def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
     assert row["difference"]["low"] < row["difference"]["value"] < row["difference"]["high"]
     assert set(row["adjusted_p_value"]) == {"holm", "bonferroni", "benjamini_hochberg"}
     assert row["margin"]["is_non_inferior"] is False
+
+
+def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None:
+    assert compare(demo, "--baseline", "careful", "--margin", 0.05) == 0
+    shown = capsys.readouterr().out.splitlines()
+    title, heads, *rows = shown[:5]
+    assert title == "recall under center_hit, best first"
+    assert heads.split("  ")[1:4] == ["rank", "algorithm", " recall"]
+    assert heads.count("P adj.") == 2
+    for part in ("from eager (best)", "from careful (baseline)", "margin 0.05", "area_overlap"):
+        assert part in heads
+    assert [row.split()[:2] for row in rows] == [["1", "eager"], ["2", "careful"], ["3", "small"]]
+    written = read(demo / "comparison.json")["differences"]
+    (row,) = [
+        one
+        for one in written
+        if (one["rule"], one["figure"], one["algorithm"]) == ("center_hit", "recall", "eager")
+    ]
+    found = row["difference"]
+    told = f"{found['value']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
+    assert f"{told}  {row['adjusted_p_value']['holm']:.3f}" in rows[0]
+    assert len([line for line in shown if not line.startswith("wrote")]) == 7
+    assert shown[6].endswith("every difference, rank and nodule: --all")
 
 
 def test_values_are_those_of_the_evaluation(demo: Path) -> None:

@@ -37,6 +37,12 @@ from nodulebench.cli.vault_options import Opening, opening_options
 )
 @click.option("--bootstraps", type=click.IntRange(min=2), help="Number of paired resamples.")
 @option("--permutations", WHOLE, 2000, "Random swaps of each permutation test; 0: none.")
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="Print every difference, rank and nodule, not the answer alone.",
+)
 @opening_options
 @look_option
 @click.option("--out", type=FILE, help="On a sealed set: new folder for the laboratory's report.")
@@ -49,6 +55,7 @@ def command(
     figures: tuple[str, ...],
     bootstraps: int | None,
     permutations: int,
+    is_all: bool,
     opening: Opening,
     looks: tuple[str, ...],
     out: Path | None,
@@ -78,17 +85,17 @@ def command(
             raise click.UsageError("a sealed set takes --baseline, not OLD")
         order = study_order(folder, opening, looks)
         comparison, written = compare_on_sealed(order, choice, out)
-        print_comparison(comparison)
+        print_comparison(comparison, is_all=is_all)
         print_written(*written)
     elif old is not None:
         with ProgressLine("comparing"):
             comparison = compare_folders(folder, old, choice)
-        print_comparison(comparison)
+        print_comparison(comparison, is_all=is_all)
     else:
         was_signed = is_signed(folder)
         with ProgressLine("comparing"):
             comparison, written = compare_folder(folder, choice)
-        print_comparison(comparison)
+        print_comparison(comparison, is_all=is_all)
         print_written(*written)
         if was_signed:
             click.echo("warning: the folder has changed, its signature was removed.", err=True)

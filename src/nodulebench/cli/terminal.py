@@ -2,7 +2,7 @@ r"""What a command says -> what a terminal may get: texts of others cannot comma
 
 Names and header texts come from anybody. The streams themselves are guarded while a command runs,
 so that no line, warning, error or traceback can pass by: a character that a terminal would obey
-is shown as ``\x1b``, but for line ends, tabs and the few colours of our own on standard output:
+is shown as ``\x1b``, but for line ends, tabs and colours of our own on standard output:
 while streams are guarded, ``click.style`` marks these by a word that nobody else can know.
 """
 
@@ -18,7 +18,7 @@ import click
 from click import termui
 
 _OURS = f"\ue000{token_hex(8)}"
-_COLOURS = _OURS + r"(\[(?:0|1|22|31|32|33)m)"
+_COLOURS = _OURS + r"(\[[0-9;]*m)"
 _OBEYED = (
     r"[\0-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but for tab and line feed
     r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line ends and orders of writing

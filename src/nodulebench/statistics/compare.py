@@ -116,6 +116,23 @@ class Comparison:
     adjustment: str
     """How the P value was adjusted over a family of comparisons, or ``none``."""
 
+    @property
+    def turned(self) -> "Comparison":
+        """Baseline minus algorithm; a margin has one direction and is left out."""
+        found = self.difference
+        value, low, high, mean = (
+            None if one is None else -one
+            for one in (found.value, found.high, found.low, found.mean)
+        )
+        difference = replace(found, value=value, low=low, high=high, mean=mean)
+        return replace(
+            self,
+            algorithm=self.baseline,
+            baseline=self.algorithm,
+            difference=difference,
+            margin=None,
+        )
+
 
 def paired_difference(
     replicates: Replicates,

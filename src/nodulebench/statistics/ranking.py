@@ -25,7 +25,15 @@ class Ranking:
     kendall_tau: Estimate
     """Mean of Kendall's tau-b between this order and the order in each replicate."""
     comparisons: tuple[Comparison, ...]
+    """Every pair, P values adjusted over all pairs."""
     tie_rule: Notice = TIE_RULE
+
+    @property
+    def from_best(self) -> dict[str, Comparison]:
+        """Every algorithm but the first less the first."""
+        best = self.lines[0].name
+        pairs = [one.turned if one.algorithm == best else one for one in self.comparisons]
+        return {one.algorithm: one for one in pairs if one.baseline == best}
 
 
 def rank_algorithms(

@@ -36,6 +36,7 @@ def test_only_standard_output_has_our_colours(
         mine = click.style("PASS", fg="green", bold=True)
         click.echo(mine + "\x1b[8mhidden\x1b[7m")
         click.secho("loud", bold=True)
+        click.secho("quiet", bold=False, fg="cyan")
         click.echo("\x1b[32mpassed\x1b[0m, says its name")
         click.echo("\x1b[31mx" + mine, err=True)
         sys.stderr.writelines(["y\x1b[2J", "\r"])
@@ -43,6 +44,7 @@ def test_only_standard_output_has_our_colours(
     assert out.splitlines() == [
         passed + "\\x1b[8mhidden\\x1b[7m",
         click.style("loud", bold=True),
+        click.style("quiet", bold=False, fg="cyan"),
         "\\x1b[32mpassed\\x1b[0m, says its name",
     ]
     assert err == "\\x1b[31mxPASS\ny\\x1b[2J\\r"
@@ -53,7 +55,8 @@ def test_colours_are_left_out_where_there_is_no_terminal(
 ) -> None:
     with guarded():
         click.secho("loud", fg="red", bold=True)
-    assert capsys.readouterr().out == "loud\n"
+        click.secho("quiet", bold=False)
+    assert capsys.readouterr().out == "loud\nquiet\n"
     assert click.style("x", bold=True) == "\x1b[1mx\x1b[0m"
 
 

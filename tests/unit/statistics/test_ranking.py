@@ -6,7 +6,7 @@ from scipy import stats
 
 from builders.words import undefined
 from nodulebench.language import english
-from nodulebench.statistics.compare import Replicates
+from nodulebench.statistics.compare import Replicates, paired_difference
 from nodulebench.statistics.ranking import kendall_tau, rank_algorithms, ranks
 
 
@@ -68,6 +68,20 @@ def test_all_pairs_stand_behind_the_groups() -> None:
     ranking = rank_algorithms(drawn([0.5, 0.9, 0.7], 0.001))
     assert len(ranking.comparisons) == 3
     assert {one.adjustment for one in ranking.comparisons} == {"holm"}
+
+
+def test_differences_from_the_best_are_the_pairs_turned_towards_it() -> None:
+    table = drawn([0.5, 0.9, 0.7], 0.001)
+    found = rank_algorithms(table).from_best
+    assert list(found) == ["a", "c"]
+    for name, one in found.items():
+        alone = paired_difference(table, name, "b")
+        assert (one.algorithm, one.baseline) == (name, "b")
+        assert one.difference.value == pytest.approx(alone.difference.value)
+        bounds = (alone.difference.low, alone.difference.high)
+        assert (one.difference.low, one.difference.high) == pytest.approx(bounds)
+        assert one.difference.low < one.difference.value < one.difference.high < 0
+        assert one.p_value == pytest.approx(alone.p_value)
 
 
 def test_equal_algorithms_have_no_order_to_be_stable() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nodulebench.cli.show.comparison import print_columns
+from nodulebench.cli.show.columns import print_columns
 
 if TYPE_CHECKING:
     from nodulebench.workflows.compare.combination_tables import CandidateRow, ScoreRow

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from nodulebench.cli.options import print_notices
+from nodulebench.cli.show.columns import p_text, print_columns, verdict_text
+from nodulebench.cli.show.leaderboard import print_leaderboards
 from nodulebench.language import english
 
 if TYPE_CHECKING:
     from nodulebench.model.documents.named import MissedNodule
-    from nodulebench.model.notice import Notice
     from nodulebench.workflows.compare.compare import AlgorithmComparison, FigureDifference, Ranking
     from nodulebench.workflows.compare.gate import Gate
     from nodulebench.workflows.compare.nodules import DetectionDifference
@@ -21,9 +22,13 @@ MOST_NODULES = 3
 """How many nodules are named that one of two algorithms missed."""
 
 
-def print_comparison(comparison: "AlgorithmComparison") -> None:
-    """Print the differences from the baseline, the nodules found by one only, ranks and effects."""
+def print_comparison(comparison: "AlgorithmComparison", *, is_all: bool) -> None:
+    """Print who is best; of two, or if all is wanted, also every difference, rank and effect."""
     print_notices("warning", comparison.notices)
+    if len({one.algorithm for one in comparison.differences}) > 1:
+        if print_leaderboards(comparison) and not is_all:
+            return
+        click.echo()
     choice = comparison.choice
     click.secho(f"differences from {choice.baseline}", bold=True)
     click.echo(
@@ -64,27 +69,8 @@ def _difference_cells(one: "FigureDifference") -> list[str]:
         p_text(one.comparison.adjusted_p_value),
         permutation,
         "" if one.delong is None else p_text(one.delong.p_value),
-        _verdict(one),
+        verdict_text(one),
     ]
-
-
-def _verdict(one: "FigureDifference") -> str:
-    test = None if one.comparison is None else one.comparison.margin
-    if test is None:
-        return ""
-    if test.reason is not None:
-        return _open_verdict(test.reason)
-    if test.is_superior:
-        return "superior"
-    if test.is_equivalent:
-        return "equivalent"
-    return "not inferior" if test.is_non_inferior else "not shown"
-
-
-def _open_verdict(reason: "Notice") -> str:
-    """Why a margin cannot be judged, in few words."""
-    needed, unit = reason.values.get("needed"), reason.values.get("unit")
-    return "not assessable" + (f": {needed} {unit}s needed" if needed else "")
 
 
 def print_gate(gate: "Gate", margin: float) -> None:
@@ -186,16 +172,3 @@ def _percentages(effects: "RuleEffects", name: str) -> Iterator[str]:
     for of_rule in effects.relative_differences.values():
         share = of_rule[name]
         yield "–" if share is None else f"{share:+.2%}"
-
-
-def print_columns(heads: list[str], rows: list[list[str]]) -> None:
-    """Print a table with columns as wide as their widest cell."""
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    for is_head, row in [(True, heads), *((False, row) for row in rows)]:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.secho(("  " + "  ".join(cells)).rstrip(), bold=is_head)
-
-
-def p_text(p_value: float) -> str:
-    """A P value with enough digits to judge it."""
-    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"

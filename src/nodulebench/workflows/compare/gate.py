@@ -1,6 +1,6 @@
 """A new result and an old one -> whether the new one is shown to be no worse."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from nodulebench.workflows.compare.compare import (
     FigureDifference,
     better_of,
 )
+from nodulebench.workflows.compare.replicate import Reading
 from nodulebench.workflows.evaluate.recompute import Evaluated
 
 
@@ -34,23 +35,25 @@ def gate_of(comparison: AlgorithmComparison) -> Gate:
     Raises:
         InputError: if none was named and there is none to decide by.
     """
-    compared = dict.fromkeys(one.reading.figure for one in comparison.differences)
-    figures = comparison.choice.figures or (_deciding(compared),)
-    return Gate(tuple(one for one in comparison.differences if one.reading.figure in figures))
+    readings = deciding_readings(comparison)
+    if not readings:
+        raise InputError.at("protocol", "has no figure that is better when higher.", "Name one.")
+    return Gate(tuple(one for one in comparison.differences if one.reading in readings))
+
+
+def deciding_readings(comparison: AlgorithmComparison) -> tuple[Reading, ...]:
+    """The figures that were named; else the CPM, or the first figure that is better when higher."""
+    compared = dict.fromkeys(one.reading for one in comparison.differences)
+    higher = [one.figure for one in compared if better_of(one.figure) == "higher"]
+    first = "cpm" if "cpm" in higher else next(iter(higher), None)
+    named = comparison.choice.figures or (first,)
+    return tuple(one for one in compared if one.figure in named)
 
 
 def is_shown(difference: FigureDifference) -> bool:
     """Whether a difference is shown to be no loss beyond the margin."""
     found = difference.comparison
     return found is not None and found.margin is not None and found.margin.is_non_inferior
-
-
-def _deciding(figures: Iterable[str]) -> str:
-    """The figure that decides where none was named: the CPM, else the first with a good end up."""
-    higher = [name for name in figures if better_of(name) == "higher"]
-    if not higher:
-        raise InputError.at("protocol", "has no figure that is better when higher.", "Name one.")
-    return "cpm" if "cpm" in higher else higher[0]
 
 
 class Pair(NamedTuple):
