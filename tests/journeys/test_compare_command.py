@@ -74,15 +74,27 @@ def test_a_comparison_is_printed_and_written(demo: Path, capsys) -> None:
 
 
 def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None:
-    assert compare(demo, "--baseline", "careful", "--margin", 0.05) == 0
+    assert compare(demo, "--baseline", "careful", "--figure", "recall", "--margin", 0.05) == 0
     shown = capsys.readouterr().out.splitlines()
     title, heads, *rows = shown[:5]
     assert title == "recall under center_hit, best first"
-    assert heads.split("  ")[1:4] == ["rank", "algorithm", " recall"]
+    assert heads.split()[:3] == ["rank", "algorithm", "recall"]
     assert heads.count("P adj.") == 2
-    for part in ("from eager (best)", "from careful (baseline)", "margin 0.05", "area_overlap"):
+    for part in (
+        "from small boxes (best)",
+        "from careful (baseline)",
+        "margin 0.05",
+        "area_overlap",
+    ):
         assert part in heads
-    assert [row.split()[:2] for row in rows] == [["1", "eager"], ["2", "careful"], ["3", "small"]]
+    algorithms = read(demo / "evaluation.json")["algorithms"]
+    value = {
+        one["name"]: one["rules"]["center_hit"]["figures"]["recall"]["value"] for one in algorithms
+    }
+    order = sorted(value, key=lambda name: -value[name])
+    assert order[0] == "small boxes"
+    for at, (name, row) in enumerate(zip(order, rows, strict=True)):
+        assert row.startswith(f"  {at + 1}     {name:<11}  {value[name]:.3f} ")
     written = read(demo / "comparison.json")["differences"]
     (row,) = [
         one
@@ -91,7 +103,7 @@ def test_the_answer_is_one_table_with_the_best_first(demo: Path, capsys) -> None
     ]
     found = row["difference"]
     told = f"{found['value']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
-    assert f"{told}  {row['adjusted_p_value']['holm']:.3f}" in rows[0]
+    assert f"{told}  {row['adjusted_p_value']['holm']:.3f}" in rows[order.index("eager")]
     assert len([line for line in shown if not line.startswith("wrote")]) == 7
     assert shown[6].endswith("every difference, rank and nodule: --all")
 

@@ -65,9 +65,6 @@ def _print_board(
         "rank": {line.name: str(line.rank) for line in ranking.lines},
         "algorithm": {name: name for name in [*names, *unranked]},
         str(reading): {line.name: f"{line.value:.3f}" for line in ranking.lines},
-        "rank interval": {
-            line.name: f"{line.best_rank}–{line.worst_rank}" for line in ranking.lines
-        },
     }
     pairs = {}
     if best != baseline:

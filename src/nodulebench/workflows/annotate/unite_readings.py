@@ -18,9 +18,16 @@ from nodulebench.imaging.trace import trace_outlines
 from nodulebench.model.tables import NODULE_SLICES, NODULES, Reference
 from nodulebench.reference.measure import slice_sizes
 
-_ORIGIN = {"agreement": pl.Int64, "findings": pl.String, "added_by": pl.String}
+_ORIGIN = {
+    "agreement": pl.Int64,
+    "findings": pl.String,
+    "added_by": pl.String,
+    "is_boxed": pl.Boolean,
+}
 _SIZE = (
-    pl.when(pl.col("long_mm").is_null()).then(pl.lit("box_average")).otherwise(pl.lit("average"))
+    pl.when(pl.col("is_boxed") | pl.col("long_mm").is_null())
+    .then(pl.lit("box_average"))
+    .otherwise(pl.lit("average"))
 )
 
 
@@ -46,10 +53,10 @@ def unite(
     """A reference of nodules: on each slice the hull of boxes and the union of outlines.
 
     Where a reader drew an outline and the pixels are known, the outline is that of all pixels that
-    any reader holds, and long and short axis are measured anew on it. NODULES gets further
-    columns: ``findings``, the names of what a nodule was made of, ``added_by``, and
-    ``size_definition``: ``average`` of long and short axis, or ``box_average`` of the sides of a
-    box, on the slice where it is largest.
+    any reader holds, and long and short axis are measured anew on it; what was drawn as boxes
+    alone has the sides of its hull as axes. NODULES gets further columns: ``findings``, the names
+    of what a nodule was made of, ``added_by``, and ``size_definition``: ``average`` of long and
+    short axis, or ``box_average`` of the sides of a box, on the slice where it is largest.
 
     Args:
         name: of the reference.
@@ -75,7 +82,9 @@ def unite(
     nodules = (
         gather(table, "nodule_id")
         .drop("score")
-        .with_columns(origin.select(list(_ORIGIN)), is_ignored=pl.lit(False), size_definition=_SIZE)
+        .with_columns(origin.select(list(_ORIGIN)), is_ignored=pl.lit(False))
+        .with_columns(size_definition=_SIZE)
+        .drop("is_boxed")
     )
     return Reference(
         name=name,
@@ -92,13 +101,17 @@ def _rows(
     place: Geometry | None,
 ) -> Iterable[dict[str, object]]:
     one = accepted.candidate
-    for number in sorted({box.slice_index for box in one.boxes}):
-        members = [
+    on_slice: dict[int, list[DrawnSlice]] = {
+        number: [
             drawn[accepted.case_id, *finding, number]
             for cluster in one.clusters
             if cluster.box.slice_index == number
             for finding in cluster.findings
         ]
+        for number in sorted({box.slice_index for box in one.boxes})
+    }
+    is_boxed = not any(member.contour for members in on_slice.values() for member in members)
+    for number, members in on_slice.items():
         box = _hull([box for box in one.boxes if box.slice_index == number])
         heights = [member.z_mm for member in members if member.z_mm is not None]
         yield {
@@ -114,8 +127,15 @@ def _rows(
             "agreement": 0 if accepted.added_by else len(one.reader_ids),
             "findings": " ".join(finding_name(*finding) for finding in one.findings),
             "added_by": accepted.added_by,
-            **_united_outline(members, place),
+            "is_boxed": is_boxed,
+            **(_sides(box) if is_boxed else _united_outline(members, place)),
         }
+
+
+def _sides(box: Box) -> dict[str, object]:
+    """The axes of what was drawn as boxes: their sides, as every reference rule has it."""
+    short, long = sorted((box.length_mm, box.width_mm))
+    return {"long_mm": long, "short_mm": short}
 
 
 def _united_outline(members: Sequence[DrawnSlice], place: Geometry | None) -> dict[str, object]:

@@ -3,9 +3,11 @@ import pytest
 
 from builders.annotation import drawn, reading, small_cases
 from nodulebench.annotate.readings.consistency import check_consistency
+from nodulebench.annotate.readings.findings import findings_of
 from nodulebench.annotate.readings.reading import DrawnFinding
 from nodulebench.errors import InputError
 from nodulebench.imaging.outlines import area_mm2, read_outline
+from nodulebench.reference.build import build_reference
 from nodulebench.workflows.annotate.unite_readings import accept_all, unite
 
 CASES = small_cases("a")
@@ -30,6 +32,27 @@ def test_the_union_of_boxes_is_their_hull_on_each_slice() -> None:
     assert (row["x_mm"], row["y_mm"], row["z_mm"]) == (52.0, 50.0, 3.5)
     assert row["diameter_mm"] == 10.0  # (12 + 8)/2 on slice 3
     assert (row["size_definition"], row["findings"]) == ("box_average", "r1:x r2:y")
+    assert (row["long_mm"], row["short_mm"]) == (12.0, 8.0)
+    assert found.slices.select("long_mm", "short_mm").rows() == [(12.0, 8.0), (8.0, 8.0)]
+    assert "is_boxed" not in found.nodules.columns
+
+
+def test_boxes_alone_have_the_axes_that_a_reference_rule_gives_them() -> None:
+    one = reading("r1", "a", drawn("x", (3, 50, 50, 8), (4, 50, 50, 6)))
+    built = build_reference(findings_of("u", CASES, [one]), "union")
+    axes = ["long_mm", "short_mm", "diameter_mm"]
+    assert united(one).nodules.select(axes).rows() == built.nodules.select(axes).rows()
+
+
+def test_outlines_whose_pixels_nobody_knows_are_no_boxes() -> None:
+    bare = CASES.with_columns(pl.lit(None, dtype=pl.Float64).alias("spacing_x_mm"))
+    square = "46.5 46.5;50.5 46.5;50.5 50.5;46.5 50.5"
+    (slice_,) = outlined("x", square, (3, 48.5, 48.5, 4)).slices
+    at_height = slice_.model_copy(update={"z_mm": 3.0})
+    finding = DrawnFinding(finding_id="x", slices=(at_height,))
+    found = united(reading("r1", "a", finding), cases=bare)
+    row = found.nodules.row(0, named=True)
+    assert (row["long_mm"], row["diameter_mm"], row["size_definition"]) == (None, 4, "box_average")
 
 
 def outlined(name: str, contour: str, box: tuple[int, float, float, float]):
