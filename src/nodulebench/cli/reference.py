@@ -215,8 +215,11 @@ def rename(
     made = renamed.reference
     if renamed.left_out:
         click.echo(f"left out    {renamed.left_out} case(s) that the key table does not know")
-    click.echo(f"wrote {out}: {made.nodules.height} nodules in {made.cases.height} cases")
-    print_next(f"nodulebench bundle {out} --images CLEAN --out BUNDLE")
+    ignored = int(made.nodules["is_ignored"].sum())
+    more = f", {ignored} findings that count neither way" if ignored else ""
+    count = made.nodules.height - ignored
+    click.echo(f"wrote {out}: {count} nodules in {made.cases.height} cases{more}")
+    print_next(f"nodulebench bundle {out} --curated CURATED --out BUNDLE")
 
 
 @command.command("priors")

@@ -6,6 +6,7 @@ import polars as pl
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
+from nodulebench.model.tables import SCAN_FACTS
 
 _MOST_NAMED = 5
 _TOLERANCE = 1e-6
@@ -33,6 +34,44 @@ def joined_cases(
     others = given.join(own, on="case_id", how="anti").height
     notices = (Notice("cases_passed_over", {"count": others, "given": given.height}),)
     return filled, notices if others else ()
+
+
+def described_by(own: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Notice, ...]]:
+    """Cases with the scan as the headers of their images describe it, wherever they do.
+
+    How and with what was scanned decides nothing, and is named in many ways: what is read from the
+    images stands, and it is told which columns said something else before.
+
+    Args:
+        own: CASES.
+        given: CASES as read from the images.
+    """
+    facts = [name for name in SCAN_FACTS if name in given.columns]
+    beside = own.select("case_id").join(given, on="case_id", how="left", maintain_order="left")
+    known = [name for name in facts if name in own.columns]
+    changed = [
+        name
+        for name in known
+        if any(
+            None not in pair and not _is_same(*pair)
+            for pair in zip(own[name], beside[name], strict=True)
+        )
+    ]
+    described = own.with_columns(
+        beside[name] if name not in own.columns else _first_known(beside[name], own[name])
+        for name in facts
+    )
+    return described, (Notice("scans_described_by_images", {"columns": changed}),) * bool(changed)
+
+
+def _first_known(first: pl.Series, second: pl.Series) -> pl.Series:
+    """The first where it says something, in its own kind of values unless that loses some."""
+    is_text = first.dtype == pl.String or second.dtype == pl.String
+    return (
+        first.fill_null(second)
+        if not is_text
+        else first.cast(pl.String).fill_null(second.cast(pl.String))
+    )
 
 
 def filled_from(

@@ -52,10 +52,16 @@ CASES = TableSchema(
     is_open=True,
 )
 
-CASE_FACTS = (
+SCAN_FACTS = (
     *("scan_kind", "slice_thickness_mm", "kernel", "kernel_class", "contrast_agent"),
     *("tube_voltage_kv", "tube_current_ma", "exposure_mas", "ctdi_vol_mgy", "dlp_mgy_cm"),
-    *("dose_msv", "dose_class", "vendor", "manufacturer", "model", "sex", "age", "race"),
+    *("dose_msv", "dose_class", "vendor", "manufacturer", "model"),
+)
+"""Further columns of CASES that describe how and with what was scanned."""
+
+CASE_FACTS = (
+    *SCAN_FACTS,
+    *("sex", "age", "race"),
     *("country", "continent", "terrain", "province", "hospital", "hospital_beds", "is_public"),
 )
 """Further columns of CASES that designs and protocols know: how, with what and whom was scanned."""

@@ -211,7 +211,7 @@ def _case_row(case: PhantomCase) -> dict[str, Any]:
         "sex": case.header.patient_sex,
         "age": case.patient.age,
         "vendor": case.vendor.name,
-        "kernel": scanner.kernel,
+        "kernel": case.header.kernel,
         "slice_thickness_mm": scanner.slice_thickness_mm,
         "exposure_mas": scanner.exposure_mas,
         "is_contrast_enhanced": bool(case.header.contrast_agent),

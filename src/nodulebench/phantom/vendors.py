@@ -13,6 +13,7 @@ class Vendor:
     """One maker's habits."""
 
     name: str
+    """As tables of cases and designs name it, whatever headers say."""
     manufacturer: str
     model: str
     software: str
@@ -25,7 +26,7 @@ class Vendor:
 
 VENDORS = (
     Vendor(
-        "ge",
+        "GE",
         "GE MEDICAL SYSTEMS",
         "LightSpeed VCT",
         "gmp_vct.42",
@@ -33,7 +34,7 @@ VENDORS = (
         padding_hu=-3024,
     ),
     Vendor(
-        "siemens",
+        "Siemens",
         "SIEMENS",
         "SOMATOM Definition AS",
         "syngo CT 2012B",
@@ -41,7 +42,7 @@ VENDORS = (
         is_signed=False,
     ),
     Vendor(
-        "philips",
+        "Philips",
         "Philips",
         "Brilliance 64",
         "4.1.6",
@@ -49,7 +50,7 @@ VENDORS = (
         is_signed=False,
     ),
     Vendor(
-        "toshiba",
+        "Canon",
         "TOSHIBA",
         "Aquilion",
         "V4.86ER003",
@@ -57,7 +58,7 @@ VENDORS = (
         rescale_intercept=0,
     ),
     Vendor(
-        "united_imaging",
+        "United Imaging",
         "UIH",
         "uCT 760",
         "R004",

@@ -10,7 +10,7 @@ from builders.words import sentences
 from nodulebench import read_reference
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import write_reference
-from nodulebench.formats.case_tables import joined_cases
+from nodulebench.formats.case_tables import described_by, joined_cases
 from nodulebench.model.tables import CASES
 
 OWN = CASES.conform(
@@ -46,6 +46,33 @@ def test_what_contradicts_the_test_set_is_an_error_that_says_so() -> None:
         "cases 'a': spacing_x_mm is '0.8', but '0.7' in the test set 'set'. Correct the table of "
         "cases, or leave the column out.",
     ]
+
+
+def test_scans_are_described_as_their_images_say_and_it_is_told() -> None:
+    own = OWN.with_columns(
+        vendor=pl.lit("toshiba"), kernel=pl.Series([None, "FC51"]), exposure_mas=pl.lit(40.0)
+    )
+    given = pl.DataFrame(
+        {
+            "case_id": ["z", "a", "b"],
+            "patient_id": ["x", "x", "x"],
+            "vendor": ["GE", None, "Canon"],
+            "kernel": ["BONE", "FC51", "FC13"],
+            "exposure_mas": [1, 40, 40],
+            "model": ["m", "n", None],
+        }
+    )
+    cases, notices = described_by(own, given)
+    columns = ["case_id", "patient_id", "vendor", "kernel", "exposure_mas", "model"]
+    assert cases.select(columns).rows() == [
+        ("b", "q", "Canon", "FC13", 40, None),
+        ("a", None, "toshiba", "FC51", 40, "n"),
+    ]
+    assert sentences(notices) == (
+        "vendor: the reference said something else than the headers of the images in some cases; "
+        "the set has what the headers say.",
+    )
+    assert described_by(cases, given)[1] == ()
 
 
 def test_many_contradictions_are_counted() -> None:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from nodulebench.curate.composition.vendors import vendor_of
 from nodulebench.errors import InputError
 from nodulebench.formats import bundle
 from nodulebench.formats.dicom import volume as dicom_volume
@@ -96,6 +97,10 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path, written):
 def test_an_unknown_image_format_is_refused(tmp_path):
     with pytest.raises(InputError, match="image format: 'png' is not one of metaimage, dicom"):
         write_test_set(tmp_path / "set", iter(()), image_formats=("png",))
+
+
+def test_vendors_have_the_names_that_curation_reads_from_their_headers():
+    assert [vendor_of(one.manufacturer) for one in VENDORS] == [one.name for one in VENDORS]
 
 
 def test_every_vendor_names_every_kernel():

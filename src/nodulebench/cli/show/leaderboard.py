@@ -14,8 +14,8 @@ if TYPE_CHECKING:
         AlgorithmComparison,
         FigureDifference,
         Ranking,
-        Reading,
     )
+    from nodulebench.workflows.compare.replicate import Reading
 
 LAST = "every difference, rank and nodule: --all"
 

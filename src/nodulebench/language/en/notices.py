@@ -125,6 +125,10 @@ NOTICES = {
         "{count} of the {given} cases in the table of cases are not in the test set and were "
         "passed over."
     ),
+    "scans_described_by_images": (
+        "{columns:list}: the reference said something else than the headers of the images in some "
+        "cases; the set has what the headers say."
+    ),
     "boxes_linked_by_place": (
         "[{file}|The file] has no nodule_id: {boxes} boxes were linked into {marks} marks (on "
         "adjacent slices, the centre of one box inside the other, nearest first)."

@@ -89,6 +89,9 @@ NOTICES = {
     ),
     "nodules_passed_over": "结节表的 {given} 行中有 {count} 行所属病例不在测试集中，已略过。",
     "cases_passed_over": "病例表的 {given} 个病例中有 {count} 个不在测试集中，已略过。",
+    "scans_described_by_images": (
+        "{columns:list}：部分病例中参考标准的记载与图像头信息不同；测试集以图像头信息为准。"
+    ),
     "boxes_linked_by_place": (
         "[{file} |文件]没有 nodule_id：{boxes} 个边界框被连接为 {marks} 个标记（相邻层面，一框"
         "中心位于另一框内，最近者优先）。"

@@ -14,11 +14,13 @@ from nodulebench.custody.datasheet import make_datasheet, parse_answers, stated_
 from nodulebench.custody.evidence import CURATION, DOCUMENTS, DRAW, evidence_answers
 from nodulebench.custody.layout import IMAGE_LIST, IMAGES
 from nodulebench.errors import Problem
-from nodulebench.formats import read_reference
+from nodulebench.formats import read_cases, read_reference
 from nodulebench.formats.bundle import write_reference
 from nodulebench.formats.case_lists import read_case_list
+from nodulebench.formats.case_tables import described_by
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
+from nodulebench.model.tables import SCAN_FACTS, Reference
 from nodulebench.storage.bag import PAYLOAD, is_bag, tag_files
 from nodulebench.storage.csv_text import without_marks, write_csv
 from nodulebench.storage.digest import file_digest
@@ -82,7 +84,7 @@ def write_bundle(
     Raises:
         InputError: if something cannot be read, or images belong to no case.
     """
-    truth = read_reference(reference, cases=cases or curated, nodules=nodules)
+    truth = _read_truth(reference, cases, curated, nodules)
     truth = replace(truth, name=name or truth.name)
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
@@ -133,6 +135,18 @@ def write_bundle(
         passed_over=0 if found is None else found.passed_over,
         notices=truth.notices,
     )
+
+
+def _read_truth(
+    reference: Path, cases: Path | None, curated: Path | None, nodules: Path | None
+) -> Reference:
+    """The reference with its table of cases, or with what curation read from the images."""
+    if cases is not None or curated is None:
+        return read_reference(reference, cases=cases, nodules=nodules)
+    known = read_cases(curated)
+    truth = read_reference(reference, cases=known.drop(SCAN_FACTS, strict=False), nodules=nodules)
+    described, notices = described_by(truth.cases, known)
+    return replace(truth, cases=described, notices=(*truth.notices, *notices))
 
 
 def what_is_written(reference: Path, answers: Path | None) -> tuple[dict[str, str], dict[str, Any]]:
