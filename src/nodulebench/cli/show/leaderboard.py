@@ -9,7 +9,7 @@ from nodulebench.cli.show.columns import p_text, print_columns, verdict_text
 from nodulebench.language import english
 
 if TYPE_CHECKING:
-    from nodulebench.statistics.compare import Comparison
+    from nodulebench.model.results import Estimate
     from nodulebench.workflows.compare.compare import (
         AlgorithmComparison,
         FigureDifference,
@@ -68,9 +68,13 @@ def _print_board(
     }
     pairs = {}
     if best != baseline:
-        pairs[f"from {best} (best)"] = ranking.from_best
+        pairs[f"from {best} (best)"] = {
+            name: (one.difference, one.adjusted_p_value) for name, one in ranking.from_best.items()
+        }
     pairs[f"from {baseline} (baseline)"] = {
-        name: one.comparison for name, one in differences.items() if one.comparison
+        name: (found.difference, found.adjusted_p_value)
+        for name, one in differences.items()
+        if (found := one.comparison) is not None
     }
     heads = [*columns]
     cells = [*columns.values()]
@@ -91,9 +95,11 @@ def _print_board(
         click.echo(line)
 
 
-def _difference_columns(pairs: "dict[str, Comparison]") -> Iterator[dict[str, str]]:
-    yield {name: one.difference.signed for name, one in pairs.items()}
-    yield {name: p_text(one.adjusted_p_value) for name, one in pairs.items()}
+def _difference_columns(
+    pairs: "dict[str, tuple[Estimate, float]]",
+) -> Iterator[dict[str, str]]:
+    yield {name: difference.signed for name, (difference, _) in pairs.items()}
+    yield {name: p_text(p_value) for name, (_, p_value) in pairs.items()}
 
 
 def _reasons(differences: "dict[str, FigureDifference]", names: list[str]) -> Iterator[str]:
