@@ -5,7 +5,7 @@ the same intended use: under their aliases, in aggregates, without anything that
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from nodulebench.custody.audit import Event
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
 from nodulebench.model.algorithm import IntendedUse, intended_use
+from nodulebench.model.documents.comparison import DetectionSummary
 from nodulebench.model.documents.evaluation import Document, read_evaluation
 from nodulebench.model.documents.summaries import AlgorithmSummary
 from nodulebench.report.audience import developers_curves, developers_document
@@ -102,7 +103,8 @@ def developers_result(
     study = study_of(kept, {_called(kept[0]): own})
     if is_compared and len(kept) > 1:
         _, found = compared(study, ComparisonChoice(own))
-        shown = developers_document(study.document.with_comparison(found), reuse.minimum_stratum)
+        told = replace(found, detection=_of_many(found.detection, study.document, reuse))
+        shown = developers_document(study.document.with_comparison(told), reuse.minimum_stratum)
         document = _with_printed(document, shown)
     curves = developers_curves(study.curves)
     if reuse.feedback != "cases":
@@ -110,6 +112,21 @@ def developers_result(
     tables = study_of(kept[:1], {_called(kept[0]): own}).tables()
     others = curves.filter(pl.col("algorithm") != own)
     return document, {**tables, CURVE_FILE: pl.concat([tables[CURVE_FILE], others])}
+
+
+def _of_many(
+    found: Sequence[DetectionSummary], document: Document, reuse: Reuse
+) -> tuple[DetectionSummary, ...]:
+    """Of counts of nodules that both or one of two algorithms found, those without small ones.
+
+    Who marks one nodule alone would learn from them whether another's algorithm found it.
+    """
+    fewest = max(reuse.minimum_stratum, document.protocol.minimum_stratum)
+    return tuple(
+        one
+        for one in found
+        if not any(0 < count < fewest for count in asdict(one.nodules).values())
+    )
 
 
 def _with_printed(document: Document, shown: Document) -> Document:

@@ -19,7 +19,10 @@ from nodulebench.workflows.compare.files import compare_folder
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_roster import evaluate_roster
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
+from nodulebench.workflows.custody.kept.developer import developers_result
 from nodulebench.workflows.custody.kept.report import StudyOrder, compare_kept, report_kept
+from nodulebench.workflows.custody.kept.results import open_kept
+from nodulebench.workflows.custody.kept.study import chosen_looks
 from nodulebench.workflows.custody.kept.verify import verify_made
 from nodulebench.workflows.custody.life.withdraw import withdraw
 from nodulebench.workflows.custody.sealed_set import open_sealed
@@ -177,6 +180,18 @@ def test_a_copys_comparison_has_no_more_digits_than_are_told(desk: StudyDesk) ->
     assert {one["algorithm"] for one in found["differences"]} == {"A1", "A3"}
     assert 2 <= digits(found) <= 3
     assert set(found["digests"]) <= {"protocol", "plan"}
+
+
+@pytest.mark.parametrize(("fewest", "is_told"), [(1, True), (10_000, False)])
+def test_a_copys_comparison_counts_no_few_nodules(
+    desk: StudyDesk, fewest: int, is_told: bool
+) -> None:
+    opened = open_sealed(desk.sealed, SECRET, "Dee", "report")
+    kept = [open_kept(opened, one) for one in chosen_looks(opened.events)]
+    reuse = opened.policy.reuse.model_copy(update={"minimum_stratum": fewest})
+    (found,) = developers_result(kept, reuse, is_compared=True)[0].comparisons
+    assert bool(found.detection) == is_told
+    assert found.differences
 
 
 def test_at_the_level_rounded_the_copy_is_the_feedback_and_a_page_of_it(tmp_path: Path) -> None:
