@@ -97,7 +97,8 @@ def command(
             err=True,
         )
     click.echo(f"wrote {out}")
+    opened = f"{out} --vault-key …" if secret.key is None else f"{out} --key …"
     print_next(
-        f"nodulebench verify {out}",
-        f"nodulebench evaluate --roster roster.csv --reference {out} --out FEEDBACK",
+        f"nodulebench verify {opened}",
+        f"nodulebench evaluate --roster roster.csv --reference {opened} --out FEEDBACK",
     )
