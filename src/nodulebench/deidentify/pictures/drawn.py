@@ -7,7 +7,8 @@ drawn: what fills the corners, air that was cut off, metal that was cut off. Of 
 pixels count that begin and end all at once, which nothing that a scanner sees does.
 """
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,17 +45,16 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
     if least == most:
         return _NOTHING
     metal = most if (most - least) * abs(slope) >= METAL_HU else None
+    steps: _Steps | None = None
     for value in _outstanding(_equal_neighbours(stored, least)):
-        runs = runs_of(stored == value)
-        is_lowest = value == least or (
-            value != most and not np.any((stored > least) & (stored < value))
-        )
-        is_natural = is_lowest or value == metal
-        steep = (SHARP_HU if is_lowest else READABLE_HU) / abs(slope)
-        if value == metal:
-            steep = SHARP_SHARE * (most - least)
-        runs = runs.only(_are_sharp(stored, runs, value, steep, at_border=not is_natural))
-        boxes = _boxes(runs, LEAST_SIDE if is_natural else 1)
+        is_lowest = value == least or (value != most and _is_next(stored, least, value))
+        if is_lowest or value == metal:
+            steps = steps or _steps(stored, SHARP_HU / abs(slope), most - least)
+            steep = SHARP_HU / abs(slope) if is_lowest else SHARP_SHARE * (most - least)
+            boxes = _boxes(_sharp_within(stored, steps, value, steep), LEAST_SIDE)
+        else:
+            runs = runs_of(stored == value)
+            boxes = _boxes(runs.only(_are_sharp(stored, runs, value, READABLE_HU / abs(slope))), 1)
         if len(boxes):
             return boxes
     return _NOTHING
@@ -85,8 +85,65 @@ def _outstanding(pairs: Numbers) -> list[int]:
     return [int(one) + lowest for one in np.flatnonzero(count > TIMES_NEAR * near + MORE_PAIRS)]
 
 
+def _is_next(stored: npt.NDArray[Any], least: int, value: int) -> bool:
+    """Whether nothing in a picture lies between its lowest value and another."""
+    return np.count_nonzero(stored < value) == np.count_nonzero(stored == least)
+
+
+class _Steps(NamedTuple):
+    """Places, row by row, that differ much from the one before them in their row."""
+
+    place: Numbers
+    before: Numbers
+    """The value before each."""
+    at: Numbers
+    """The value of each."""
+
+
+def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
+    """Where a picture goes up or down by so much from one pixel of a row to the next.
+
+    Args:
+        stored: rows x columns, as stored.
+        least: the step.
+        extent: from the lowest to the highest value; what two bytes hold is taken in two bytes.
+    """
+    flat = stored.ravel()
+    kind = np.int16 if extent < 1 << 15 else np.int64
+    step = np.subtract(flat[1:], flat[:-1], dtype=kind, casting="unsafe")
+    place = np.flatnonzero(np.abs(step, out=step) >= math.ceil(least)) + 1
+    place = place[place % stored.shape[1] > 0]
+    return _Steps(place, flat[place - 1].astype(np.int64), flat[place].astype(np.int64))
+
+
+def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: float) -> Runs:
+    """The runs of a value that begin and end with a step, at neither border.
+
+    Args:
+        stored: rows x columns, as stored.
+        steps: of the picture, all that count and maybe smaller ones.
+        value: of the runs.
+        least: the step that counts.
+    """
+    width = stored.shape[1]
+    is_large = np.abs(steps.at - steps.before) >= least
+    begin = steps.place[is_large & (steps.at == value)]
+    stop = steps.place[is_large & (steps.before == value)]
+    nearest = np.searchsorted(begin, stop) - 1  # the last beginning before each end
+    is_first = np.diff(nearest, prepend=-1) > 0
+    stop, start = stop[is_first], begin[nearest[is_first]]
+    in_row = start // width == stop // width
+    row = start[in_row] // width
+    runs = Runs(width + 1, start[in_row] + row, stop[in_row] + row)
+    if not len(runs.start):
+        return runs
+    rows, columns, run = runs.pixels()
+    is_other = stored[rows, columns] != value
+    return runs.only(np.bincount(run, is_other, len(runs.start)) == 0)
+
+
 def _are_sharp(
-    stored: npt.NDArray[Any], runs: Runs, value: int, least: float, *, at_border: bool
+    stored: npt.NDArray[Any], runs: Runs, value: int, least: float
 ) -> npt.NDArray[np.bool_]:
     """For every run, whether the pixels before and after it differ much, or are none there."""
     row, first = np.divmod(runs.start, runs.width)
@@ -94,9 +151,7 @@ def _are_sharp(
     before = np.abs(stored[row, np.maximum(first - 1, 0)].astype(np.int64) - value) >= least
     behind = np.minimum(after, stored.shape[1] - 1)
     behind = np.abs(stored[row, behind].astype(np.int64) - value) >= least
-    before[first == 0] = at_border
-    behind[after == stored.shape[1]] = at_border
-    return np.asarray(before & behind)
+    return np.asarray((before | (first == 0)) & (behind | (after == stored.shape[1])))
 
 
 def _boxes(runs: Runs, least_height: int) -> Numbers:
