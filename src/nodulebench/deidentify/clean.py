@@ -14,7 +14,14 @@ from nodulebench.deidentify.allowed.vocabulary import (
 from nodulebench.deidentify.encode import encoded, encoding_of
 from nodulebench.deidentify.identity import Identity, texts_of, word_in
 from nodulebench.deidentify.memory import Memory, reading_of
-from nodulebench.deidentify.plain import keyword_of, plain_numbers, plain_uids, with_uids
+from nodulebench.deidentify.plain import (
+    MOMENTS,
+    keyword_of,
+    plain_moment,
+    plain_numbers,
+    plain_uids,
+    with_text,
+)
 from nodulebench.deidentify.pseudonyms import (
     Pseudonyms,
     plain_time,
@@ -115,7 +122,10 @@ class _Cleaner:
         uids = plain_uids(read)
         if uids:
             new = [self.pseudonyms.uid(uid) for uid in uids]
-            return None if ACTIONS.get(tag) == "X" else with_uids(read, new)
+            return None if ACTIONS.get(tag) == "X" else with_text(read, "\\".join(new))
+        moment = plain_moment(read)
+        if moment and keyword in keep.KEPT_DATES:
+            return with_text(read, self._moved(read.VR, moment))
         element = dataset[tag]
         return element if self._stays(dataset, element) else None
 
@@ -180,16 +190,17 @@ class _Cleaner:
         return new[0] if len(new) == 1 else new
 
     def _keep_dates(self, element: Any) -> bool:
-        change = {
-            "DA": lambda text: shifted_date(text, self.days),
-            "DT": lambda text: shifted_date_time(text, self.days),
-            "TM": plain_time,
-        }.get(element.VR)
-        values = [change(text) for text in texts_of(element)] if change else []
-        if change is None or len(values) > 1:
+        texts = texts_of(element)
+        if element.VR not in MOMENTS or len(texts) > 1:
             return False
-        element.value = values[0] if values else None
+        element.value = self._moved(element.VR, texts[0]) if texts else None
         return True
+
+    def _moved(self, kind: str, text: str) -> str:
+        """A date, or date and time, so many days earlier; a time as it is; empty: it is none."""
+        if kind == "TM":
+            return plain_time(text)
+        return (shifted_date if kind == "DA" else shifted_date_time)(text, self.days)
 
     def _keep_characteristic(self, element: Any) -> bool:
         texts = texts_of(element)

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodulebench.deidentify.allowed.numbers import digits_of
 from nodulebench.deidentify.memory import Memory, elements_of, reading_of
-from nodulebench.deidentify.plain import plain_numbers, plain_uids
+from nodulebench.deidentify.plain import keyword_of, plain_moment, plain_numbers, plain_uids
 
 _NAMING_WORDS = """
     AccessionNumber AdmissionID ClinicalTrialSiteName ClinicalTrialSubjectID DeviceSerialNumber
@@ -23,6 +23,7 @@ FEWEST_LETTERS, FEWEST_IN_NAMES = 4, 3
 """Shorter words are found by chance, in kernels and codes; of other scripts two signs do."""
 LONG_WORD = 6
 """Words of so many letters are found within others too; shorter ones are parts of common words."""
+_PIXELS = frozenset({"OB", "OW"})
 _SEPARATORS = re.compile(r"[\W_]+")
 _COMMON = """
     anonymized anonymous axial body center centre chest clinic deidentified department derived
@@ -84,7 +85,15 @@ def identity_of(
 
     def look(tag: int, element: Any) -> _Told:
         uids = plain_uids(element)
-        return _Told(uids=frozenset(uids)) if uids else _told_by(dataset, tag)
+        if uids:
+            return _Told(uids=frozenset(uids))
+        if element.is_raw and element.VR in _PIXELS:
+            return _NOTHING
+        moment, keyword = plain_moment(element), keyword_of(tag)
+        if not moment or keyword in NAMING:
+            return _told_by(dataset, tag)
+        is_date = element.VR != "TM" and len(moment) >= 8
+        return _Told(dates=frozenset({(keyword, moment[:8])})) if is_date else _NOTHING
 
     found = (memory or Memory(0)).each(
         elements or elements_of(dataset), look, "told", reading_of(dataset)

@@ -16,7 +16,8 @@ LARGEST_BYTES = 4096
 """Larger elements are looked at every time."""
 UNDEFINED_LENGTH = 0xFFFFFFFF
 
-READ_BY = (0x00080005, 0x00080102, 0x00280103, 0x00283002)
+CHARACTER_SET = 0x00080005
+READ_BY = (CHARACTER_SET, 0x00080102, 0x00280103, 0x00283002)
 """Elements that the reading of others hangs on."""
 
 
@@ -67,9 +68,11 @@ class Memory:
 
 def key_of(tag: int, element: Any) -> Hashable | None:
     """What tells an element from all others; None: it is not to be remembered."""
-    if not element.is_raw or element.length == UNDEFINED_LENGTH or tag >> 16 == 0x7FE0:
-        return None
     value = element.value
+    if not element.is_raw:  # but for the character set, which is always converted
+        return (tag, element.VR, str(value)) if tag == CHARACTER_SET else None
+    if element.length == UNDEFINED_LENGTH or tag >> 16 == 0x7FE0:
+        return None
     return None if value and len(value) > LARGEST_BYTES else (tag, element.VR, value)
 
 

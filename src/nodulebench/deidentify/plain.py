@@ -1,4 +1,4 @@
-"""An element as it was read -> its numbers or UIDs where it plainly holds some, not converted.
+"""An element as it was read -> its numbers, UIDs or moment where it plainly holds some.
 
 Half of a header are numbers, and pydicom takes longer to convert elements than to read the file.
 """
@@ -11,6 +11,8 @@ from typing import Any
 _BINARY = {"FD": "d", "FL": "f", "SL": "l", "SS": "h", "SV": "q", "UL": "L", "US": "H", "UV": "Q"}
 _WRITTEN = frozenset({"DS", "IS"})
 _DIGITS = re.compile(rb"[0-9eE+\-. \\\0]*")
+_MOMENT = re.compile(rb"[0-9.]+ ?")
+MOMENTS = frozenset({"DA", "DT", "TM"})
 _UIDS = re.compile(rb"[0-9.]+(?:\\[0-9.]+)*\0?")
 
 
@@ -46,10 +48,23 @@ def plain_uids(element: Any) -> list[str]:
     return str(element.value, "ascii").rstrip("\0").split("\\")
 
 
-def with_uids(element: Any, uids: list[str]) -> Any:
-    """The same element, not converted, with other UIDs."""
-    value = "\\".join(uids).encode("ascii")
-    value += bytes(len(value) % 2)
+def plain_moment(element: Any) -> str:
+    """The date or time in an element that nothing has converted yet; empty: it is to be converted.
+
+    Args:
+        element: what ``dataset.get_item`` gives.
+    """
+    is_moment = element.is_raw and element.VR in MOMENTS
+    if not is_moment or not _MOMENT.fullmatch(element.value or b""):
+        return ""
+    return str(element.value, "ascii").rstrip(" ")
+
+
+def with_text(element: Any, text: str) -> Any:
+    """The same element, not converted, with another text that is ASCII (PS3.5 6.2)."""
+    value = text.encode("ascii")
+    if len(value) % 2:
+        value += b"\0" if element.VR == "UI" else b" "
     return element._replace(value=value, length=len(value))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from nodulebench.curate.intake.store import PURPOSE, store_object
 from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
+from nodulebench.storage.file_names import in_a_line
 
 PAGE = 100
 SERIES_FIELDS = ("SeriesDescription", "NumberOfSeriesRelatedInstances", "Modality")
@@ -109,7 +110,7 @@ def _told(client: Any) -> Iterator[None]:
 
 def _value(dataset: dict[str, Any], tag: str) -> str | None:
     values = dataset.get(tag, {}).get("Value", [])
-    return str(values[0]) if values else None
+    return in_a_line(str(values[0])) if values else None
 
 
 def _whole(text: str | None) -> int | None:

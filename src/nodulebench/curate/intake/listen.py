@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.curate.intake.store import PURPOSE, store_object
-from nodulebench.errors import InputError, NoduleBenchError
+from nodulebench.errors import InputError, NoduleBenchError, first_line
 from nodulebench.optional_package import needs
 
 SUCCESS = 0x0000
@@ -87,6 +87,6 @@ def _stored(event: Any, folder: Path, told: Told) -> int:
         return OUT_OF_RESOURCES
     except Exception as error:  # whatever a stranger sends must not end the service
         _log.exception("a received object could not be kept")
-        told(f"received object: cannot be read: {error}.")
+        told(f"received object: cannot be read: {first_line(error)}.")
         return CANNOT_UNDERSTAND
     return SUCCESS

@@ -9,6 +9,7 @@ from typing import Any
 from nodulebench.errors import InputError
 from nodulebench.formats.dicom.slices import UID
 from nodulebench.optional_package import needs
+from nodulebench.storage.file_names import in_a_line
 from nodulebench.storage.staging import staged_file
 
 LONGEST_UID = 64
@@ -48,6 +49,6 @@ def checked_uid(dataset: Any, keyword: str) -> str:
     """
     uid = str(dataset.get(keyword, "") or "")
     if len(uid) > LONGEST_UID or not UID.fullmatch(uid):
-        shown = f"'{uid[:LONGEST_UID]}' is no UID" if uid else "is missing"
+        shown = f"'{in_a_line(uid[:LONGEST_UID])}' is no UID" if uid else "is missing"
         raise InputError.at("received object", f"its {keyword} {shown}; it was not kept.")
     return uid

@@ -70,7 +70,16 @@ def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> Numbers:
     np.equal(flat[1:], flat[:-1], out=same[1:])  # at the end of a row, too: one pixel of many
     same[width:] |= flat[width:] == flat[:-width]
     same &= flat > least
-    return np.concatenate((np.full(MORE_PAIRS + 1, least), flat[same])).astype(np.int64)
+    return np.concatenate((np.full(MORE_PAIRS + 1, least), _chosen(flat, same))).astype(np.int64)
+
+
+def _chosen(flat: npt.NDArray[Any], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """``flat[chosen]``, which takes twice as long where few are chosen, here and there."""
+    if len(flat) % 8:
+        return np.asarray(flat[chosen])
+    some = np.flatnonzero(chosen.view(np.uint64) != 0)  # eight at a time
+    within = np.flatnonzero(chosen.reshape(-1, 8)[some])
+    return np.asarray(flat.reshape(-1, 8)[some].ravel()[within])
 
 
 def _outstanding(pairs: Numbers) -> list[int]:

@@ -18,7 +18,8 @@ def value_of(data: Any, keyword: str) -> Any:
         return data.get(keyword)
     encoding = data.original_character_set
     encodings = (encoding,) if isinstance(encoding, str) else tuple(encoding)
-    return _converted(raw._replace(value_tell=0), encodings)
+    way = raw.is_implicit_VR, raw.is_little_endian
+    return _converted(int(raw.tag), raw.VR, raw.length, raw.value, way, encodings)
 
 
 @cache
@@ -29,9 +30,18 @@ def _tag(keyword: str) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _converted(raw: Any, encodings: tuple[str, ...]) -> Any:
-    from pydicom.dataelem import convert_raw_data_element
+def _converted(
+    tag: int,
+    kind: str | None,
+    length: int,
+    value: bytes,
+    way: tuple[bool, bool],
+    encodings: tuple[str, ...],
+) -> Any:
+    from pydicom.dataelem import RawDataElement, convert_raw_data_element
+    from pydicom.tag import Tag
 
+    raw = RawDataElement(Tag(tag), kind, length, value, 0, *way)
     return convert_raw_data_element(raw, encoding=list(encodings)).value
 
 

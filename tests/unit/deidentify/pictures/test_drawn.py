@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy import ndimage
 
-from nodulebench.deidentify.pictures.drawn import drawn_boxes
+from nodulebench.deidentify.pictures.drawn import _chosen, _sharp_within, _steps, drawn_boxes
 
 
 def picture(seed: int = 1, side: int = 128, noise: float = 12) -> npt.NDArray[Any]:
@@ -83,3 +83,51 @@ def test_a_box_and_an_underline_are_found() -> None:
 
 def test_an_even_picture_holds_nothing() -> None:
     assert len(drawn_boxes(np.full((16, 16), 7, dtype=np.uint16), 1)) == 0
+
+
+def by_hand(stored: npt.NDArray[Any], value: int, least: float) -> set[tuple[int, int, int]]:
+    """Row, first column and column after the last of runs of a value, pixel by pixel."""
+    found = set()
+    for number, row in enumerate(stored.astype(int).tolist()):
+        for first in range(1, len(row)):
+            after = first
+            while after < len(row) and row[after] == value:
+                after += 1
+            is_run = first < after < len(row) and row[first - 1] != value
+            if is_run and min(abs(row[first - 1] - value), abs(row[after] - value)) >= least:
+                found.add((number, first, after))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["i2", "<u2", ">i2", ">u2", "u1"])
+@pytest.mark.parametrize("values", [(0, 1, 3), (0, 100, 200), (0, 5, 60, 255)])
+def test_sharp_runs_are_those_that_are_counted_pixel_by_pixel(
+    kind: str, values: tuple[int, ...]
+) -> None:
+    random = np.random.default_rng(len(values))
+    for _ in range(20):
+        stored = random.choice(values, (9, 17), p=random.dirichlet(np.ones(len(values))))
+        stored = stored.astype(kind)
+        for value in values:
+            for least in (1.0, 2.5, 90.0):
+                steps = _steps(stored, 1.0, max(values))
+                runs = _sharp_within(stored, steps, value, least)
+                row = runs.start // runs.width
+                found = zip(row, runs.start % runs.width, runs.stop - row * runs.width, strict=True)
+                assert set(found) == by_hand(stored, value, least)
+
+
+def test_steps_of_values_that_two_bytes_hardly_hold() -> None:
+    stored = np.array([[0, 65535, 0, 65535], [40000, 0, 0, 32768]], np.uint16)
+    assert _steps(stored, 30000, 65535).place.tolist() == [1, 2, 3, 5, 7]
+    lower = (stored // 2).astype(np.uint16) + 32768
+    assert _steps(lower, 16385, 32767).place.tolist() == [1, 2, 3, 5]
+
+
+@pytest.mark.parametrize("count", [0, 8, 64, 65])
+def test_values_are_chosen_as_numpy_chooses_them(count: int) -> None:
+    random = np.random.default_rng(count)
+    flat = random.integers(-9, 9, count).astype(np.int16)
+    for share in (0, 0.05, 0.5, 1):
+        mask = random.random(count) < share
+        assert _chosen(flat, mask).tolist() == flat[mask].tolist()
