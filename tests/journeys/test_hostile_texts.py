@@ -1,18 +1,22 @@
 """Names that others chose, full of commands to a terminal, through the real commands."""
 
+import csv
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.annotation import small_cases
+from builders.identified_slice import identified_slice
 from builders.tables import Slice, case, mark, nodule, reference, submission
 from nodulebench.cli import main
 from nodulebench.formats.marks.nifdc_csv import write_marks, write_reference
+from nodulebench.workflows.curate import receive
 
 CLEARING, CLIPBOARD, LINK = "\x1b[2J", "\x1b]52;c;ZXZpbA==\x07", "\x1b]8;;evil:\x1b\\"
 ATTACK = f"a{CLEARING}{CLIPBOARD}\r\b\x9b8m\u202eb"
@@ -158,3 +162,59 @@ def test_a_name_makes_no_line_and_no_colour_of_its_own(
     assert "wrote everything" in said
     assert not any(line.startswith("wrote") for line in said.splitlines())
     assert r"a\nwrote everything\x1b[32m" in said
+
+
+FORMULA = '=HYPERLINK("http://evil","see")'
+
+
+class HostileServer:
+    """A DICOMweb server that has one series, with names full of commands."""
+
+    base_url = "http://127.0.0.1/dicom-web"
+
+    def __init__(self, series_uid: str, objects: list[Any]) -> None:
+        self.series_uid, self.objects = series_uid, objects
+
+    def search_for_series(self, **_: Any) -> list[dict[str, Any]]:
+        described = f"{FORMULA}{ATTACK}\nwrote all"
+        told = {"0020000D": "1.2", "0020000E": self.series_uid, "0008103E": described}
+        return [{tag: {"Value": [text]} for tag, text in told.items()}]
+
+    def iter_series(self, *_: Any, **__: Any) -> Iterator[Any]:
+        yield from self.objects
+
+
+def hostile_slice(**more: Any) -> Any:
+    """A slice whose texts are commands to a terminal and to a spreadsheet."""
+    made = identified_slice(1)
+    made.PatientID = made.PatientName = FORMULA
+    made.SeriesDescription = made.InstitutionName = f"{FORMULA}{CLEARING}"
+    for keyword, value in more.items():
+        setattr(made, keyword, value)
+    return made
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # pydicom warns of such UIDs
+def test_a_server_that_gives_hostile_series(
+    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def served(series_uid: str, one: Any) -> None:
+        server = HostileServer(series_uid, [one])
+        monkeypatch.setattr(receive, "client_of", lambda *_: server)
+
+    fetch, out = ("receive", "fetch", "http://127.0.0.1/dicom-web"), tmp_path / "in"
+    served(ATTACK, hostile_slice(SeriesInstanceUID=ATTACK))
+    for said in (told(*fetch, "--list"), told(*fetch, "--out", out, status=1)):
+        assert r"\x1b]52;c;ZXZpbA==\x07" in said
+        assert not any(line.startswith("wrote") for line in said.splitlines())
+    assert not out.exists()
+    whole = hostile_slice()
+    served(str(whole.SeriesInstanceUID), whole)
+    told(*fetch, "--out", out)
+    (tmp_path / "passphrase").write_text("correct horse\n")
+    keys = ("--key-table", tmp_path / "keys", "--passphrase-file", tmp_path / "passphrase")
+    told("deidentify", out, "--out", tmp_path / "clean", *keys, "--jobs", 1)
+    table = told("deidentify", "--show-keys", *keys)
+    cells = [cell for row in csv.reader(table.splitlines()) for cell in row]
+    assert any(cell.startswith(f"'{FORMULA}") for cell in cells)  # the patient's number, defused
+    assert not any(cell.startswith(("=", "@", "+", "-")) for cell in cells)

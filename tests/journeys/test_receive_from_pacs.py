@@ -87,11 +87,12 @@ def _changed(path: Path, **elements: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # pydicom warns of such UIDs
 @pytest.mark.parametrize(
-    "uid", ["../../etc/passwd", "1.2/3", "", "1.2.x", "1" * 65, "1..2", "1.2\n3"]
+    "uid", ["../../etc/passwd", "1.2/3", "", "1.2.x", "1" * 65, "1..2", "1.2\n3", "1.2\x1b[2J"]
 )
 def test_names_that_are_no_uids_are_refused(tmp_path: Path, series: list[Path], uid: str) -> None:
-    with pytest.raises(InputError, match="SeriesInstanceUID"):
+    with pytest.raises(InputError, match="SeriesInstanceUID") as refused:
         store_object(_changed(series[0], SeriesInstanceUID=uid), tmp_path / "in")
+    assert str(refused.value).isprintable()
     assert not (tmp_path / "in").exists()
 
 
