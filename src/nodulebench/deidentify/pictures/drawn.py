@@ -96,7 +96,7 @@ def _outstanding(pairs: Numbers) -> list[int]:
 
 def _is_next(stored: npt.NDArray[Any], least: int, value: int) -> bool:
     """Whether nothing in a picture lies between its lowest value and another."""
-    return np.count_nonzero(stored < value) == np.count_nonzero(stored == least)
+    return bool(np.count_nonzero(stored < value) == np.count_nonzero(stored == least))
 
 
 class _Steps(NamedTuple):
