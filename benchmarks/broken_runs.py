@@ -16,7 +16,13 @@ ROOT = Path(__file__).parents[1]
 JOBS = (
     *("evaluate", "evaluate --force", "compare", "report", "sign", "sign anew", "sign --new-key"),
     *("test-plan freeze", "bundle", "convert to a table", "convert to a folder", "combine"),
-    *("draw", "coverage", "conformance export"),
+    *("draw", "coverage", "conformance export", "seal", "seal --encrypt-images"),
+    *("seal --new-vault-key", "custody new-key", "custody admit", "custody rotate"),
+    *("custody revoke", "custody rekey", "custody retire", "custody withdraw", "custody migrate"),
+    *("evaluate --roster", "report of kept results", "compare of kept results"),
+    *("curate", "curate --export", "bundle --curated", "receive", "phantom", "train"),
+    *("deidentify", "deidentify --jobs 2", "reference build", "reference build, again"),
+    *("reference rename", "reference priors"),
 )
 WAYS = ("killed", "full", "power_cut")
 

@@ -22,6 +22,7 @@ import shlex
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,100 +36,14 @@ import nodulebench.workflows.evaluate.files
 import nodulebench.workflows.evaluate.write_report
 import nodulebench.workflows.plan.freeze
 import nodulebench.workflows.verify.verify  # noqa: F401
+from builders.broken_jobs import CUSTODY, IMAGES, OPEN, PLAIN, Job, open_set, receive, state
 from builders.killed_sealing import WATCHED, in_child
 from builders.power_cut import Recorder
 from nodulebench.cli import main as nodulebench_main
-from nodulebench.storage.staging import UNFINISHED
 
-COLUMNS = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
-SCORED = "seriesuid,coordX,coordY,coordZ,probability\n"
-CRITERIA = """
-name = "acceptance"
-[[criteria]]
-figure = "recall"
-rule = "luna16"
-comparison = ">="
-limit = 0.5
-"""
-DESIGN = 'name = "mine"\n[[rules]]\nname = "many"\nminimum_rows = 1\n'
-EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
 SIZES = (0, 40, 400, 4000, 40_000)
 """Bytes that a file may have on a disk that is nearly full."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A command that writes, what has to be there before, and how its result is looked at."""
-
-    command: str
-    out: str
-    before: tuple[str, ...] = ()
-    check: str = ""
-    """A command that ends well on a whole result, be it the old or the new one."""
-
-
-JOBS = {
-    "evaluate": Job(EVALUATE.format("mine.csv"), "result", (), "verify result"),
-    "evaluate --force": Job(
-        EVALUATE.format("other.csv --force"),
-        "result",
-        (EVALUATE.format("mine.csv"),),
-        "verify result",
-    ),
-    "compare": Job(
-        "compare result --baseline mine --bootstraps 10 --permutations 10",
-        "result",
-        (EVALUATE.format("mine.csv other.csv"),),
-        "verify result",
-    ),
-    "report": Job(
-        "report result --for developer --algorithm mine",
-        "result",
-        (EVALUATE.format("mine.csv"),),
-        "verify result",
-    ),
-    "sign": Job(
-        "sign result --key key.pem --by Laboratory",
-        "result",
-        (EVALUATE.format("mine.csv"), "sign --new-key key.pem"),
-        "verify result",
-    ),
-    "sign anew": Job(
-        "sign result --key key.pem --by Laboratory",
-        "result",
-        (
-            EVALUATE.format("mine.csv"),
-            "sign --new-key key.pem",
-            "sign --new-key older.pem",
-            "sign result --key older.pem --by Before",
-        ),
-        "verify result",
-    ),
-    "sign --new-key": Job("sign --new-key key.pem", "key.pem key.pub.pem"),
-    "test-plan freeze": Job(
-        "test-plan freeze --criteria criteria.toml --reference luna16 --out plan.json "
-        "--bootstraps 10",
-        "plan.json",
-        (),
-        "evaluate mine.csv --reference luna16 --plan plan.json",
-    ),
-    "bundle": Job("bundle luna16 --out bag", "bag", (), "verify bag"),
-    "convert to a table": Job(
-        "convert mine.csv mine.nifdc.csv --to luna16_csv --what marks", "mine.nifdc.csv"
-    ),
-    "convert to a folder": Job(
-        "convert mine.csv folder --to submission_folder --what marks",
-        "folder",
-        (),
-        "evaluate folder --reference luna16 --bootstraps 10",
-    ),
-    "combine": Job("combine mine.csv other.csv --reference luna16 --out both.csv", "both.csv"),
-    "draw": Job(
-        "draw pool.csv --design design.toml --count 2 --seed 1 --out drawn.csv", "drawn.csv"
-    ),
-    "coverage": Job("coverage luna16 --design design.toml --out composition", "composition"),
-    "conformance export": Job("conformance export golden", "golden"),
-}
+JOBS = {**PLAIN, **CUSTODY, **IMAGES}
 
 
 @dataclass
@@ -144,20 +59,6 @@ class Outcome:
     """What is there in the end is not what one run makes."""
     untold: list[str] = field(default_factory=list)
     """An error without the words that a user needs."""
-
-
-def make_desk(folder: Path) -> None:
-    """A small LUNA16 reference, two submissions and criteria."""
-    luna16 = folder / "luna16"
-    luna16.mkdir(parents=True)
-    (luna16 / "annotations.csv").write_text(COLUMNS + "scan1,0,0,0,8\nscan2,0,0,0,5\n")
-    (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text("scan1\nscan2\nscan3\n")
-    (folder / "mine.csv").write_text(SCORED + "scan1,0,0,0,0.9\nscan3,80,0,0,0.4\n")
-    (folder / "other.csv").write_text(SCORED + "scan2,0,0,0,0.8\nscan3,80,0,0,0.3\n")
-    (folder / "criteria.toml").write_text(CRITERIA)
-    (folder / "design.toml").write_text(DESIGN)
-    (folder / "pool.csv").write_text("case_id,patient_id\na,1\nb,2\nc,3\n")
 
 
 def ran(command: str, folder: Path) -> tuple[int, str]:
@@ -176,23 +77,24 @@ def ran(command: str, folder: Path) -> tuple[int, str]:
 
 def call(command: str) -> None:
     """Run a command here; a failure leaves the process."""
+    code = exit_code(command)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code:
+        os._exit(code)
+
+
+def exit_code(command: str) -> int:
+    """How a command ends; ``receive`` is what a listener does, OPEN what all do with a set."""
+    if command == "receive":
+        return receive(Path("archive"), Path("received"))
+    if command == OPEN:
+        return open_set(Path("sealed"))
     try:
         nodulebench_main(shlex.split(command))
     except SystemExit as end:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        if end.code:
-            os._exit(int(end.code))
-
-
-def state(folder: Path) -> dict[str, int]:
-    """The files of a folder that count, by name, with their sizes; of killed runs none do."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.is_file() and not any(UNFINISHED.fullmatch(part) for part in name.parts):
-            found[name.as_posix()] = path.stat().st_size
-    return found
+        return int(end.code or 0)
+    return 0
 
 
 class Bench:
@@ -201,22 +103,27 @@ class Bench:
     def __init__(self, folder: Path, job: Job) -> None:
         self.folder, self.job = folder, job
         self.fresh, self.desk = folder / "fresh", folder / "desk"
-        make_desk(self.fresh)
+        if in_child(lambda: job.desk(self.fresh)):
+            raise AssertionError("what the command needs could not be made")
         for command in job.before:
             self._must(command, self.fresh)
         self.reset()
         self._must(job.command, self.desk)
-        self.good = set(state(self.desk))
+        self.good = self.state()
         self.inputs = {
-            name: (self.fresh / name).read_bytes()
-            for name in state(self.fresh)
-            if name.split("/")[0] not in job.out.split()
+            path.relative_to(self.fresh): path.read_bytes()
+            for path in self.fresh.rglob("*")
+            if path.is_file() and path.relative_to(self.fresh).parts[0] not in job.out.split()
         }
 
     def _must(self, command: str, folder: Path) -> None:
         code, told = ran(command, folder)
         if code:
             raise AssertionError(f"{command}: {told}")
+
+    def state(self) -> list[str]:
+        """What of the desk counts."""
+        return state(self.desk, self.job.uncounted)
 
     def reset(self) -> None:
         """Put the desk as it is before the command."""
@@ -230,22 +137,24 @@ class Bench:
         had = any((self.fresh / name).exists() for name in self.job.out.split())
         if had and not is_there:
             outcome.lost.append(f"{where}: what was there is gone")
-        if is_there and self.job.check:
+        # of interrupted changes some are completed by who opens the set, some by the same command
+        if is_there and self.job.check and not (self.job.is_change and outcome.runs % 2):
             code, told = ran(self.job.check, self.desk)
             if code:
                 outcome.lost.append(f"{where}: {told[-300:]}")
-        is_whole = set(state(self.desk)) == self.good
+        if self.job.is_step and self.state() == self.good:
+            return
         code, told = ran(self.job.command, self.desk)
         if "Traceback" in told:
             outcome.untold.append(f"{where}: {told[-300:]}")
-        if code and not is_whole:
-            outcome.stuck.append(f"{where}: {told[-300:]}")
-        elif set(state(self.desk)) != self.good:
-            outcome.doubled.append(f"{where}: {sorted(set(state(self.desk)) ^ self.good)}")
-        if self.job.check and not code:
-            code, told = ran(self.job.check, self.desk)
-            if code:
-                outcome.stuck.append(f"{where}: in the end {told[-300:]}")
+        if self.job.check:
+            wrong, why = ran(self.job.check, self.desk)
+            if wrong:
+                outcome.stuck.append(f"{where}: in the end {why[-300:]}")
+        if self.state() != self.good:
+            found, good = Counter(self.state()), Counter(self.good)
+            why = f"{[*(found - good)]} for {[*(good - found)]}"
+            (outcome.stuck if code else outcome.doubled).append(f"{where}: {why} {told[-300:]}")
         for name, content in self.inputs.items():
             if (self.desk / name).read_bytes() != content:
                 outcome.lost.append(f"{where}: {name} was changed")
@@ -328,11 +237,7 @@ class Bench:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
-            code = 0
-            try:
-                nodulebench_main(shlex.split(self.job.command))
-            except SystemExit as end:
-                code = int(end.code or 0)
+            code = exit_code(self.job.command)
             sys.stdout.flush()
             sys.stderr.flush()
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

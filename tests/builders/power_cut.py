@@ -147,6 +147,7 @@ class Kept:
                 self._folder(known, place / name)
             elif known is not None:
                 (place / name).write_bytes(self._bytes(known))
+                (place / name).chmod(0o600)  # keys that others can read are refused
 
     def _has_new(self, number: int | None) -> bool:
         """Whether the change of a name that was not settled came to the disk; a move does whole."""

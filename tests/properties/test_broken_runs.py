@@ -25,6 +25,8 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
         ("evaluate --force", "power_cut", 37),
         ("compare", "killed", 29),
         ("bundle", "full", 17),
+        ("custody admit", "power_cut", 45),
+        ("reference build, again", "killed", 9),
     ],
 )
 def test_a_broken_run_leaves_the_old_or_the_new(

@@ -16,7 +16,7 @@ from nodulebench.model.tables import CASES, NODULE_SLICES, NODULES, Reference
 from nodulebench.storage.bag import DECLARATION, PAYLOAD, is_bag
 from nodulebench.storage.digest import bytes_digest, file_digest
 from nodulebench.storage.json_text import parse_json, write_json
-from nodulebench.storage.staging import staged_folder
+from nodulebench.storage.staging import complete_move, leave_out, staged_folder
 from nodulebench.storage.table_file import conform_stored, read_parquet, write_parquet
 
 SCHEMA = "nodulebench/bundle@1"
@@ -32,6 +32,7 @@ def read_reference(folder: Path, cases: pl.DataFrame | None = None) -> Reference
     What ``cases`` say of its cases besides (geometry, patients, strata) is taken over.
     """
     tables = folder / PAYLOAD if is_bag(folder) else folder
+    complete_move(tables)
     names = (MANIFEST, PROVENANCE, _CASES, _NODULES, _SLICES)
     files = {name: (tables / name).read_bytes() for name in names if (tables / name).is_file()}
     reference = reference_from(files, tables)
@@ -91,8 +92,8 @@ def write_reference(reference: Reference, folder: Path) -> None:
             "files": {name: file_digest(stage / name) for name in tables},
         }
         write_json(manifest, stage / MANIFEST)
-    if reference.slices is None:
-        (folder / _SLICES).unlink(missing_ok=True)  # those of an older bundle in the same place
+        if reference.slices is None:  # those of an older bundle in the same place
+            leave_out(stage, [_SLICES])
 
 
 def _read_manifest(files: Mapping[str, bytes], folder: Path) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from nodulebench.phantom.scan import PhantomScan, nodule_mask, scan_patient
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.truth import nodule_rows, nodule_tables, slice_rows
 from nodulebench.phantom.vendors import Vendor, random_scanner, series_header
+from nodulebench.storage.staging import staged_folder
 
 IMAGE_FORMATS = ("metaimage", "dicom", "nifti")
 FIRST_DAY = date(2024, 1, 8)
@@ -141,7 +142,7 @@ def write_test_set(
     has_masks: bool = True,
     progress: Progress = untold,
 ) -> Reference:
-    """Write scans as they are made, then their truth.
+    """Write scans as they are made, then their truth; the folder gets all of it at once.
 
     Args:
         folder: the bundle; images go to ``images/``, masks to ``masks/``.
@@ -158,24 +159,25 @@ def write_test_set(
         for name in image_formats
         if name not in IMAGE_FORMATS
     )
-    rows: list[dict[str, Any]] = []
-    nodules: list[dict[str, Any]] = []
-    slices: list[dict[str, Any]] = []
-    for case in cases:
-        _write_images(case, folder, image_formats)
-        if has_masks:
-            _write_masks(case, folder / "masks")
-        geometry = case.scan.volume.geometry
-        rows.append(_case_row(case))
-        nodules.extend(_with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth))
-        slices.extend(slice_rows(case.case_id, case.scan.nodules, geometry))
-        progress(_told(case), len(rows), 0)
-    tables = nodule_tables(nodules, slices)
-    table = CASES.conform(pl.DataFrame(rows, infer_schema_length=None), "phantom cases")
-    reference = Reference(folder.resolve().name, table, *tables, rule="phantom")
-    luna16_csv.write_reference(reference, folder / "luna16")
-    nifdc_csv.write_reference(reference, folder / "nifdc.csv")
-    bundle.write_reference(reference, folder)
+    with staged_folder(folder, last=bundle.MANIFEST) as stage:
+        rows: list[dict[str, Any]] = []
+        nodules: list[dict[str, Any]] = []
+        slices: list[dict[str, Any]] = []
+        for case in cases:
+            _write_images(case, stage, image_formats)
+            if has_masks:
+                _write_masks(case, stage / "masks")
+            geometry = case.scan.volume.geometry
+            rows.append(_case_row(case))
+            nodules.extend(_with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth))
+            slices.extend(slice_rows(case.case_id, case.scan.nodules, geometry))
+            progress(_told(case), len(rows), 0)
+        tables = nodule_tables(nodules, slices)
+        table = CASES.conform(pl.DataFrame(rows, infer_schema_length=None), "phantom cases")
+        reference = Reference(folder.resolve().name, table, *tables, rule="phantom")
+        luna16_csv.write_reference(reference, stage / "luna16")
+        nifdc_csv.write_reference(reference, stage / "nifdc.csv")
+        bundle.write_reference(reference, stage)
     return reference
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.killing import Killed, killed_at
 from builders.tables import Slice, case, ignored, nodule, reference
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
@@ -34,6 +35,30 @@ def test_a_test_set_comes_back_as_it_was(tmp_path: Path) -> None:
     ]
     assert found.slices is not None
     assert found.slices["slice_index"].to_list() == [3]
+
+
+def test_a_bundle_written_over_another_is_the_old_or_the_new_wherever_it_is_killed(
+    tmp_path: Path,
+) -> None:
+    found = []
+    for operation in range(1, 40):
+        folder = written(tmp_path / str(operation))  # with a table of slices
+        with pytest.MonkeyPatch.context() as patch:
+            killed_at(operation, patch)
+            try:
+                write_reference(reference(case("c", nodule(5))), folder)
+            except Killed:
+                is_killed = True
+            else:
+                is_killed = False
+        back = read_reference(folder)
+        found.append(back.cases["case_id"].to_list())
+        assert (back.slices is None) == (found[-1] == ["c"])
+        if not is_killed:
+            break
+    assert found == [["a", "b"]] * found.count(["a", "b"]) + [["c"]] * found.count(["c"])
+    assert found.count(["a", "b"]) > 1
+    assert found.count(["c"]) > 2
 
 
 def test_a_bundle_of_version_0_1_says_minus_one_for_what_was_not_measured(tmp_path: Path) -> None:

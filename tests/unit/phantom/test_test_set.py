@@ -94,6 +94,19 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path, written):
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_a_run_that_breaks_off_leaves_the_older_set_as_it_was(tmp_path):
+    folder = tmp_path / "set"
+    write_test_set(folder, make_cases(1, 4, matrix=64))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_test_set(folder, make_cases(1, 5, matrix=64), progress=broken)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_an_unknown_image_format_is_refused(tmp_path):
     with pytest.raises(InputError, match="image format: 'png' is not one of metaimage, dicom"):
         write_test_set(tmp_path / "set", iter(()), image_formats=("png",))

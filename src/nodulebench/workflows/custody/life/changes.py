@@ -91,7 +91,7 @@ def staged(
     if place.exists():
         shutil.rmtree(place)
     files.parent.rename(place)
-    settle(place.parent)
+    _settle_up(place, folder)
     return StagedChange(folder, change)
 
 
@@ -144,7 +144,7 @@ def apply_change(folder: Path, change: Change) -> None:
         elif ready.is_file():
             place.parent.mkdir(parents=True, exist_ok=True)
             ready.replace(place)
-            settle(place.parent)
+            _settle_up(place.parent, folder)
     shutil.rmtree(stage, ignore_errors=True)
 
 
@@ -208,6 +208,14 @@ def _info_with(folder: Path, files: Path, payload: Mapping[str, str]) -> bytes |
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [told if line.startswith("Payload-Oxum:") else line for line in lines]
     return ("\n".join(kept) + "\n").encode()
+
+
+def _settle_up(folder: Path, top: Path) -> None:
+    """Have the disk keep the names in a folder, and those of folders that were made for it."""
+    settle(folder)
+    while folder != top:
+        folder = folder.parent
+        settle(folder)
 
 
 def _remove_empty(folder: Path, top: Path) -> None:

@@ -128,6 +128,9 @@ def _change(opened: SealedSet, step: Step, facts: dict[str, Fact]) -> Event:
     header: Any = read_json(where)
     _refuse_shared(isinstance(opened.vault, RoomVault), opened.folder)
     policy = _changed(opened.policy, step, facts)
+    if policy == opened.policy:  # as after a run that was killed when it had done all
+        what = f"says this of '{facts['subject']}' already."
+        raise InputError.at("policy", what, "Nothing is left to be done.")
     subject = str(facts["subject"])
     if step == "revoked":
         header = without_holder(header, subject)

@@ -1,13 +1,14 @@
 """Keys are replaced, revoked and admitted by events; what was signed before stays signed."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk, new_person
 from builders.sealed import make_desk
-from nodulebench.custody.audit import log_of, next_event
+from nodulebench.custody.audit import Event, log_of, next_event
 from nodulebench.custody.people import PolicySeal
 from nodulebench.custody.policy import parse_policy
 from nodulebench.errors import InputError
@@ -130,6 +131,20 @@ def test_somebody_is_admitted_with_what_their_role_opens(desk: KeyedDesk) -> Non
         export_reference(desk.sealed, desk.secret("Dee"), "", "x", desk.folder / "plain")
     assert is_good(desk)
     assert [row.person for row in list_keys(desk.sealed)][-1] == "Dee"
+
+
+def test_what_was_done_already_is_not_done_twice(desk: KeyedDesk) -> None:
+    safe = desk.secret("Safe")
+
+    def twice(change: Callable[[], Event]) -> None:
+        done = change().number
+        with pytest.raises(InputError, match="says this of 'Dee' already"):
+            change()
+        assert len(read_audit(desk.sealed).events) == done
+
+    key = public(desk, "Dee")
+    twice(lambda: admit(desk.sealed, safe, "", subject="Dee", roles=("auditor",), key=key))
+    twice(lambda: revoke(desk.sealed, safe, "", subject="Dee", reason="lost"))
 
 
 @pytest.mark.parametrize(
