@@ -151,8 +151,8 @@ class Job:
     """Whether a run that was stopped is completed by whoever comes next."""
     is_step: bool = False
     """Whether the command, given again after it was done, takes a further step."""
-    uncounted: str = ""
-    """How names begin of which every run writes one more."""
+    uncounted: tuple[str, ...] = ()
+    """How names begin of which every run may write one more."""
 
 
 def receive(archive: Path, folder: Path) -> int:
@@ -184,7 +184,7 @@ def open_set(sealed: Path) -> int:
     return int(bool(problems))
 
 
-def state(folder: Path, uncounted: str = "") -> list[str]:
+def state(folder: Path, uncounted: tuple[str, ...] = ()) -> list[str]:
     """The names of files that count, without chance; locks and what killed runs left do not."""
     found = []
     for path in sorted(folder.rglob("*")):
@@ -192,7 +192,7 @@ def state(folder: Path, uncounted: str = "") -> list[str]:
         is_left = any(UNFINISHED.fullmatch(part) for part in name.parts)
         if path.is_file() and not is_left and not re.fullmatch(r"\..+\.lock", path.name):
             found.append(CHANCE.sub("#", name.as_posix()))
-    return sorted(one for one in found if not (uncounted and one.startswith(uncounted)))
+    return sorted(one for one in found if not one.startswith(uncounted))
 
 
 PLAIN = {
@@ -298,7 +298,12 @@ CUSTODY = {
         is_change=True,
     ),
     "evaluate --roster": Job(
-        ROSTER, "sealed told", (SEAL,), VERIFY, make_set, uncounted="sealed/audit"
+        ROSTER,
+        "sealed told",
+        (SEAL,),
+        VERIFY,
+        make_set,
+        uncounted=("sealed/audit", "sealed/results"),
     ),
     "report of kept results": Job(
         "report sealed --key rep.key --out study",
@@ -306,7 +311,7 @@ CUSTODY = {
         (SEAL, ROSTER),
         VERIFY,
         make_set,
-        uncounted="sealed/audit",
+        uncounted=("sealed/audit",),
     ),
     "compare of kept results": Job(
         "compare sealed --key rep.key --baseline A1 --bootstraps 10 --permutations 10 --out study",
@@ -314,7 +319,7 @@ CUSTODY = {
         (SEAL, ROSTER),
         VERIFY,
         make_set,
-        uncounted="sealed/audit",
+        uncounted=("sealed/audit",),
     ),
 }
 CURATE = "curate archive --out curated --processes 1"
@@ -340,14 +345,14 @@ IMAGES = {
     ),
     "deidentify": Job(
         DEIDENTIFY,
-        "clean who.keys who.quarantine.csv",
+        "clean who.keys who.keys.quarantine.csv",
         ("seal --new-vault-key vault.key",),
         "deidentify --show-keys --key-table who.keys --vault-key vault.key",
         make_readings,
     ),
     "deidentify --jobs 2": Job(
         f"{DEIDENTIFY} --jobs 2",
-        "clean who.keys who.quarantine.csv",
+        "clean who.keys who.keys.quarantine.csv",
         ("seal --new-vault-key vault.key",),
         "",
         make_readings,

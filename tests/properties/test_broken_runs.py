@@ -23,7 +23,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
         ("sign anew", "killed", 5),
         ("sign anew", "power_cut", 11),
         ("evaluate --force", "power_cut", 37),
-        ("compare", "killed", 29),
+        ("compare", "killed", 17),
         ("bundle", "full", 17),
         ("custody admit", "power_cut", 45),
         ("reference build, again", "killed", 9),
