@@ -48,6 +48,7 @@ def _write_then(
     name: Callable[[Path, Path], object], path: Path, content: bytes, mode: int = 0o666
 ) -> None:
     """Write a file under another name beside its place, then give it its own."""
+    made = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     stage = path.parent / f".{token_hex(8)}.part"
     try:
@@ -55,7 +56,8 @@ def _write_then(
         name(stage, path)
     finally:
         stage.unlink(missing_ok=True)
-    settle(path.parent)
+    for folder in (path.parent, *(one.parent for one in made)):
+        settle(folder)
 
 
 def write_through(path: Path, content: bytes, *, mode: int = 0o666) -> None:

@@ -43,3 +43,14 @@ def test_of_many_writers_one_wins(tmp_path: Path) -> None:
     assert len(won) == 1
     assert (tmp_path / "1.json").read_text() == str(won[0])
     assert [one.name for one in tmp_path.iterdir()] == ["1.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are not settled there")
+def test_the_disk_has_the_names_of_folders_that_were_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled = set()
+    monkeypatch.setattr(os, "fsync", lambda file: settled.add(os.fstat(file).st_ino))
+    create_once(tmp_path / "a" / "b" / "file", b"x")
+    for folder in (tmp_path, tmp_path / "a", tmp_path / "a" / "b"):
+        assert folder.stat().st_ino in settled
