@@ -52,7 +52,7 @@ def _is_named(content: bytes, ids: Collection[str]) -> bool:
 
 def _parquet(name: str, content: bytes, ids: Collection[str]) -> bytes:
     try:
-        table = pl.read_parquet(io.BytesIO(content))
+        table = pl.read_parquet(io.BytesIO(content), glob=False)
     except pl.exceptions.PolarsError as error:
         raise InputError.at(name, f"cannot be read as a table: {error}.") from error
     texts = [column for column, kind in table.schema.items() if kind == pl.String]

@@ -130,7 +130,8 @@ def test_phantom_truth_and_the_reference_measure_an_outline_alike(seed: int) -> 
     shape = lobulated(seed)
     drawn = shape.outline(shape.largest_section_z_mm)
     assert drawn is not None
-    sizes = drawn_slice_sizes(np.array([0]), np.array([3]), np.array([False]), [drawn])
+    no = np.array([False])
+    sizes = drawn_slice_sizes(np.array([0]), np.array([3]), no, no, [drawn])
     assert sizes.select("long_mm", "short_mm").row(0) == shape.long_and_short_mm
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from builders.sealed import make_desk
 from nodulebench.cli import main
+from nodulebench.storage import vault
 from nodulebench.workflows.custody import sealed_set
+from nodulebench.workflows.custody.life import examined
 
 HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
 
@@ -85,7 +87,8 @@ def test_of_a_sealed_set_nothing_is_opened(
         raise AssertionError("the set was opened")
 
     monkeypatch.setattr(sealed_set, "open_sealed", never)
-    monkeypatch.setattr(sealed_set, "open_vault", never)
+    monkeypatch.setattr(vault, "open_vault", never)
+    monkeypatch.setattr(examined, "open_vault", never)
     marks = written(tmp_path, "scan0,1,2,3,1\nscan0,1,2,3,1\nelsewhere,0,0,0,1\n")
     code, out, err = check(capsys, marks, desk.sealed)
     assert code == 0
