@@ -156,7 +156,7 @@ def test_an_evaluation_of_the_readers_marks_gives_the_same(
         assert wafroc_of_workbook(book, *who) == pytest.approx(one["value"], abs=1e-12)
     compared = run(
         *("compare", result, "--baseline", "way 1 reader 4", "--figure", "case_roc_area"),
-        *("--bootstraps", 10, "--permutations", 0),
+        *("--bootstraps", 10, "--permutations", 0, "--all"),
     )
     assert compared == 0
     assert "P DeLong" in capsys.readouterr().out
