@@ -78,7 +78,8 @@ def examples_of(fold: int, name: str, make_cases: MakeCases, keep: Path) -> list
         examples = []
         for case in make_cases(fold):
             measured = TRAINED[name].find(case.chest)
-            examples.append(Example(case.case_id, measured, *hits(measured, case.nodules)))
+            on = hits(measured.candidates.center_mm, case.nodules)
+            examples.append(Example(case.case_id, measured, *on))
         keep.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(examples))
     kept: list[Example] = pickle.loads(path.read_bytes())  # noqa: S301 - written above

@@ -23,7 +23,7 @@ from nodulebench.formats.lidc.nodule_blocks import (
     findings_inside,
     read_blocks,
 )
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.workflows.detect.train import hits
 
 NAMES = (*FIVE, "mot_m5lv1")
 
@@ -59,14 +59,6 @@ def block_examples(keep: Path, folds: tuple[int, ...] = FOLDS) -> Examples:
         torch.from_numpy(np.concatenate(is_nodule)),
         {"data": f"{len(images)} blocks of LUNA16 scans, candidates of {', '.join(NAMES)}"},
     )
-
-
-def hits(place: FloatArray, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]:
-    """Which places lie on a nodule, and which on an excluded finding (of 10 mm if not measured)."""
-    apart = np.linalg.norm(place[:, None] - inside.select(PLACE).to_numpy()[None], axis=2)
-    is_hit = apart < inside["diameter_mm"].fill_null(10.0).to_numpy() / 2
-    is_ignored = inside["is_ignored"].to_numpy()
-    return is_hit[:, ~is_ignored].any(axis=1), is_hit[:, is_ignored].any(axis=1)
 
 
 def main() -> None:

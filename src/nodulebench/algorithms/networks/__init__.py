@@ -7,21 +7,22 @@ from nodulebench.registry import Registry
 if TYPE_CHECKING:
     from nodulebench.algorithms.networks.network import Network
 
-NAMES = (
-    "cumedvis_a",
-    "cumedvis_b",
-    "cumedvis_c",
-    "jackfpr",
-    "diag_convnet",
-    "znet",
-    "cadimi",
-    "m5lcad",
-    "twoscale",
-)
-
-_MODULES = {name: name.removesuffix(name[-2:]) if name[-2] == "_" else name for name in NAMES}
+NAMES = {
+    "cumedvis_a": "cumedvis",
+    "cumedvis_b": "cumedvis",
+    "cumedvis_c": "cumedvis",
+    "jackfpr": "jackfpr",
+    "diag_convnet": "diag_convnet",
+    "znet": "znet",
+    "cadimi": "cadimi",
+    "m5lcad": "m5lcad",
+    "twoscale": "twoscale",
+}
+"""Each network's file."""
 
 NETWORKS: "Registry[Network]" = Registry(
-    "network", "networks", {name: f"{__name__}.{_MODULES[name]}:{name.upper()}" for name in NAMES}
+    "network",
+    "networks",
+    {name: f"{__name__}.{file}:{name.upper()}" for name, file in NAMES.items()},
 )
 """Needs PyTorch (the extra ``networks``) as soon as one is asked for."""

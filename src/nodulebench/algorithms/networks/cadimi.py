@@ -40,5 +40,5 @@ CADIMI = Network(
         augment=Augment(shift_mm=4.0, is_flipped=True),
         tries=5,
     ),
-    "80 epochs of all nodules and 20,000 other candidates; He; Nesterov; rate .01, decay .001",
 )
+"""Printed: 80 epochs of all nodules and 20,000 other candidates; Nesterov; rate .01, decay .001."""

@@ -51,7 +51,7 @@ class CUMedVis(nn.Module):
 
 def _network(kind: str) -> Network:
     build = partial(CUMedVis, kind)
-    return Network(f"cumedvis_{kind}", cube(SIZES[kind], STEP_MM), build, RECIPE, "")
+    return Network(f"cumedvis_{kind}", cube(SIZES[kind], STEP_MM), build, RECIPE)
 
 
 CUMEDVIS_A, CUMEDVIS_B, CUMEDVIS_C = (_network(kind) for kind in SIZES)

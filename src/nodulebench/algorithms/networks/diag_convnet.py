@@ -47,5 +47,5 @@ DIAG_CONVNET = Network(
         schedule=((0.0, 1.0), (0.7, 0.1)),
         augment=Augment(zoom=(0.9, 1.1), turn_degrees=20.0),
     ),
-    "batches of 64, a check each 1,024; stops after 3 checks without a better AUC; 3 seeds",
 )
+"""Printed: batches of 64, a check each 1,024; stops after 3 without a better AUC; 3 seeds."""

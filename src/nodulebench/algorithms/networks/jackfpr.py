@@ -53,5 +53,5 @@ JACKFPR = Network(
         augment=Augment(shift_mm=1.0, is_quarter_turned=True, is_flipped=True),
         centre_loss=1e-3,
     ),
-    "240 epochs of 1,024 iterations; .005 for 5 epochs, then .01, a tenth every 80 epochs",
 )
+"""Printed: 240 epochs of 1,024 iterations; .005 for 5 epochs, then .01, a tenth every 80 epochs."""

@@ -38,5 +38,4 @@ M5LCAD = Network(
         schedule=((0.0, 1.0), (0.7, 0.1)),
         augment=Augment(is_flipped=True, is_quarter_turned=True),
     ),
-    "",
 )

@@ -68,8 +68,6 @@ class Network:
     build: Callable[[], nn.Module]
     """Patches n x shape of the look, scaled to 0..1 -> n x 2: no nodule, nodule."""
     recipe: Recipe
-    printed: str
-    """What the paper prints of training that the recipe scales down."""
 
 
 def scaled(patches: Tensor) -> Tensor:

@@ -92,5 +92,4 @@ TWOSCALE = Network(
         average=0.998,
         tries=8,
     ),
-    "",
 )

@@ -67,5 +67,5 @@ ZNET = Network(
         augment=Augment(zoom=(0.9, 1.1), shift_mm=2.0, turn_degrees=180.0, is_flipped=True),
         tries=4,
     ),
-    "a tenth of the rate after epochs 80 and 125; batch 128",
 )
+"""Printed: a tenth of the rate after epochs 80 and 125; batch 128."""

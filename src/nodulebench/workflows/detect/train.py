@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import Classifier, write_weights
 from nodulebench.algorithms.lungs.part_of_lung import segment_part_of_lung
@@ -60,7 +59,7 @@ def collect_examples(
         lungs = segment_part_of_lung(block.volume, block.block_id)
         measured = detector.find(see_chest(block.volume, block.block_id, lungs))
         inside = findings_inside(block, reference)
-        on_nodule, on_ignored = hits(measured, inside)
+        on_nodule, on_ignored = hits(measured.candidates.center_mm, inside)
         kept = on_nodule | ~on_ignored
         features.append(measured.features[kept])
         is_nodule.append(on_nodule[kept])
@@ -74,9 +73,8 @@ def collect_examples(
     )
 
 
-def hits(measured: Measured, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]:
-    """Which candidates lie within the radius of a nodule, and of an ignored finding (LUNA16)."""
-    place = measured.candidates.center_mm
+def hits(place: FloatArray, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]:
+    """Which places lie within the radius of a nodule, and of an ignored finding (LUNA16)."""
     center = inside.select("x_mm", "y_mm", "z_mm").to_numpy()
     apart = np.linalg.norm(place[:, None] - center[None], axis=2)
     # LUNA16 gives excluded findings without a size a diameter of 10 mm

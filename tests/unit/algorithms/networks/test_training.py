@@ -46,7 +46,7 @@ RECIPE = Recipe(
     centre_loss=0.001,
     augment=Augment((0.9, 1.1), 0.5, is_turned_freely=True, is_flipped=True),
 )
-SMALL = Network("small", cube((5, 5, 5), (1.5, 1.5, 1.5)), Small, RECIPE, "")
+SMALL = Network("small", cube((5, 5, 5), (1.5, 1.5, 1.5)), Small, RECIPE)
 
 
 @pytest.fixture(scope="module")

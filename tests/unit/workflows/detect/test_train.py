@@ -7,8 +7,6 @@ import pytest
 
 from builders.lung_scenes import LUNG_HU, ball, rod
 from builders.tables import case, nodule, reference
-from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import read_weights
 from nodulebench.cli import main
@@ -76,8 +74,7 @@ def test_a_candidate_hits_within_the_radius_and_an_ignored_finding_without_size_
         }
     )
     place = np.array([[2.9, 0, 0], [3.0, 0, 0], [104.9, 0, 0], [105.1, 0, 0]])
-    found = Measured(Candidates(place, np.ones(4), np.ones(4)), np.zeros((4, 0)), ())
-    on_nodule, on_ignored = hits(found, inside)
+    on_nodule, on_ignored = hits(place, inside)
     assert on_nodule.tolist() == [True, False, False, False]
     assert on_ignored.tolist() == [False, False, True, False]
 
