@@ -187,15 +187,26 @@ MARK_SLICES = TableSchema(
     key=("case_id", "mark_id", "slice_index"),
 )
 
-RUN_STATES = ("ok", "failed", "timed_out")
+RUN_STATES = (
+    *("ok", "failed", "timed_out", "out_of_memory", "too_many_processes"),
+    *("output_invalid", "output_missing", "infrastructure"),
+)
+"""How a run ends; all but ``infrastructure`` are results of the algorithm."""
 RUNS = TableSchema(
     "RUNS",
     "One row per case that the algorithm was run on.",
     (
         IN_CASE,
         Column("state", pl.String, "how the run ended", allowed=RUN_STATES),
-        optional("seconds", pl.Float64, "wall time", "s", minimum=0),
-        optional("peak_memory_mb", pl.Float64, "peak memory", "MB", minimum=0),
+        optional("seconds", pl.Float64, "wall time, start-up excluded where known", "s", minimum=0),
+        optional("peak_memory_mb", pl.Float64, "peak memory, file cache included", "MB", minimum=0),
+        optional("startup_seconds", pl.Float64, "wall time until it was ready", "s", minimum=0),
+        optional("cpu_seconds", pl.Float64, "time of all cores together", "s", minimum=0),
+        optional("peak_anonymous_mb", pl.Float64, "peak memory without cache", "MB", minimum=0),
+        optional("peak_gpu_mb", pl.Float64, "peak memory of graphics cards", "MB", minimum=0),
+        optional("exit_code", pl.Int64, "of the program, where it ended by itself"),
+        optional("signal", pl.Int64, "that ended the program", minimum=1),
+        optional("attempts", pl.Int64, "how often it was started on the case", minimum=1),
     ),
     key=("case_id",),
 )

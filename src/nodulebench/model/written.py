@@ -68,10 +68,11 @@ def _problems(kind: type[Any], error: ValidationError, source: str) -> Iterator[
 def _fields_beside(kind: type[Any], place: Sequence[int | str]) -> list[str]:
     """The fields that a record has where a field stands."""
     for part in place[:-1]:
-        field = kind.model_fields.get(str(part))
+        named = {one.alias or name: one for name, one in kind.model_fields.items()}
+        field = named.get(str(part))
         if field is not None:
             kind = _record_in(field.annotation) or kind
-    return list(kind.model_fields)
+    return [field.alias or name for name, field in kind.model_fields.items()]
 
 
 def _record_in(annotation: Any) -> type[BaseModel] | None:

@@ -76,12 +76,13 @@ def failed_runs(submission: Submission) -> tuple[Notice, ...]:
     failed = submission.runs.filter(pl.col("state") != "ok")
     if not failed.height:
         return ()
+    late = failed.filter(pl.col("state") == "timed_out").height
     return (
         Notice(
             "runs_failed",
             {
-                "failed": failed.filter(pl.col("state") == "failed").height,
-                "timed_out": failed.filter(pl.col("state") == "timed_out").height,
+                "failed": failed.height - late,
+                "timed_out": late,
                 "runs": submission.runs.height,
                 "names": failed["case_id"].head(MOST_NAMED).to_list(),
             },
