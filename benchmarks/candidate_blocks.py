@@ -34,9 +34,9 @@ from benchmarks.fold_weights import detectors_without
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.formats.lidc.nodule_blocks import FOLDS, Block, findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference
+from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import Reference

@@ -31,7 +31,7 @@ from benchmarks.candidate_tables import (
     with_interval,
 )
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.lungs.lung_density import lung_density
+from nodulebench.imaging.lungs.lung_density import lung_density
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import NODULE_TYPES
 from nodulebench.phantom.patient import SCANNER, NodulePlan, make_patient, stream

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import DATA, peak_of_command
-from nodulebench.algorithms.lungs.lung_density import LungDensity, lung_density
-from nodulebench.algorithms.lungs.segment import segment_lungs
 from nodulebench.formats.dicom.volume import read_volume
+from nodulebench.imaging.lungs.lung_density import LungDensity, lung_density
+from nodulebench.imaging.lungs.segment import segment_lungs
 from nodulebench.imaging.volume import Volume
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient

@@ -22,8 +22,8 @@ from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import Trained
-from nodulebench.algorithms.lungs.segment import Lungs
 from nodulebench.formats.lidc.nodule_blocks import Block, findings_inside
+from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 
 

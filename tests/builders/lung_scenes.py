@@ -3,7 +3,7 @@
 import numpy as np
 
 from nodulebench.algorithms.chest import Chest, see_chest
-from nodulebench.algorithms.lungs.segment import Lungs
+from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 
 LUNG_HU = -850.0

@@ -1,1 +1,1 @@
-"""Reference algorithms whose behaviour is known: lung segmentation, candidate detectors."""
+"""Reference algorithms whose behaviour is known: candidate detectors, classifiers, networks."""

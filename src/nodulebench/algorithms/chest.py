@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from nodulebench.algorithms.filters.morphology import boxed
-from nodulebench.algorithms.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.lungs.segment import Lungs, segment_lungs
+from nodulebench.imaging.morphology import boxed
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 

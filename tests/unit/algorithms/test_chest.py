@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.algorithms.chest import places_around, resample, see_chest
-from nodulebench.algorithms.lungs.segment import Lungs
+from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.robustness.variants import cropped
 

@@ -11,8 +11,8 @@ import numpy as np
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.cores import all_parts, parts_of
-from nodulebench.algorithms.filters.morphology import block_mean, closing, repeated
-from nodulebench.algorithms.lungs.segment import LEFT, RIGHT
+from nodulebench.imaging.lungs.segment import LEFT, RIGHT
+from nodulebench.imaging.morphology import block_mean, closing, repeated
 from nodulebench.model.arrays import BoolArray
 
 

@@ -18,9 +18,9 @@ from nodulebench.algorithms.classify.network import train_network
 from nodulebench.algorithms.classify.trained import Trained
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.compactness import ball_diameter, compactness
-from nodulebench.algorithms.filters.morphology import opening
 from nodulebench.algorithms.filters.regions import find_regions
 from nodulebench.algorithms.filters.scale_space import STEP_MM, smoothed
+from nodulebench.imaging.morphology import opening
 from nodulebench.model.arrays import BoolArray
 
 HIDDEN_UNITS = 31

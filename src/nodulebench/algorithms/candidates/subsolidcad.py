@@ -14,9 +14,9 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.cores import all_parts, parts_of
-from nodulebench.algorithms.filters.morphology import opening
 from nodulebench.algorithms.filters.recentre import recentred
 from nodulebench.algorithms.filters.regions import find_regions
+from nodulebench.imaging.morphology import opening
 from nodulebench.model.arrays import BoolArray
 
 

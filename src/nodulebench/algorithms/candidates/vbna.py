@@ -11,13 +11,13 @@ import numpy as np
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
-from nodulebench.algorithms.filters.morphology import block_mean, eroded, grown_into, repeated
 from nodulebench.algorithms.filters.scale_space import (
     DIAMETER_PER_SCALE,
     STEP_MM,
     peaks_of_chest,
     smoothed,
 )
+from nodulebench.imaging.morphology import block_mean, eroded, grown_into, repeated
 from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
 
 

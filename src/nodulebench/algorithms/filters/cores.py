@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.filters.morphology import eroded
 from nodulebench.algorithms.filters.regions import CORNERS, FACES, find_regions
+from nodulebench.imaging.morphology import eroded
 from nodulebench.model.arrays import BoolArray, Columns, FloatArray
 
 BALL_SPREAD = np.sqrt(3.0 / 5.0)

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.filters.morphology import block_mean
 from nodulebench.algorithms.filters.regions import NEIGHBOURS
+from nodulebench.imaging.morphology import block_mean
 from nodulebench.model.arrays import BoolArray, Columns, Float32Array, FloatArray, IntArray
 
 STEP_MM = 1.0

@@ -84,7 +84,7 @@ def _warn_with_image(
     images: Path,
     limits: WarningLimits,
 ) -> list[ReadingWarning]:
-    from nodulebench.algorithms.lungs.segment import segment_lungs
+    from nodulebench.imaging.lungs.segment import segment_lungs
 
     where = f"image of case '{case_id}'"
     volume = to_patient_axes(image_reader(images)(case_id), where)

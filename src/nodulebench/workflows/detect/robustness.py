@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nodulebench.algorithms.lungs.lung_density import lung_density
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.formats.images.case_images import read_case
+from nodulebench.imaging.lungs.lung_density import lung_density
 from nodulebench.imaging.volume import Volume
 from nodulebench.language import english
 from nodulebench.model.notice import Notice

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nodulebench.algorithms.lungs.segment import Lungs, segment_lungs
+from nodulebench.imaging.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray
 from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules

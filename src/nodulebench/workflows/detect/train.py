@@ -10,10 +10,10 @@ import polars as pl
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import Classifier, write_weights
-from nodulebench.algorithms.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference
+from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import Reference

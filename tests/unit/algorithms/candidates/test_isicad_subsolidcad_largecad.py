@@ -10,7 +10,7 @@ from builders.lung_scenes import ball, lung_with, rod, world
 from conftest import TEST_DATA
 from nodulebench.algorithms.candidates import isicad, largecad, subsolidcad
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.lungs.segment import Lungs
+from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 
 MODULES = (isicad, subsolidcad, largecad)

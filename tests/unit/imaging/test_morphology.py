@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from nodulebench.algorithms.filters.morphology import (
+from nodulebench.imaging.morphology import (
     block_mean,
     closing,
     dilated,

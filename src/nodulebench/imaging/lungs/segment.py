@@ -9,7 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.algorithms.filters.morphology import (
+from nodulebench.errors import InputError
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.lungs.airways import find_airways
+from nodulebench.imaging.morphology import (
     block_mean,
     closing,
     dilated,
@@ -18,9 +21,6 @@ from nodulebench.algorithms.filters.morphology import (
     largest_components,
     repeated,
 )
-from nodulebench.algorithms.lungs.airways import find_airways
-from nodulebench.errors import InputError
-from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 

@@ -6,10 +6,10 @@ import pytest
 
 from builders.places import TEST_DATA
 from builders.words import undefined
-from nodulebench.algorithms.lungs.lung_density import lung_density
-from nodulebench.algorithms.lungs.segment import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.lungs.lung_density import lung_density
+from nodulebench.imaging.lungs.segment import LEFT, RIGHT, Lungs, segment_lungs
 from nodulebench.imaging.volume import make_volume
 from nodulebench.phantom.patient import NodulePlan, make_patient
 from nodulebench.phantom.scan import nodule_mask, scan_patient

@@ -5,9 +5,9 @@ Without the body's outline, air outside it is told from lung by its density alon
 
 import numpy as np
 
-from nodulebench.algorithms.filters.morphology import Spacing, closing
-from nodulebench.algorithms.lungs.segment import AIR_THRESHOLD_HU, CLOSING_MM, RIGHT, Lungs
 from nodulebench.errors import InputError
+from nodulebench.imaging.lungs.segment import AIR_THRESHOLD_HU, CLOSING_MM, RIGHT, Lungs
+from nodulebench.imaging.morphology import Spacing, closing
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
 from nodulebench.model.arrays import BoolArray
 

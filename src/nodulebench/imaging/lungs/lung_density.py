@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.filters.morphology import eroded
-from nodulebench.algorithms.lungs.segment import Lungs
 from nodulebench.errors import UndefinedError
+from nodulebench.imaging.lungs.segment import Lungs
+from nodulebench.imaging.morphology import eroded
 from nodulebench.imaging.volume import VoxelArray
 from nodulebench.model.arrays import BoolArray, FloatArray
 
