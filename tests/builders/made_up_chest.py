@@ -89,6 +89,23 @@ def lost_when_smooth(volume):
     return found if roughness(volume) > 3 else found.chosen(np.zeros(len(found), dtype=bool))
 
 
+def lost_when_dense(volume):
+    """Reports nothing where lungs are dense."""
+    lung = volume.hu[(volume.hu > -960) & (volume.hu < -500)]
+    found = faithful(volume)
+    return found if np.median(lung) < -800 else found.chosen(np.zeros(len(found), dtype=bool))
+
+
+def drowned_in_noise(volume):
+    """Reports thirty places of the body wall too, with low scores, where the image is noisy."""
+    found = faithful(volume)
+    if roughness(volume) < 5.5:
+        return found
+    wall = np.stack([np.full(30, 8.0), np.full(30, 8.0), np.arange(15.0, 45.0)], axis=1)
+    place = np.concatenate([found.center_mm, volume.geometry.to_world(wall)])
+    return Marks(place, np.concatenate([found.score, np.zeros(30)]))
+
+
 def silent(_volume):
     """Marks nothing."""
     return Marks(np.empty((0, 3)), np.empty(0))

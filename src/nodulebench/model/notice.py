@@ -29,11 +29,13 @@ class Notice:
 
     def to_json(self) -> dict[str, Any]:
         """The notice as it stands in a document."""
-        values = {
-            name: value.to_json() if isinstance(value, Notice) else value
-            for name, value in self.values.items()
-        }
-        return {"code": self.code, "values": values}
+        return {"code": self.code, "values": {k: _as_json(v) for k, v in self.values.items()}}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_as_json(one) for one in value]
+    return value.to_json() if isinstance(value, Notice) else value
 
 
 def read_notice(told: Any) -> Notice:
@@ -48,11 +50,13 @@ def read_notice(told: Any) -> Notice:
         return Notice(AS_TOLD, {"text": told})
     if not is_notice(told):
         raise ValueError("neither a code with values nor a sentence")
-    values = {
-        name: read_notice(value) if is_notice(value) else value
-        for name, value in told["values"].items()
-    }
-    return Notice(told["code"], values)
+    return Notice(told["code"], {k: _from_json(v) for k, v in told["values"].items()})
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_from_json(one) for one in value]
+    return read_notice(value) if is_notice(value) else value
 
 
 def is_notice(told: Any) -> bool:

@@ -135,14 +135,13 @@ def _is_away(marks: Marks, nodules: Sequence[InsertedNodule], margin_mm: float) 
 
 
 def never_rising(
-    names: Sequence[str], found: Sequence[int], total: int, chance: int
+    names: Sequence[Notice], found: Sequence[int], total: int, chance: int
 ) -> RelationVerdict:
     """From one variant to the next worse one no more nodules are found, but for chance."""
     if not any(found):
         return RelationVerdict(None, Notice("never_found", {"total": total}))
     rises = [later - earlier for earlier, later in pairwise(found)]
-    steps = [f"{name}: {count}" for name, count in zip(names, found, strict=True)]
-    told = Notice("found_by_step", {"total": total, "steps": steps})
+    told = Notice("found_by_step", {"total": total, "steps": _counted(names, found)})
     return RelationVerdict(max(rises, default=0) <= chance, told)
 
 
@@ -156,3 +155,44 @@ def still_found(
         return RelationVerdict(None, Notice("no_large_found_before"))
     kept, total = int((known & after).sum()), int(known.sum())
     return RelationVerdict(kept == total, Notice("large_stay", {"kept": kept, "total": total}))
+
+
+def as_many(
+    nodules: Sequence[InsertedNodule],
+    runs: Sequence[tuple[Notice, Marks]],
+    *,
+    large_mm: float,
+    tolerance_mm: float,
+    factor: float,
+    few: int,
+) -> RelationVerdict:
+    """Large nodules that were found stay found, and there are about as many marks.
+
+    Args:
+        nodules: what was drawn into the scan.
+        runs: the name and the marks of the scan, then those of its variants.
+        large_mm: nodules from this size on count.
+        tolerance_mm: how far from a nodule a mark may lie.
+        factor: how many times more or fewer marks a variant may have.
+        few: numbers of marks that differ by no more than this are alike, whatever the factor.
+    """
+    names, marks = zip(*runs, strict=True)
+    if not len(marks[0]):
+        return RelationVerdict(None, Notice("no_marks_before"))
+    is_large = np.array([one.diameter_mm >= large_mm for one in nodules], dtype=np.bool_)
+    first, *others = (is_found(nodules, one, tolerance_mm) & is_large for one in marks)
+    kept = first & np.logical_and.reduce(others)
+    counts = [len(one) for one in marks]
+    is_alike = [
+        abs(count - counts[0]) <= few or max(count, counts[0]) <= factor * min(count, counts[0])
+        for count in counts[1:]
+    ]
+    values = {"kept": int(kept.sum()), "total": int(first.sum()), "factor": factor}
+    told = Notice("about_as_many", {**values, "counts": _counted(names, counts)})
+    return RelationVerdict(bool(np.array_equal(kept, first)) and all(is_alike), told)
+
+
+def _counted(names: Sequence[Notice], counts: Sequence[int]) -> list[Notice]:
+    """What each variant is called, with a number."""
+    pairs = zip(names, counts, strict=True)
+    return [Notice("variant_counted", {"variant": name, "count": count}) for name, count in pairs]

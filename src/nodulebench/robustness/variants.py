@@ -6,12 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nodulebench.imaging.volume import Volume, VoxelArray
-from nodulebench.model.arrays import FloatArray
+from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.notice import Notice
 
 Move = Callable[[FloatArray], FloatArray]
 """Points of the scan (n x 3, mm) -> where they are in the variant."""
 NOISE_GRAIN_PIXELS = 0.8
 """Noise of CT is correlated over about a pixel."""
+LUNG_HU, TISSUE_HU = -500.0, 0.0
+"""What is less dense than the first moves with the lung, what is denser than the second stays."""
+LOWEST_HU = -1024.0
+FLIPS = (
+    Notice("variant_flip_columns"),
+    Notice("variant_flip_rows"),
+    Notice("variant_flip_slices"),
+)
 
 
 def stay(point_mm: FloatArray) -> FloatArray:
@@ -23,7 +32,7 @@ def stay(point_mm: FloatArray) -> FloatArray:
 class Variant:
     """A changed scan."""
 
-    name: str
+    name: Notice
     volume: Volume
     move: Move = stay
 
@@ -31,7 +40,8 @@ class Variant:
 def shifted(volume: Volume, offset_mm: FloatArray) -> Variant:
     """The patient lies elsewhere in the scanner: only the origin changes."""
     geometry = replace(volume.geometry, origin_mm=volume.geometry.origin_mm + offset_mm)
-    return Variant("shift", replace(volume, geometry=geometry), lambda point: point + offset_mm)
+    moved = replace(volume, geometry=geometry)
+    return Variant(Notice("variant_shift"), moved, lambda point: point + offset_mm)
 
 
 def flipped(volume: Volume, axis: int) -> Variant:
@@ -43,7 +53,7 @@ def flipped(volume: Volume, axis: int) -> Variant:
     direction[:, axis] *= -1
     turned = replace(geometry, origin_mm=geometry.to_world(last)[0], direction=direction)
     hu = np.ascontiguousarray(np.flip(volume.hu, 2 - axis))
-    return Variant(f"flip of {('columns', 'rows', 'slices')[axis]}", Volume(hu, turned))
+    return Variant(FLIPS[axis], Volume(hu, turned))
 
 
 def mirrored(volume: Volume) -> Variant:
@@ -56,13 +66,13 @@ def mirrored(volume: Volume) -> Variant:
         return volume.geometry.to_world(index)
 
     hu = np.ascontiguousarray(volume.hu[:, :, ::-1])
-    return Variant("mirror", replace(volume, hu=hu), move)
+    return Variant(Notice("variant_mirror"), replace(volume, hu=hu), move)
 
 
 def cropped(volume: Volume, box: tuple[slice, ...]) -> Variant:
     """A part of the scan; ``box`` has slices, rows and columns."""
     part = volume.part(box)
-    return Variant("crop", replace(part, hu=np.ascontiguousarray(part.hu)))
+    return Variant(Notice("variant_crop"), replace(part, hu=np.ascontiguousarray(part.hu)))
 
 
 def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Variant:
@@ -75,7 +85,7 @@ def with_noise(volume: Volume, sd_hu: float, random: np.random.Generator) -> Var
             random.standard_normal(part.shape, dtype=np.float32), NOISE_GRAIN_PIXELS
         )
         hu[number] = part + noise * np.float32(sd_hu / noise.std())
-    return Variant("noise", replace(volume, hu=whole_hu(hu)))
+    return Variant(Notice("variant_noise"), replace(volume, hu=whole_hu(hu)))
 
 
 def with_dose(
@@ -83,7 +93,23 @@ def with_dose(
 ) -> Variant:
     """The scan at a share of its dose: quantum noise grows with the square root of its inverse."""
     added = noise_sd_hu * float(np.sqrt(1 / share - 1))
-    return replace(with_noise(volume, added, random), name=f"dose 1/{round(1 / share)}")
+    name = Notice("variant_dose", {"part": round(1 / share)})
+    return replace(with_noise(volume, added, random), name=name)
+
+
+def with_median(volume: Volume, lungs: BoolArray, median_hu: float) -> Variant:
+    """The lungs as dense as their median is to be; vessels and what is solid stay as they are.
+
+    Voxels of the lungs up to ``LUNG_HU`` move by one and the same number, so that noise and texture
+    stay; from there to ``TISSUE_HU`` they move less and less.
+    """
+    hu = volume.hu.astype(np.float32)
+    inside = hu[lungs]
+    shift = np.float32(median_hu - float(np.median(inside)))
+    share = np.clip((TISSUE_HU - inside) / (TISSUE_HU - LUNG_HU), 0, 1)
+    hu[lungs] = np.maximum(inside + shift * share, LOWEST_HU)
+    name = Notice("variant_density", {"median_hu": median_hu})
+    return Variant(name, replace(volume, hu=whole_hu(hu)))
 
 
 def thicker(volume: Volume, factor: int) -> Variant:
@@ -99,19 +125,21 @@ def thicker(volume: Volume, factor: int) -> Variant:
         origin_mm=geometry.to_world(middle)[0],
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
-    return Variant(f"slices x{factor}", Volume(hu, thick))
+    return Variant(Notice("variant_thickness", {"factor": factor}), Volume(hu, thick))
 
 
 def smoother(volume: Volume, width_mm: float) -> Variant:
     """As with a softer kernel: slices blurred by a Gaussian of that standard deviation."""
-    return Variant("smooth kernel", replace(volume, hu=whole_hu(_blurred(volume, width_mm))))
+    return Variant(
+        Notice("variant_smooth_kernel"), replace(volume, hu=whole_hu(_blurred(volume, width_mm)))
+    )
 
 
 def sharper(volume: Volume, width_mm: float, gain: float) -> Variant:
     """As with a harder kernel: what a blur takes away is added again, ``gain`` times."""
     hu = volume.hu.astype(np.float32)
     hu += np.float32(gain) * (hu - _blurred(volume, width_mm))
-    return Variant("sharp kernel", replace(volume, hu=whole_hu(hu)))
+    return Variant(Notice("variant_sharp_kernel"), replace(volume, hu=whole_hu(hu)))
 
 
 def _blurred(volume: Volume, width_mm: float) -> VoxelArray:

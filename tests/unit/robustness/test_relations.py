@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from nodulebench.language import english
-from nodulebench.model.notice import read_notice
+from nodulebench.model.notice import Notice, read_notice
 from nodulebench.robustness.insertion import InsertedNodule
 from nodulebench.robustness.relations import (
     Marks,
+    as_many,
     found_and_nothing_else,
     is_found,
     kept_marks,
@@ -101,11 +102,11 @@ def test_inserted_nodules_are_found_and_other_marks_stay(after, is_passed):
 
 
 def test_sensitivity_may_rise_by_chance_only():
-    names = ("full", "half", "quarter")
+    names = [Notice("variant_none"), *(Notice("variant_dose", {"part": n}) for n in (2, 4))]
     assert never_rising(names, (5, 4, 5), 8, 1).is_passed
     assert never_rising(names, (5, 4, 6), 8, 1).is_passed is False
     assert english(never_rising(names, (5, 4, 5), 8, 1).measured) == (
-        "found of 8: full: 5, half: 4, quarter: 5"
+        "found of 8: as it is: 5, dose 1/2: 4, dose 1/4: 5"
     )
     assert never_rising(names, (0, 0, 0), 8, 1).is_passed is None
 
@@ -117,6 +118,35 @@ def test_large_nodules_that_were_found_stay_found():
     assert verdict([True, True], [True, False])
     assert verdict([True, False], [False, True]) is False
     assert verdict([False, True], [False, True]) is None
+
+
+DENSE = Notice("variant_density", {"median_hu": -750.0})
+
+
+@pytest.mark.parametrize(
+    ("after", "kept", "is_passed"),
+    [
+        ((marks((1, 0, 0, 1), *[(100, 0, k, 1) for k in range(5)])), 1, True),  # 3 -> 6 marks
+        ((marks((1, 0, 0, 1), *[(100, 0, k, 1) for k in range(6)])), 1, False),  # 3 -> 7
+        ((marks((1, 0, 0, 1), (100, 0, 0, 1))), 1, True),  # a small nodule may be lost
+        ((marks((50, 0, 0, 1), (100, 0, 0, 1))), 0, False),  # a large one may not
+        ((marks((1, 0, 0, 1))), 1, False),  # 3 -> 1
+    ],
+)
+def test_denser_lungs_have_the_nodules_and_about_as_many_marks(after, kept, is_passed):
+    before = marks((0, 0, 0, 1), (50, 0, 0, 1), (100, 0, 0, 1))
+    limits = {"large_mm": 10.0, "tolerance_mm": 2.0, "factor": 2.0, "few": 1}
+    runs = [(Notice("variant_nodules"), before), (DENSE, after)]
+    verdict = as_many([NODULE, SMALL], runs, **limits)
+    assert verdict.is_passed is is_passed
+    assert english(verdict.measured) == (
+        f"{kept} of 1 large nodules that were found stay found; marks with nodules: 3, "
+        f"median -750 HU: {len(after)}; at most 2 times more or fewer"
+    )
+    assert read_notice(json.loads(json.dumps(verdict.measured.to_json()))) == verdict.measured
+    # few marks more or fewer are chance
+    assert as_many([SMALL], runs, **limits | {"few": 4}).is_passed
+    assert as_many([NODULE], [(DENSE, marks()), runs[1]], **limits).is_passed is None
 
 
 def test_what_was_measured_beside_nodules_stands_within_what_was_measured_of_them():

@@ -3,6 +3,7 @@ import pytest
 
 from nodulebench.errors import InputError
 from nodulebench.imaging.volume import make_volume
+from nodulebench.model.notice import Notice
 from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
 from nodulebench.robustness.variants import (
     cropped,
@@ -13,6 +14,7 @@ from nodulebench.robustness.variants import (
     smoother,
     thicker,
     with_dose,
+    with_median,
     with_noise,
 )
 
@@ -65,8 +67,29 @@ def test_a_quarter_of_the_dose_doubles_the_noise():
     scan = np.random.default_rng(1).normal(0, 15, (4, 80, 80))
     flat = make_volume(np.rint(scan).astype(np.int16), spacing_mm=(1.0, 1.0, 1.0))
     quarter = with_dose(flat, 1 / 4, 15.0, np.random.default_rng(3))
-    assert quarter.name == "dose 1/4"
+    assert quarter.name == Notice("variant_dose", {"part": 4})
     assert quarter.volume.hu.std() == pytest.approx(30.0, rel=0.03)
+
+
+@pytest.mark.parametrize("median_hu", [-900.0, -750.0])
+def test_the_lungs_get_the_median_asked_for_and_nothing_solid_moves(median_hu):
+    hu = np.random.default_rng(5).normal(-820, 30, (6, 20, 20))
+    hu[:, :3] = -950.0  # air beside the lungs
+    hu[:, 10:12] = 40.0  # a vessel
+    hu[2, 15] = -250.0  # half-way between lung and tissue
+    hu[3, 15] = -1023.0
+    scan = make_volume(np.rint(hu).astype(np.int16), spacing_mm=(1.0, 1.0, 1.0))
+    lungs = np.zeros(hu.shape, bool)
+    lungs[:, 3:] = True
+    changed = with_median(scan, lungs, median_hu).volume.hu
+    shift = median_hu - np.median(scan.hu[lungs])
+    assert np.median(changed[lungs]) == pytest.approx(median_hu, abs=0.5)
+    assert np.array_equal(changed[:, :3], scan.hu[:, :3])
+    assert np.all(changed[:, 10:12] == 40)
+    assert np.all(changed[2, 15] == round(-250 + shift / 2))
+    assert np.all(changed[3, 15] == max(-1024, round(-1023 + shift)))
+    plain = scan.hu[:, 3:10]
+    assert np.all(np.abs(changed[:, 3:10] - plain - shift) <= 0.5)  # noise stays as it is
 
 
 def test_thicker_slices_are_means_at_their_middle(volume):

@@ -19,6 +19,7 @@ from nodulebench.language import english
 from nodulebench.model.notice import Notice
 from nodulebench.robustness.relations import (
     RelationVerdict,
+    as_many,
     found_and_nothing_else,
     kept_marks,
     never_rising,
@@ -35,12 +36,19 @@ from nodulebench.robustness.variants import (
     smoother,
     thicker,
     with_dose,
+    with_median,
     with_noise,
 )
 from nodulebench.storage.csv_dialect import marked
 from nodulebench.storage.staging import staged_file
 from nodulebench.workflows.detect.any_algorithm import Algorithm, find_algorithm
-from nodulebench.workflows.detect.robustness_bench import DEFAULT_CHOICE, Bench, RobustnessChoice
+from nodulebench.workflows.detect.robustness_bench import (
+    AS_IT_IS,
+    DEFAULT_CHOICE,
+    WITH_NODULES,
+    Bench,
+    RobustnessChoice,
+)
 
 SHIFT_MM = (37.0, -21.0, 143.0)
 CROP_LOW_MM, CROP_HIGH_MM = 15.0, 25.0
@@ -49,6 +57,10 @@ SCORE_TOLERANCE = 0.05
 TOP_MARKS = 10
 DOSE_SHARES = (1 / 2, 1 / 4, 1 / 8)
 BLUR_MM, SHARPENING = 0.8, 0.8
+MEDIANS_HU = (-900.0, -750.0)
+"""From lungs full of air to dense ones."""
+NOISY_SHARE = 1 / 4
+"""The dose at which noise is twice as strong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +112,7 @@ def _crop(bench: Bench) -> RelationVerdict:
 
 def _insert(bench: Bench) -> RelationVerdict:
     choice = bench.choice
-    after = bench.run("with nodules", bench.with_nodules)
+    after = bench.run(WITH_NODULES, bench.with_nodules)
     return found_and_nothing_else(
         bench.nodules,
         bench.before,
@@ -112,18 +124,33 @@ def _insert(bench: Bench) -> RelationVerdict:
     )
 
 
-def _dose(bench: Bench) -> RelationVerdict:
-    volume = bench.with_nodules
+def _at_dose(bench: Bench, share: float) -> Variant:
     noise = lung_density(bench.volume.hu, bench.lungs).noise_sd_hu
-    worse = (
-        with_dose(volume, share, noise, bench.random(2 + number))
-        for number, share in enumerate(DOSE_SHARES)
+    random = bench.random(2 + DOSE_SHARES.index(share))
+    return with_dose(bench.with_nodules, share, noise, random)
+
+
+def _as_many(bench: Bench, variants: Iterable[Variant]) -> RelationVerdict:
+    choice = bench.choice
+    runs = [(WITH_NODULES, bench.run(WITH_NODULES, bench.with_nodules))]
+    runs += [(one.name, bench.run(one.name, one.volume)) for one in variants]
+    return as_many(
+        bench.nodules,
+        runs,
+        large_mm=choice.large_mm,
+        tolerance_mm=choice.tolerance_mm,
+        factor=choice.most_times,
+        few=choice.few,
     )
-    return _falling(bench, worse)
+
+
+def _density(bench: Bench) -> RelationVerdict:
+    lungs = bench.lungs.mask
+    return _as_many(bench, (with_median(bench.with_nodules, lungs, hu) for hu in MEDIANS_HU))
 
 
 def _falling(bench: Bench, worse: Iterable[Variant]) -> RelationVerdict:
-    names, found = ["as it is"], [int(bench.found.sum())]
+    names, found = [AS_IT_IS], [int(bench.found.sum())]
     for variant in worse:
         names.append(variant.name)
         found.append(int(bench.found_in(variant.name, variant.volume).sum()))
@@ -160,7 +187,15 @@ TESTS: dict[str, tuple[Notice, Callable[[Bench], RelationVerdict]]] = {
         ),
     ),
     "insert": (Notice("relation_insert"), _insert),
-    "dose": (Notice("relation_dose"), _dose),
+    "density": (Notice("relation_density"), _density),
+    "more-noise": (
+        Notice("relation_more_noise"),
+        lambda bench: _as_many(bench, (_at_dose(bench, NOISY_SHARE),)),
+    ),
+    "dose": (
+        Notice("relation_dose"),
+        lambda bench: _falling(bench, (_at_dose(bench, share) for share in DOSE_SHARES)),
+    ),
     "thickness": (
         Notice("relation_thickness"),
         lambda bench: _falling(bench, (thicker(bench.with_nodules, n) for n in (2, 4))),
@@ -223,12 +258,12 @@ def write_outcomes(folder: Path, outcomes: Sequence[RobustnessOutcome], bench: B
     ]
     _write_csv(folder / "robustness.csv", ("test", "verdict", "relation", "measured"), rows)
     marks = [
-        (name, *center, score)
+        (english(name), *center, score)
         for name, found in bench.marks.items()
         for center, score in zip(found.center_mm.tolist(), found.score.tolist(), strict=True)
     ]
     _write_csv(folder / "marks.csv", ("variant", "x_mm", "y_mm", "z_mm", "score"), marks)
-    if "with nodules" in bench.marks:
+    if WITH_NODULES in bench.marks:
         nodules = [(one.x_mm, one.y_mm, one.z_mm, one.diameter_mm) for one in bench.nodules]
         _write_csv(folder / "inserted.csv", ("x_mm", "y_mm", "z_mm", "diameter_mm"), nodules)
 

@@ -8,6 +8,7 @@ import numpy as np
 from nodulebench.imaging.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.volume import Volume, to_patient_axes
 from nodulebench.model.arrays import BoolArray
+from nodulebench.model.notice import Notice
 from nodulebench.robustness.insertion import InsertedNodule, insert_nodules, place_nodules
 from nodulebench.robustness.relations import Marks, is_found
 from nodulebench.robustness.variants import Variant
@@ -33,10 +34,15 @@ class RobustnessChoice:
     """Least share of the highest-scored marks that stay under noise and on another grid."""
     chance: int = 1
     """How many more nodules may be found at a lower dose or in thicker slices."""
+    most_times: float = 2.0
+    """How many times more or fewer marks there may be in denser or noisier lungs."""
+    few: int = 10
+    """Numbers of marks that differ by no more than this are alike."""
     seed: int = 0
 
 
 DEFAULT_CHOICE = RobustnessChoice()
+AS_IT_IS, WITH_NODULES = Notice("variant_none"), Notice("variant_nodules")
 
 
 class Bench:
@@ -47,13 +53,13 @@ class Bench:
         self.choice = choice
         self.volume = to_patient_axes(volume, "case")
         self.lungs: Lungs = segment_lungs(self.volume, "case")
-        self.marks: dict[str, Marks] = {}
+        self.marks: dict[Notice, Marks] = {}
         self._algorithm = algorithm
 
     @property
     def before(self) -> Marks:
         """Marks of the case as it is."""
-        return self.run("as it is", self.volume)
+        return self.run(AS_IT_IS, self.volume)
 
     @cached_property
     def nodules(self) -> tuple[InsertedNodule, ...]:
@@ -69,9 +75,9 @@ class Bench:
     @property
     def found(self) -> BoolArray:
         """Which inserted nodules are found at full dose."""
-        return self.found_in("with nodules", self.with_nodules)
+        return self.found_in(WITH_NODULES, self.with_nodules)
 
-    def run(self, name: str, volume: Volume) -> Marks:
+    def run(self, name: Notice, volume: Volume) -> Marks:
         """Marks of a volume, made once for each name."""
         if name not in self.marks:
             self.marks[name] = self._algorithm(volume)
@@ -83,7 +89,7 @@ class Bench:
         expected = Marks(variant.move(before.center_mm.copy()), before.score)
         return expected, self.run(variant.name, variant.volume)
 
-    def found_in(self, name: str, volume: Volume) -> BoolArray:
+    def found_in(self, name: Notice, volume: Volume) -> BoolArray:
         """Which inserted nodules are found in a variant of the case with nodules."""
         return is_found(self.nodules, self.run(name, volume), self.choice.tolerance_mm)
 

@@ -46,6 +46,8 @@ def test_an_algorithm_that_sees_what_is_there_keeps_every_relation(chest):
         (algorithms.blind_in_upper_rows, {"crop"}),
         (algorithms.at_most_four, {"insert"}),
         (algorithms.better_in_noise, {"dose"}),
+        (algorithms.lost_when_dense, {"density"}),
+        (algorithms.drowned_in_noise, {"more-noise"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
