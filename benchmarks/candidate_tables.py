@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import polars as pl
 
 from benchmarks.candidate_findings import FIVE, Findings
-from nodulebench.algorithms.combine import Linkage, merge_candidates
+from nodulebench.algorithms.combine import Linkage, Place, merge_candidates
 from nodulebench.match import label_marks
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.labels import DUPLICATE, HIT
@@ -18,6 +19,7 @@ from nodulebench.workflows.compare.combination_tables import Members, all_member
 
 LEVEL = 0.95
 LINKAGES: tuple[Linkage, ...] = ("single", "greedy", "nearest")
+PLACES: tuple[Place, ...] = ("mean", "best")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +64,7 @@ def judge(reference: Reference, submission: Submission, members: Members) -> Jud
     )
 
 
-def judge_all(
-    findings: Findings, five: Sequence[str] = FIVE, linkage: Linkage = "nearest"
-) -> list[Judged]:
+def judge_all(findings: Findings, five: Sequence[str] = FIVE) -> list[Judged]:
     """Every detector alone, and every combination of those of the five that were run."""
     submissions = findings.submissions
     combinable = [name for name in five if name in submissions]
@@ -72,9 +72,7 @@ def judge_all(
     judged = []
     for members in (*alone, *all_members(combinable)):
         parts = [submissions[name] for name in members]
-        merged = (
-            parts[0] if len(parts) == 1 else merge_candidates(parts, linkage=linkage).submission
-        )
+        merged = parts[0] if len(parts) == 1 else merge_candidates(parts).submission
         judged.append(judge(findings.reference, merged, members))
     return judged
 
@@ -104,10 +102,10 @@ def print_table(findings: Findings, judged: Sequence[Judged], unit: str = "block
 def print_linkages(findings: Findings, five: Sequence[str] = FIVE) -> None:
     """Print what all detectors together find by each way of merging, and without any."""
     parts = [findings.submissions[name] for name in five]
-    union = pl.concat([_named_apart(one) for one in parts])
-    ways: dict[str, Submission] = {"none": Submission("all", union)}
-    for linkage in LINKAGES:
-        ways[linkage] = merge_candidates(parts, linkage=linkage).submission
+    ways = {"none": union_of(parts)}
+    for linkage, place in product(LINKAGES, PLACES):
+        merged = merge_candidates(parts, linkage=linkage, place=place)
+        ways[f"{linkage}, {place}"] = merged.submission
     nodules = nodules_to_find(findings.reference).height
     print("| merging | sensitivity (95 % interval) | candidates per case |")
     print("|---|---|---|")
@@ -115,6 +113,11 @@ def print_linkages(findings: Findings, five: Sequence[str] = FIVE) -> None:
         one = judge(findings.reference, merged, tuple(five))
         share = with_interval(int(one.is_hit.sum()), nodules)
         print(f"| {name} | {share} | {one.candidates / findings.reference.cases.height:.1f} |")
+
+
+def union_of(parts: Sequence[Submission]) -> Submission:
+    """All candidates of several detectors, none merged."""
+    return Submission("all", pl.concat([_named_apart(one) for one in parts]))
 
 
 def _named_apart(submission: Submission) -> pl.DataFrame:

@@ -63,10 +63,10 @@ def test_candidate_lists_are_merged_and_all_combinations_tabulated(
         *("seriesuid", "coordX", "coordY", "coordZ", "probability", "class", "sources")
     ]
     assert merged.rows() == [
-        ("s1", 1.0, 0.0, 0.0, 0.7, 1, "p+q"),
+        ("s1", 0.0, 0.0, 0.0, 0.9, 1, "p+q"),
         ("s2", 0.0, 0.0, 0.0, 0.7, 1, "q"),
         ("s3", 1.0, 0.0, 0.0, 0.4, 1, "r"),
-        ("s4", 51.0, 0.0, 0.0, 0.4, 0, "p+r"),
+        ("s4", 52.0, 0.0, 0.0, 0.6, 0, "p+r"),
     ]
     told = capsys.readouterr().out
     assert "p+q+r       1.000        0.667        +0.333      4           1.0" in told
@@ -96,15 +96,18 @@ def test_lists_without_scores_are_merged(luna16: Path, tmp_path: Path) -> None:
     assert pl.read_csv(out)["class"].to_list() == [1, 0]
 
 
-def test_greedy_merging_and_its_distance_can_be_chosen(luna16: Path, tmp_path: Path) -> None:
+def test_linkage_place_and_distance_can_be_chosen(luna16: Path, tmp_path: Path) -> None:
     lists = [
         write(tmp_path, "p", "s1,0,0,0,0.9", "s1,4,0,0,0.8"),
         write(tmp_path, "q", "s1,8,0,0,0.7"),
     ]
     out = tmp_path / "out.csv"
     for more, places in (
-        ((), [4.0]),
-        (("--linkage", "greedy"), [2.0, 8.0]),
+        ((), [0.0, 8.0]),
+        (("--place", "mean"), [2.0, 8.0]),
+        (("--linkage", "single"), [0.0]),
+        (("--linkage", "single", "--place", "mean"), [4.0]),
+        (("--linkage", "greedy", "--place", "mean"), [2.0, 8.0]),
         (("--distance", 3), [0.0, 4.0, 8.0]),
     ):
         assert run("combine", *lists, "--reference", luna16, "--out", out, *more) == 0

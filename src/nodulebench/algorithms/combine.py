@@ -1,6 +1,8 @@
 """Submissions of several algorithms -> one: candidate lists merged, or scores averaged.
 
-Both are the combinations of the LUNA16 study (Setio et al. 2017).
+Both are the combinations of the LUNA16 study (Setio et al. 2017), with one difference: merged
+candidates lie where their best one lies, for a mean may slip off the nodule that its parts hit. The
+study's own mean is a choice.
 """
 
 from collections.abc import Sequence
@@ -25,6 +27,9 @@ BETWEEN_CASES_MM = 1e8
 """Farther apart than any two places in patients, so that cases never link."""
 
 Linkage = Literal["single", "greedy", "nearest"]
+LINKAGE: Linkage = "nearest"
+"""Wherever nothing else is chosen."""
+Place = Literal["best", "mean"]
 _PLACE = ["x_mm", "y_mm", "z_mm"]
 
 
@@ -38,38 +43,33 @@ class Combined:
 
 
 def merge_candidates(
-    submissions: Sequence[Submission], *, distance_mm: float = MERGE_MM, linkage: Linkage = "single"
+    submissions: Sequence[Submission],
+    *,
+    distance_mm: float = MERGE_MM,
+    linkage: Linkage = LINKAGE,
+    place: Place = "best",
 ) -> Combined:
     """Concatenate candidate lists and merge candidates of a case that are close.
-
-    A merged candidate lies at the mean of its parts; its score and diameter are the means of
-    theirs, empty where a part has none.
 
     Args:
         submissions: candidate lists, or marks with scores.
         distance_mm: candidates closer than this (strictly) are linked.
-        linkage: ``single``: whatever is linked through others is one, in any order of the lists;
-            ``greedy``: the candidates in their order take those close to them that are still free;
-            ``nearest``: the two nearest become one at their mean, again and again, so that chains
-            end and all that is left is at least ``distance_mm`` apart.
+        linkage: ``nearest``: the two nearest become one at their mean, again and again, until all
+            are at least ``distance_mm`` apart, so that chains end; ``single``: whatever is linked
+            through others is one, in any order of the lists; ``greedy``: the candidates in their
+            order take those close to them that are still free.
+        place: ``best``: a merged candidate is that of its parts which has the highest score, of
+            equals and without scores the one nearest to their mean; ``mean`` (LUNA16): it lies at
+            the mean of its parts, its score and diameter are the means of theirs, empty where a
+            part has none.
     """
     require_combinable(submissions)
     parts = pl.concat(
         [one.marks.with_columns(algorithm=pl.lit(one.name)) for one in submissions]
     ).sort("case_id", maintain_order=True)
-    group = _groups(parts, distance_mm, linkage)
-    grouped = parts.with_columns(group=group)
-    merged = (
-        grouped.group_by("group", maintain_order=True)
-        .agg(
-            pl.col("case_id").first(),
-            pl.col(_PLACE).mean(),
-            *(
-                pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
-                for name in ("score", "diameter_mm")
-            ),
-        )
-        .with_columns(mark_id=pl.int_range(1, pl.len() + 1).over("case_id").cast(pl.String))
+    grouped = parts.with_columns(group=_groups(parts, distance_mm, linkage))
+    merged = (_best(grouped) if place == "best" else _mean(grouped)).with_columns(
+        mark_id=pl.int_range(1, pl.len() + 1).over("case_id").cast(pl.String)
     )
     sources = grouped.select("group", "algorithm", source_mark_id="mark_id").join(
         merged.select("group", "case_id", "mark_id"), on="group", maintain_order="left"
@@ -77,6 +77,30 @@ def merge_candidates(
     return Combined(
         Submission(combined_name(submissions), MARKS.conform(merged, "combination")),
         sources.select("case_id", "mark_id", "algorithm", "source_mark_id"),
+    )
+
+
+def _best(grouped: pl.DataFrame) -> pl.DataFrame:
+    """Of each group the row with the highest score; of equals the one nearest to their mean."""
+    squares = ((pl.col(axis) - pl.col(axis).mean().over("group")) ** 2 for axis in _PLACE)
+    # rounding must not decide between parts that are as near
+    ranked = grouped.with_columns(away=pl.sum_horizontal(squares).round(6)).sort(
+        "score", "away", descending=[True, False], nulls_last=True, maintain_order=True
+    )
+    in_order = grouped.select(pl.col("group").unique(maintain_order=True))
+    best = ranked.unique("group", keep="first", maintain_order=True)
+    return in_order.join(best, on="group", maintain_order="left").drop("away")
+
+
+def _mean(grouped: pl.DataFrame) -> pl.DataFrame:
+    """Of each group the means."""
+    return grouped.group_by("group", maintain_order=True).agg(
+        pl.col("case_id").first(),
+        pl.col(_PLACE).mean(),
+        *(
+            pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
+            for name in ("score", "diameter_mm")
+        ),
     )
 
 

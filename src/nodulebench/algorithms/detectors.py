@@ -1,7 +1,7 @@
 """Detectors by name and a chest -> candidates: what a detector's name means, wherever it is run.
 
 A detector's candidates are those in the lungs or at most a slack from them, the highest score
-first. Several detectors together are merged as LUNA16 does it, the two nearest first.
+first. Several detectors together are merged, the two nearest first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import polars as pl
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.combine import is_near_lungs, merge_candidates
+from nodulebench.algorithms.combine import Place, is_near_lungs, merge_candidates
 from nodulebench.errors import InputError
 from nodulebench.model.tables import MARKS, Submission
 
@@ -55,16 +55,19 @@ def near_lungs(found: Candidates, chest: Chest) -> Candidates:
     return found.chosen(kept).best(len(found))
 
 
-def together(found: Mapping[str, Candidates]) -> Candidates:
+def together(found: Mapping[str, Candidates], place: Place = "best") -> Candidates:
     """Candidates closer than 5 mm are one; its score is the mean over all detectors, best first.
 
     A detector that did not propose a place counts as 0 there.
+
+    Args:
+        found: what each detector proposed, best first.
+        place: where a merged candidate lies: with its best part, or at their mean (LUNA16).
     """
     if len(found) == 1:
         return next(iter(found.values()))
-    merged = merge_candidates(
-        [Submission(name, _as_marks(best)) for name, best in found.items()], linkage="nearest"
-    )
+    parts = [Submission(name, _as_marks(best)) for name, best in found.items()]
+    merged = merge_candidates(parts, place=place)
     votes = merged.sources.group_by("mark_id").agg(votes=pl.col("algorithm").n_unique())
     marks = merged.submission.marks.join(votes, on="mark_id", maintain_order="left")
     joined = Candidates(

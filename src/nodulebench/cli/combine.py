@@ -30,10 +30,17 @@ from nodulebench.cli.show.combination import print_rows
 @option("--distance", POSITIVE, 5.0, "Candidates closer than this are merged, mm.")
 @option(
     "--linkage",
-    ["single", "greedy", "nearest"],
-    "single",
-    "Merge what is linked through others, candidate by candidate in order, or the two nearest "
-    "again and again.",
+    ["nearest", "single", "greedy"],
+    "nearest",
+    "Merge the two nearest again and again, what is linked through others, or candidate by "
+    "candidate in order.",
+)
+@option(
+    "--place",
+    ["best", "mean"],
+    "best",
+    "Where a merged candidate lies: where its part of the highest score lies, or at the mean of "
+    "its parts, as in LUNA16.",
 )
 @click.option("--lung-masks", type=FILE, help="Folder of <case>.mhd: drop candidates far outside.")
 @option("--slack", NOT_NEGATIVE, 10.0, "How far outside the lungs a candidate may lie, mm.")
@@ -57,7 +64,7 @@ def command(
     """
     from nodulebench.workflows.compare.combine import CombinationChoice, combine_files, write_rows
 
-    shape = ("distance", "linkage", "lung_masks", "slack")
+    shape = ("distance", "linkage", "place", "lung_masks", "slack")
     choice = CombinationChoice(*(chosen.pop(name) for name in shape))
     with ProgressLine("combining"):
         combination = combine_files(

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -31,6 +32,13 @@ class _ListsDetectors(click.Command):
 )
 @option("--case-id", str, "", "Name of the case; default: its file, or series UID.")
 @click.option("--most", type=COUNT, help="Keep only so many marks per scan.")
+@option(
+    "--place",
+    ["best", "mean"],
+    "best",
+    "Where a candidate of several detectors lies: where the best of them marks it, or at the mean "
+    "of their marks, as in LUNA16.",
+)
 @option("--processes", COUNT, 2)
 @opening_options
 def command(
@@ -39,12 +47,14 @@ def command(
     out: Path,
     case_id: str,
     most: int | None,
+    place: Literal["best", "mean"],
     processes: int,
     opening: Opening,
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
-    NAME is a detector, or several of them joined by '+': their candidates are merged as in LUNA16.
+    NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are one, the
+    two nearest first.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
@@ -61,7 +71,7 @@ def command(
     names = detect.detector_names(name)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
-        one = detect.detect_case(detect.DetectionTask(names, case, case_id, most))
+        one = detect.detect_case(detect.DetectionTask(names, case, case_id, most, place))
         for stage, seconds in one.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
         click.echo(f"  {'together':<12} {one.seconds:7.2f} s, {one.peak_memory_mb:.0f} MB at most")
@@ -80,6 +90,7 @@ def command(
                 case,
                 processes=processes,
                 most_marks=most,
+                place=place,
                 source=images,
                 progress=shown.tell,
             )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from builders.tables import case, mark, submission
 from nodulebench.algorithms.combine import (
     Combined,
+    Linkage,
     average_scores,
     is_near_lungs,
     merge_candidates,
@@ -31,9 +32,82 @@ def places(combined: Combined) -> list[Place]:
 
 
 def test_candidates_closer_than_5_mm_become_one_at_their_mean() -> None:
-    merged = merge_candidates([candidates("p", (0, 0, 0)), candidates("q", (3, 0, 3.9))])
+    lists = [candidates("p", (0, 0, 0)), candidates("q", (3, 0, 3.9))]
+    merged = merge_candidates(lists, place="mean")
     assert places(merged) == [(1.5, 0.0, 1.95)]
     assert merged.submission.name == "p+q"
+
+
+def test_a_merged_candidate_is_the_best_of_its_parts() -> None:
+    lists = [
+        submission(case("a", mark(0.3, (0, 0, 0)), mark(0.2, (50, 0, 0))), name="p"),
+        submission(case("a", mark(0.9, (4, 0, 0)), mark(0.1, (51, 0, 0))), name="q"),
+    ]
+    merged = merge_candidates(lists).submission.marks
+    assert merged.select("x_mm", "score").rows() == [(4.0, 0.9), (50.0, 0.2)]
+
+
+def test_without_scores_and_of_equals_the_part_nearest_to_the_mean_is_taken() -> None:
+    lists = [candidates("p", (0, 0, 0), (1, 0, 0)), candidates("q", (4, 0, 0))]
+    assert places(merge_candidates(lists, linkage="single")) == [(1, 0, 0)]
+    equal = [candidates("p", (0, 0, 0), (1, 0, 0), score=1), candidates("q", (4, 0, 0), score=1)]
+    assert places(merge_candidates(equal, linkage="single")) == [(1, 0, 0)]
+    # any score goes before none; of two that are as near the first is taken
+    half = [candidates("p", (0, 0, 0), (1, 0, 0)), candidates("q", (4, 0, 0), score=0.1)]
+    assert places(merge_candidates(half, linkage="single")) == [(4, 0, 0)]
+    assert places(merge_candidates([candidates("p", (2, 0, 0)), candidates("q", (1, 0, 0))])) == [
+        (2, 0, 0)
+    ]
+
+
+some_scored = st.lists(
+    st.tuples(*[st.floats(-9, 9)] * 3, st.sampled_from((None, 0.1, 0.5, 0.9))), max_size=12
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(some_scored, some_scored, st.sampled_from(("nearest", "single", "greedy")), st.data())
+def test_a_hit_is_lost_only_to_a_better_part_of_its_group_that_misses(
+    left: list[tuple], right: list[tuple], linkage: Linkage, data: st.DataObject
+) -> None:
+    lists = [
+        submission(case("a", *(mark(row[3], row[:3]) for row in rows)), name=name)
+        for name, rows in (("p", left), ("q", right))
+    ]
+    merged = merge_candidates(lists, linkage=linkage)
+    center = np.array(data.draw(st.tuples(*[st.floats(-9, 9)] * 3)))
+    radius = data.draw(st.floats(1.5, 16))
+    parts = {(one.name, row["mark_id"]): row for one in lists for row in one.marks.to_dicts()}
+
+    def is_hit(row: dict) -> bool:
+        away = np.array([row["x_mm"], row["y_mm"], row["z_mm"]]) - center
+        return bool(np.linalg.norm(away) < radius)
+
+    score = {row["mark_id"]: row for row in merged.submission.marks.to_dicts()}
+    assert merged.sources.height == len(parts)
+    for group in merged.sources.partition_by("mark_id"):
+        kept = score[group["mark_id"][0]]
+        members = [parts[key] for key in group.select("algorithm", "source_mark_id").rows()]
+        assert any(
+            all(kept[key] == one[key] for key in ("x_mm", "y_mm", "z_mm", "score"))
+            for one in members
+        )
+        for one in members:
+            if is_hit(one) and not is_hit(kept):
+                assert (kept["score"] or 0) >= (one["score"] or 0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(*[st.floats(-9, 9)] * 3), min_size=1, max_size=20), st.floats(1.5, 16))
+def test_where_scores_know_the_nodule_merging_never_loses_it(
+    points: list[Place], radius: float
+) -> None:
+    away = [float(np.linalg.norm(point)) for point in points]
+    marks = [mark(float(far < radius), point) for far, point in zip(away, points, strict=True)]
+    lists = [submission(case("a", *marks), name="p"), candidates("q")]
+    for linkage in ("nearest", "single", "greedy"):
+        left = np.array(places(merge_candidates(lists, linkage=linkage)))
+        assert (np.linalg.norm(left, axis=1) < radius).any() == (min(away) < radius)
 
 
 def test_candidates_5_mm_apart_stay_two() -> None:
@@ -42,8 +116,8 @@ def test_candidates_5_mm_apart_stay_two() -> None:
 
 
 def test_candidates_of_one_list_merge_too() -> None:
-    merged = merge_candidates([candidates("p", (0, 0, 0), (2, 0, 0)), candidates("q")])
-    assert places(merged) == [(1, 0, 0)]
+    lists = [candidates("p", (0, 0, 0), (2, 0, 0)), candidates("q")]
+    assert places(merge_candidates(lists, place="mean")) == [(1, 0, 0)]
 
 
 def test_candidates_of_different_cases_never_merge() -> None:
@@ -53,10 +127,13 @@ def test_candidates_of_different_cases_never_merge() -> None:
 
 def test_a_chain_is_one_by_single_linkage_and_two_when_greedy() -> None:
     lists = [candidates("p", (0, 0, 0)), candidates("q", (4, 0, 0)), candidates("r", (8, 0, 0))]
-    assert places(merge_candidates(lists)) == [(4, 0, 0)]
-    assert places(merge_candidates(lists, linkage="greedy")) == [(2, 0, 0), (8, 0, 0)]
-    turned = [lists[1], lists[0], lists[2]]
-    assert places(merge_candidates(turned, linkage="greedy")) == [(4, 0, 0)]
+
+    def merged(lists: list[Submission], linkage: Linkage) -> list[Place]:
+        return places(merge_candidates(lists, linkage=linkage, place="mean"))
+
+    assert merged(lists, "single") == [(4, 0, 0)]
+    assert merged(lists, "greedy") == [(2, 0, 0), (8, 0, 0)]
+    assert merged([lists[1], lists[0], lists[2]], "greedy") == [(4, 0, 0)]
 
 
 def test_the_nearest_become_one_first_and_a_chain_ends_where_their_mean_is_far() -> None:
@@ -64,7 +141,7 @@ def test_the_nearest_become_one_first_and_a_chain_ends_where_their_mean_is_far()
     lists.append(candidates("r", (7, 0, 0), (20, 1, 0)))
     # 4 and 7 are 3 mm apart: their mean 5.5 is too far from 0; 20 and 20 are 1 mm apart: their
     # mean (20, 0.5) is 4.53 mm from 24.5
-    merged = merge_candidates(lists, linkage="nearest")
+    merged = merge_candidates(lists, place="mean")
     assert places(merged) == [
         (0, 0, 0),
         (5.5, 0, 0),
@@ -72,15 +149,15 @@ def test_the_nearest_become_one_first_and_a_chain_ends_where_their_mean_is_far()
     ]
     # exactly the distance apart stays apart, and cases never merge
     apart = [candidates("p", (0, 0, 0)), candidates("q", (3, 4, 0)), candidates("r", case_id="b")]
-    assert merge_candidates(apart, linkage="nearest").submission.marks.height == 2
+    assert merge_candidates(apart).submission.marks.height == 2
     other = [candidates("p", (0, 0, 0)), candidates("q", (0, 0, 0), case_id="b")]
-    assert merge_candidates(other, linkage="nearest").submission.marks.height == 2
+    assert merge_candidates(other).submission.marks.height == 2
 
 
 @given(st.lists(st.tuples(*[st.floats(-12, 12)] * 3), min_size=1, max_size=30))
 @settings(max_examples=60)
 def test_merged_by_nearness_nothing_is_closer_than_the_distance(points: list[Place]) -> None:
-    merged = merge_candidates([candidates("p", *points), candidates("q")], linkage="nearest")
+    merged = merge_candidates([candidates("p", *points), candidates("q")], place="mean")
     left = np.array(places(merged))
     apart = np.linalg.norm(left[:, None] - left[None], axis=2)[np.triu_indices(len(left), 1)]
     assert (apart >= 5.0 - 1e-9).all()
@@ -94,9 +171,9 @@ def test_merged_by_nearness_nothing_is_closer_than_the_distance(points: list[Pla
 
 def test_scores_are_averaged_where_every_part_has_one() -> None:
     scored = [candidates("p", (0, 0, 0), score=0.2), candidates("q", (1, 0, 0), score=0.8)]
-    assert merge_candidates(scored).submission.marks["score"].to_list() == [0.5]
+    assert merge_candidates(scored, place="mean").submission.marks["score"].to_list() == [0.5]
     half = [candidates("p", (0, 0, 0), score=0.2), candidates("q", (1, 0, 0))]
-    assert merge_candidates(half).submission.marks["score"].to_list() == [None]
+    assert merge_candidates(half, place="mean").submission.marks["score"].to_list() == [None]
 
 
 def test_sources_are_kept() -> None:
@@ -129,8 +206,10 @@ def plain_components(points: list[Place]) -> list[Place]:
 @settings(deadline=None)
 @given(some_places, some_places)
 def test_merging_is_that_of_plain_loops_in_any_order(left: list[Place], right: list[Place]) -> None:
-    there = merge_candidates([candidates("p", *left), candidates("q", *right)])
-    back = merge_candidates([candidates("q", *right[::-1]), candidates("p", *left[::-1])])
+    here = [candidates("p", *left), candidates("q", *right)]
+    there = merge_candidates(here, linkage="single", place="mean")
+    turned = [candidates("q", *right[::-1]), candidates("p", *left[::-1])]
+    back = merge_candidates(turned, linkage="single", place="mean")
     expected = np.array(plain_components(left + right)).reshape(-1, 3)
     for merged in (there, back):
         found = np.array(places(merged)).reshape(-1, 3)

@@ -61,14 +61,17 @@ def test_a_name_stands_for_what_the_detector_finds_near_the_lungs(name: str) -> 
 
 def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:
     found = together({"a": at(0.0, 8.0), "b": at(4.5)})
-    assert found.center_mm[:, 0].tolist() == [6.25, 0.0]
+    # 8 and 4.5 are nearest; their mean is too far from 0; b's one candidate is its best
+    assert found.center_mm[:, 0].tolist() == [4.5, 0.0]
+    mean = together({"a": at(0.0, 8.0), "b": at(4.5)}, place="mean")
+    assert mean.center_mm[:, 0].tolist() == [6.25, 0.0]
 
 
 def test_a_detector_that_did_not_propose_a_place_counts_as_zero_there() -> None:
     found = together({"a": at(0.0, 100.0), "b": at(100.0)})
     assert found.center_mm[:, 0].tolist() == [100.0, 0.0]
-    # at 100 mm: rank 1 of a, rank 0 of b; at 0 mm: rank 0 of a alone
-    assert found.score.tolist() == pytest.approx([(10 / 11 + 1) / 2, 0.5])
+    # at 100 mm: the best of rank 1 of a, rank 0 of b; at 0 mm: rank 0 of a alone
+    assert found.score.tolist() == pytest.approx([1.0, 0.5])
 
 
 def test_one_detector_keeps_its_own_scores() -> None:

@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 
 from nodulebench.algorithms.combine import (
+    LINKAGE,
     MERGE_MM,
     SLACK_MM,
     Linkage,
+    Place,
     average_scores,
     is_near_lungs,
     merge_candidates,
@@ -53,7 +55,8 @@ class CombinationChoice:
 
     distance_mm: float = MERGE_MM
     """Candidates closer than this are merged."""
-    linkage: Linkage = "single"
+    linkage: Linkage = LINKAGE
+    place: Place = "best"
     lung_masks: Path | None = None
     """Folder with ``<case_id>.mhd`` or ``.mha``: candidates far from the lungs are dropped."""
     slack_mm: float = SLACK_MM
@@ -144,7 +147,10 @@ def combine_candidates(
             merged, sources = parts[0], None
         else:
             combined = merge_candidates(
-                parts, distance_mm=choice.distance_mm, linkage=choice.linkage
+                parts,
+                distance_mm=choice.distance_mm,
+                linkage=choice.linkage,
+                place=choice.place,
             )
             merged, sources = combined.submission, combined.sources
         labels, cohort = _labelled(reference, merged, uncapped)

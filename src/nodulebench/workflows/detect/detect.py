@@ -11,6 +11,7 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.algorithms.detectors import detector_names as detector_names
@@ -39,6 +40,8 @@ class DetectionTask:
     """Empty: the name of the file, or the series UID of DICOM."""
     most_marks: int | None = None
     """Only the highest scores are kept."""
+    place: Place = "best"
+    """Where a candidate of several detectors lies."""
 
 
 class ImageSource(Protocol):
@@ -65,13 +68,15 @@ class _TakenTasks(Sequence[DetectionTask]):
     names: tuple[str, ...]
     source: ImageSource
     most_marks: int | None
+    place: Place
 
     def __len__(self) -> int:
         return len(self.source.case_ids)
 
     def __getitem__(self, number: Any) -> Any:
         case_id = self.source.case_ids[number]
-        return DetectionTask(self.names, self.source.take(case_id), case_id, self.most_marks)
+        image = self.source.take(case_id)
+        return DetectionTask(self.names, image, case_id, self.most_marks, self.place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +128,7 @@ def detect_case(task: DetectionTask) -> Detection:
         with stage(name):
             found[name] = candidates_of(name, chest)
     with stage("combining"):
-        candidates = together(found)
+        candidates = together(found, task.place)
     if task.most_marks is not None:
         candidates = candidates.best(task.most_marks)
     with stage("describing"):
@@ -137,6 +142,7 @@ def detect_set(
     *,
     processes: int = 2,
     most_marks: int | None = None,
+    place: Place = "best",
     source: ImageSource | None = None,
     progress: Progress = untold,
 ) -> list[Detection]:
@@ -147,14 +153,15 @@ def detect_set(
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
         processes: cases read at once.
         most_marks: per case.
+        place: where a candidate of several detectors lies.
         source: gives the images case by case, where they cannot be read in the folder itself.
         progress: told each case and how it went, when it is done.
     """
     tasks: Sequence[DetectionTask] = (
-        _TakenTasks(names, source, most_marks)
+        _TakenTasks(names, source, most_marks, place)
         if source is not None
         else [
-            DetectionTask(names, image, case_id, most_marks)
+            DetectionTask(names, image, case_id, most_marks, place)
             for case_id, image in images_of_set(folder)
         ]
     )
