@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import torch
 
 from benchmarks.candidate_blocks import SEED, find_in_fold, luna16_truth
 from benchmarks.candidate_findings import FIVE, PLACE
 from benchmarks.measure import DATA
-from nodulebench.algorithms.networks.examples import Examples, write_examples
+from nodulebench.algorithms.networks.examples import Examples, make_examples, write_examples
 from nodulebench.algorithms.networks.patches import scans_of
+from nodulebench.algorithms.unseen import series_digest
 from nodulebench.formats.lidc.nodule_blocks import (
     FOLDS,
     HU_PER_STEP,
@@ -31,7 +31,7 @@ NAMES = (*FIVE, "mot_m5lv1")
 def block_examples(keep: Path, folds: tuple[int, ...] = FOLDS) -> Examples:
     """Every candidate of every detector, and the nodules themselves."""
     truth = luna16_truth(DATA)
-    images, spacing, fold_of, which, place, is_nodule = [], [], [], [], [], []
+    images, spacing, fold_of, which, place, is_nodule, series = [], [], [], [], [], [], []
     for fold in folds:
         found = find_in_fold(fold, ["centre", *NAMES], SEED, keep)
         marks = pl.concat([found.submissions[name].marks for name in NAMES])
@@ -51,13 +51,15 @@ def block_examples(keep: Path, folds: tuple[int, ...] = FOLDS) -> Examples:
             )
             spacing.append(geometry.spacing_mm[::-1])
             fold_of.append(fold)
-    return Examples(
+            series.append(series_digest(block.series))
+    return make_examples(
         scans_of(images, np.array(spacing), step_hu=HU_PER_STEP, lowest_hu=LOWEST_HU),
-        torch.tensor(fold_of),
-        torch.from_numpy(np.concatenate(which)),
-        torch.from_numpy(np.concatenate(place).astype(np.float32)),
-        torch.from_numpy(np.concatenate(is_nodule)),
-        {"data": f"{len(images)} blocks of LUNA16 scans, candidates of {', '.join(NAMES)}"},
+        fold_of,
+        np.concatenate(which),
+        np.concatenate(place),
+        np.concatenate(is_nodule),
+        series=series,
+        about={"data": f"{len(images)} blocks of LUNA16 scans, candidates of {', '.join(NAMES)}"},
     )
 
 

@@ -1,76 +1,94 @@
 """Networks, each fold judged by one that never saw it; needs numpy, torch and safetensors alone.
 
-``python benchmarks/network_folds.py EXAMPLES OUT --networks twoscale,cumedvis_b --folds 0,1`` runs
-on any machine that has ``src/`` beside it, with or without a GPU. Weights and the probabilities of
-all candidates lie in OUT afterwards; a run that was interrupted is taken up again.
+``python benchmarks/network_folds.py OUT EXAMPLES... --networks twoscale --folds 0,1,all`` runs on
+any machine that has ``src/`` beside it, with or without a GPU. OUT holds weights, learning curves
+and probabilities afterwards; a run that was interrupted is taken up again.
 """
 
 import argparse
-import hashlib
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from nodulebench.algorithms.networks import NETWORKS
-from nodulebench.algorithms.networks.examples import Examples, read_examples
-from nodulebench.algorithms.networks.network import parameter_count
-from nodulebench.algorithms.networks.training import area_under_roc, judge, train
-from nodulebench.algorithms.networks.weights import Card, read_card, write_weights
+from nodulebench.algorithms.networks.cross_validation import Course, train_without
+from nodulebench.algorithms.networks.examples import Examples, join_examples, read_examples
+from nodulebench.algorithms.networks.network import Recipe, parameter_count
+from nodulebench.algorithms.networks.training import convolutions_a_second
+from nodulebench.algorithms.networks.weights import read_weights
 
-FOLDS = range(10)
+CHECKS = 20
+"""In a training."""
 
 
-def train_fold(
-    name: str, fold: int, examples: Examples, digest: str, steps: int | None, out: Path
-) -> None:
-    """Train on the nine other folds, judge this one, keep weights and probabilities."""
-    network = NETWORKS[name]
-    how = replace(network.recipe, steps=steps or network.recipe.steps)
-    others = [other for other in FOLDS if other != fold]
-    begin = time.perf_counter()
-    keep = out / f"{name}-{fold}.state"
-    module = train(network, examples, others, recipe=how, keep=keep)
-    seconds = time.perf_counter() - begin
-    chosen = examples.of_folds([fold])
-    score = judge(module, network, examples, chosen, tries=how.tries)
-    area = area_under_roc(score, examples.is_nodule[chosen])
-    card = Card(name, 0, how.steps, str(examples.about.get("data")), digest, tuple(others))
-    write_weights(out / f"{name}-{fold}.safetensors", module, replace(card, figures={"area": area}))
-    np.save(out / f"{name}-{fold}.npy", score.cpu().numpy())
-    rate = how.steps * how.batch / seconds
-    print(
-        f"| {name} | {parameter_count(module):,} | {fold} | {area:.4f} | {rate:.0f} |", flush=True
+def recipe_of(name: str, steps: int | None) -> Recipe:
+    """A network's own recipe, with as many steps as wanted."""
+    own = NETWORKS[name].recipe
+    count = steps or own.steps
+    return replace(own, steps=count, check_every=max(1, count // CHECKS))
+
+
+def print_fold(name: str, fold: int | None, course: Course) -> None:
+    """Train without a fold, and print how well and how fast that went."""
+    done = train_without(name, fold, course)
+    how = course.recipe or NETWORKS[name].recipe
+    module, _ = read_weights(done.path)
+    rate = how.steps * how.batch / done.seconds if done.seconds else 0.0
+    cells = (
+        name,
+        f"{parameter_count(module):,}",
+        "all" if fold is None else fold,
+        f"{done.card.figures.get('area', float('nan')):.4f}",
+        f"{done.curve[-1].loss:.4f}" if done.curve else "",
+        f"{done.seconds:.1f}",
+        f"{rate:.0f}",
     )
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def print_share(name: str, examples: Examples, course: Course) -> None:
+    """Print how fast the network alone is, on patches that are already there."""
+    how = course.recipe or NETWORKS[name].recipe
+    alone = convolutions_a_second(NETWORKS[name], examples, how)
+    print(f"\n{name}: {alone:.0f} patches a second without cutting any\n", flush=True)
 
 
 def main() -> None:
     """Print areas under the ROC curve of candidates, network by network and fold by fold."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("examples", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("examples", type=Path, nargs="+")
     parser.add_argument("--networks", default=",".join(NETWORKS))
-    parser.add_argument("--folds", default=",".join(map(str, FOLDS)))
+    parser.add_argument("--folds", default="0,1,2,3,4,5,6,7,8,9", help="left out; all: none")
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, help="begin no training that would end later")
+    parser.add_argument("--alone", action="store_true", help="measure the network alone too")
     given = parser.parse_args()
-    examples = read_examples(given.examples).to("cuda" if torch.cuda.is_available() else "cpu")
-    whole = hashlib.sha256()
-    for path in sorted(given.examples.iterdir()):
-        whole.update(path.read_bytes())
-    print("| network | parameters | fold | area | patches a second |\n|---|---|---|---|---|")
-    given.out.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    torch.backends.cudnn.benchmark = True
+    torch.set_float32_matmul_precision("high")
+    whole = join_examples([read_examples(folder) for folder in given.examples])
+    examples = whole.to("cuda" if torch.cuda.is_available() else "cpu")
+    print("| network | parameters | fold | area | loss | seconds | patches a second |")
+    print("|---|---|---|---|---|---|---|")
     for name in given.networks.split(","):
-        for fold in map(int, given.folds.split(",")):
-            path = given.out / f"{name}-{fold}.safetensors"
-            if path.is_file():
-                print(f"| {name} | | {fold} | {read_card(path).figures['area']:.4f} | kept |")
+        course = Course(examples, given.out, recipe_of(name, given.steps), given.seed)
+        if given.alone:
+            print_share(name, examples, course)
+        longest = 0.0
+        for text in given.folds.split(","):
+            start = time.perf_counter()
+            if given.seconds and start - begin + longest > given.seconds:
+                print(f"{name} fold {text}: no time left", flush=True)
                 continue
-            train_fold(name, fold, examples, f"sha256:{whole.hexdigest()}", given.steps, given.out)
+            print_fold(name, None if text == "all" else int(text), course)
+            longest = max(longest, time.perf_counter() - start)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Networks that tell nodules from false positives, one file each, and how they are trained."""
+"""Networks that tell nodules from false positives: what they see, how they learn and judge."""
 
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,6 @@ NAMES = {
 NETWORKS: "Registry[Network]" = Registry(
     "network",
     "networks",
-    {name: f"{__name__}.{file}:{name.upper()}" for name, file in NAMES.items()},
+    {name: f"{__name__}.architectures.{file}:{name.upper()}" for name, file in NAMES.items()},
 )
 """Needs PyTorch (the extra ``networks``) as soon as one is asked for."""

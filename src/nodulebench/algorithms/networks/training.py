@@ -4,21 +4,27 @@ What a step draws follows from the seed and the number of the step alone, so tha
 interrupted goes on exactly as it would have gone.
 """
 
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import cos, pi
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from nodulebench.algorithms.networks.augment import faces, shifts_mm, turns
 from nodulebench.algorithms.networks.checkpoint import read_checkpoint, write_checkpoint
 from nodulebench.algorithms.networks.examples import Examples
+from nodulebench.algorithms.networks.judging import (
+    area_under_roc,
+    judge,
+    mixed,
+    patches_around,
+)
 from nodulebench.algorithms.networks.network import Augment, Network, Recipe, scaled
-from nodulebench.algorithms.networks.patches import cut
+from nodulebench.errors import InputError
 
-JUDGED_AT_ONCE = 512
+MEASURED_STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ def train(
     recipe: Recipe | None = None,
     seed: int = 0,
     keep: Path | None = None,
+    start: nn.Module | None = None,
     told: Told = untold,
 ) -> nn.Module:
     """Train a network.
@@ -75,21 +82,23 @@ def train(
         recipe: how; None: the network's own.
         seed: of everything random.
         keep: where the state is kept, and taken up again if it is there.
+        start: a trained network of this kind whose weights it begins with; None: drawn anew.
         told: what a check found.
 
     Returns:
         The trained network, ready to judge.
+
+    Raises:
+        InputError: if the folds hold no nodule or nothing else, or the state is of another run.
     """
     how = recipe or network.recipe
     device = examples.place.device
     torch.manual_seed(seed)
-    learner = _begin(network, how, device)
+    learner = _begin(network, how, device, start)
     if keep is not None and keep.is_file():
         read_checkpoint(keep, learner)
     look = torch.from_numpy(network.look.offset_mm).to(device)
-    chosen = examples.of_folds(folds)
-    is_nodule = examples.is_nodule[chosen]
-    pools = (chosen[~is_nodule], chosen[is_nodule])
+    pools = _pools(examples, folds)
     lost: list[Tensor] = []
     while learner.step < how.steps:
         lost.append(_step(learner, examples, look, pools, how, seed))
@@ -110,42 +119,29 @@ def train(
     return learner.average
 
 
-def judge(
-    module: nn.Module, network: Network, examples: Examples, chosen: Tensor, *, tries: int = 1
-) -> Tensor:
-    """The probability that each of some candidates is a nodule.
+def convolutions_a_second(network: Network, examples: Examples, how: Recipe) -> float:
+    """Patches a second that a network learns from when none has to be cut: what it can do at most.
 
     Args:
-        module: a trained network.
-        network: which one it is.
-        examples: scans and candidates.
-        chosen: which candidates.
-        tries: patches of a candidate that are averaged; the first is as it is, the others are
-            turned and moved as in training, by draws that follow from the number of the try.
+        network: which one.
+        examples: of which one batch is cut, on the device that is measured.
+        how: its recipe.
     """
-    look = torch.from_numpy(network.look.offset_mm).to(examples.place.device)
-    module.eval()
-    found = []
-    with torch.inference_mode():
-        for part in torch.split(chosen, JUDGED_AT_ONCE):
-            total = torch.zeros(len(part), device=part.device)
-            for attempt in range(tries):
-                random = torch.Generator(device=part.device).manual_seed(attempt)
-                how = _gentle(network.recipe.augment) if attempt else Augment()
-                patches = _patches(examples, part, look, how, random, with_faces=False)
-                with _mixed(part.device):
-                    total += module(scaled(patches)).float().softmax(dim=1)[:, 1]
-            found.append(total / tries)
-    return torch.cat(found) if found else torch.zeros(0)
-
-
-def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
-    """The share of pairs of a nodule and another candidate that are in the right order."""
-    ordered, _ = score[~is_nodule].sort()
-    below = torch.searchsorted(ordered, score[is_nodule], right=False)
-    upto = torch.searchsorted(ordered, score[is_nodule], right=True)
-    pairs = (below + upto).double() / 2
-    return float(pairs.mean() / max(1, len(ordered)))
+    device = examples.place.device
+    learner = _begin(network, how, device)
+    look = torch.from_numpy(network.look.offset_mm).to(device)
+    random = torch.Generator(device=device).manual_seed(0)
+    drawn = torch.randint(len(examples.which), (how.batch,), generator=random, device=device)
+    patches = scaled(patches_around(examples, drawn, look, Augment(), random, is_learning=False))
+    target = examples.is_nodule[drawn].long()
+    begin = 0.0
+    for step in range(MEASURED_STEPS + 1):
+        _learn(learner, patches, target, how)
+        if step == 0 or step == MEASURED_STEPS:
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            begin, since = time.perf_counter(), time.perf_counter() - begin
+    return MEASURED_STEPS * how.batch / since
 
 
 def rate_at(recipe: Recipe, step: int) -> float:
@@ -160,8 +156,26 @@ def rate_at(recipe: Recipe, step: int) -> float:
     return recipe.rate * factor
 
 
-def _begin(network: Network, how: Recipe, device: torch.device) -> Learner:
+def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
+    """Candidates that are no nodules, and those that are."""
+    chosen = examples.learnt(folds)
+    is_nodule = examples.is_nodule[chosen]
+    found = (chosen[~is_nodule], chosen[is_nodule])
+    if not all(map(len, found)):
+        raise InputError.at(
+            "training",
+            f"{len(found[1])} candidates are nodules and {len(found[0])} are not.",
+            "Give examples with both in the folds that are learnt from.",
+        )
+    return found
+
+
+def _begin(
+    network: Network, how: Recipe, device: torch.device, start: nn.Module | None = None
+) -> Learner:
     module = _laid_out(network.build(), device)
+    if start is not None:
+        module.load_state_dict(start.state_dict())
     average = module
     if how.average:
         average = _laid_out(network.build(), device)
@@ -211,13 +225,18 @@ def _step(
             for pool, count in zip(pools, counts, strict=True)
         ]
     )
-    patches = scaled(_patches(examples, drawn, look, how.augment, random, with_faces=True))
+    patches = scaled(patches_around(examples, drawn, look, how.augment, random, is_learning=True))
     target = examples.is_nodule[drawn].long()
+    return _learn(learner, patches, target, how)
+
+
+def _learn(learner: Learner, patches: Tensor, target: Tensor, how: Recipe) -> Tensor:
+    """Change the weights for a batch; its loss."""
     for group in learner.optimizer.param_groups:
         group["lr"] = rate_at(how, learner.step)
     learner.module.train()
     learner.optimizer.zero_grad(set_to_none=True)
-    with _mixed(device):
+    with mixed(patches.device):
         loss = _loss(learner.module, patches, target, how)
     loss.backward()  # type: ignore[no-untyped-call]
     learner.optimizer.step()
@@ -275,39 +294,8 @@ def _pairs(learner: Learner) -> Iterator[tuple[Tensor, Tensor]]:
         yield kept, now[name]
 
 
-def _patches(
-    examples: Examples,
-    chosen: Tensor,
-    look: Tensor,
-    how: Augment,
-    random: torch.Generator,
-    *,
-    with_faces: bool,
-) -> Tensor:
-    which, place = examples.which[chosen], examples.place[chosen]
-    spacing_mm = examples.scans.spacing_mm[which]
-    turn = None
-    if how != Augment():
-        turn = turns(how, len(chosen), random)
-        place = place + shifts_mm(how, len(chosen), random) / spacing_mm
-    low = high = None
-    if with_faces:
-        low, high = faces(place, examples.scans.shape[which], spacing_mm, random)
-    return cut(examples.scans, which, place, look, turn=turn, low=low, high=high)
-
-
-def _gentle(augment: Augment) -> Augment:
-    """What may be done to a candidate that is judged: it is turned and flipped, hardly moved."""
-    return replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
-
-
 def _area_of(learner: Learner, network: Network, examples: Examples, held_back: list[int]) -> float:
-    chosen = examples.of_folds(held_back)
+    chosen = examples.learnt(held_back)
     return area_under_roc(
         judge(learner.average, network, examples, chosen), examples.is_nodule[chosen]
     )
-
-
-def _mixed(device: torch.device) -> torch.autocast:
-    """Half precision where it pays."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")

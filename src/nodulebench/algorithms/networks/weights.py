@@ -5,7 +5,7 @@ No pickle is ever read: a weight file can hold numbers and text, and nothing tha
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,18 @@ class Card:
     """Folds whose candidates were learnt from; a scan of another fold was never seen."""
     figures: dict[str, float] = field(default_factory=dict)
     """What was measured on candidates that were never seen."""
+    series: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """All folds of the data with the digests of their series (``algorithms/unseen.py``)."""
+    begun_from: str = ""
+    """The digest of the weights that it was tuned from; empty: drawn anew."""
+    parameters: str = ""
+    """The digest of its own weights, once they are in a file."""
 
 
 def write_weights(path: Path, module: nn.Module, card: Card) -> None:
     """Write a trained network; numbers of floating point are kept in half precision."""
     tensors = {name: plain(one, is_half=True) for name, one in module.state_dict().items()}
-    about = {"schema": SCHEMA, **asdict(card), "parameters": _digest(tensors)}
+    about = {**asdict(card), "schema": SCHEMA, "parameters": _digest(tensors)}
     card_text = json.dumps(about, sort_keys=True)
     replace_whole(path, save(tensors, metadata={"card": card_text}))
 
@@ -62,12 +68,11 @@ def read_weights(path: Path) -> tuple[nn.Module, Card]:
     Raises:
         InputError: if the file is damaged, was changed, or is of a network that is not known.
     """
-    about = _about(path)
-    card = _card(about, path)
+    card = read_card(path)
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if _digest(tensors) != about["parameters"]:
+        if _digest(tensors) != card.parameters:
             raise InputError.at(path, "its numbers are not those of its card.", "Fetch it anew.")
         module = NETWORKS[card.network].build()
         module.load_state_dict(tensors)
@@ -99,9 +104,10 @@ def _about(path: Path) -> dict[str, Any]:
 
 def _card(about: dict[str, Any], path: Path) -> Card:
     try:
-        given = {name: about[name] for name in Card.__dataclass_fields__}
-        return Card(**{**given, "folds": tuple(given["folds"])})
-    except (KeyError, TypeError) as error:
+        given = {one.name: about[one.name] for one in fields(Card) if one.name in about}
+        series = {int(fold): tuple(one) for fold, one in given.get("series", {}).items()}
+        return Card(**{**given, "folds": tuple(given["folds"]), "series": series})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError.at(path, f"its card is damaged ({error}).", "Fetch it anew.") from error
 
 

@@ -7,11 +7,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from nodulebench.algorithms.networks import training  # noqa: E402
-from nodulebench.algorithms.networks.examples import Examples, read_examples, write_examples  # noqa: E402
+from nodulebench.algorithms.networks.examples import (  # noqa: E402
+    Examples,
+    join_examples,
+    make_examples,
+    read_examples,
+    write_examples,
+)
+from nodulebench.algorithms.networks.judging import area_under_roc, judge  # noqa: E402
 from nodulebench.algorithms.networks.looks import cube  # noqa: E402
 from nodulebench.algorithms.networks.network import Augment, Network, Recipe  # noqa: E402
 from nodulebench.algorithms.networks.patches import scans_of  # noqa: E402
-from nodulebench.algorithms.networks.training import area_under_roc, judge, rate_at, train  # noqa: E402
+from nodulebench.algorithms.networks.training import rate_at, train  # noqa: E402
 from nodulebench.errors import InputError  # noqa: E402
 
 
@@ -67,14 +74,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         images.append(np.clip(image, 0, 255).astype(np.uint8))
     where = tmp_path_factory.mktemp("examples")
     scans = scans_of(images, [[1.0, 1.0, 1.0]] * 4, step_hu=16.0, lowest_hu=-1024.0)
-    at = torch.tensor(places)
-    given = Examples(
-        scans,
-        torch.arange(4),
-        at[:, 0].long(),
-        at[:, 1:].float(),
-        torch.tensor(is_nodule),
-        {"data": "balls and tubes"},
+    at = np.array(places)
+    names = ("s0", "s1", "s2", "s3")
+    about = {"data": "balls and tubes"}
+    given = make_examples(
+        scans, range(4), at[:, 0], at[:, 1:], is_nodule, series=names, about=about
     )
     write_examples(where, given)
     return where
@@ -92,7 +96,7 @@ def weights(module: "torch.nn.Module") -> list["torch.Tensor"]:
 def test_a_network_learns_to_tell_balls_from_tubes(examples: Examples) -> None:
     how = replace(RECIPE, steps=150, check_every=50)
     module = train(SMALL, examples, [0, 1, 2], recipe=how)
-    unseen = examples.of_folds([3])
+    unseen = examples.judged([3])
 
     found = judge(module, SMALL, examples, unseen, tries=2)
 
@@ -182,7 +186,9 @@ def test_the_area_counts_pairs_and_half_of_ties() -> None:
     assert area_under_roc(score, torch.tensor([False, False, True, True])) == 3.5 / 4
 
 
-@pytest.mark.parametrize("name", ["voxels", "scans", "fold", "places", "is_nodule"])
+@pytest.mark.parametrize(
+    "name", ["scans", "seen", "fold", "places", "is_nodule", "is_learnt", "is_judged"]
+)
 def test_examples_that_do_not_fit_together_are_refused(
     name: str, folder: Path, tmp_path: Path
 ) -> None:
@@ -190,12 +196,85 @@ def test_examples_that_do_not_fit_together_are_refused(
         (tmp_path / path.name).write_bytes(path.read_bytes())
     np.save(tmp_path / f"{name}.npy", np.load(tmp_path / f"{name}.npy")[:-1])
 
-    if name == "places":
-        with pytest.raises(InputError, match="do not fit together"):
-            read_examples(tmp_path)
-    else:
-        with pytest.raises(InputError):
-            read_examples(tmp_path)
+    with pytest.raises(InputError, match="do not fit together"):
+        read_examples(tmp_path)
+
+
+def test_examples_that_were_changed_are_refused(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    is_nodule = np.load(tmp_path / "is_nodule.npy")
+    np.save(tmp_path / "is_nodule.npy", ~is_nodule)
+
+    with pytest.raises(InputError, match="not those that were written"):
+        read_examples(tmp_path)
+
+
+def test_packed_and_plain_voxels_are_the_same_examples(
+    folder: Path, examples: Examples, tmp_path: Path
+) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "voxels.npy.xz").unlink()
+    np.save(tmp_path / "voxels.npy", examples.scans.voxels.numpy())
+
+    assert read_examples(tmp_path).digest == examples.digest
+
+
+def test_joined_examples_are_judged_as_apart(examples: Examples) -> None:
+    module = train(SMALL, examples, [0, 1], recipe=replace(RECIPE, steps=3))
+    joined = join_examples([examples, examples])
+    apart, both = examples.judged([2]), joined.judged([2])
+
+    twice = judge(module, SMALL, joined, both)
+
+    assert torch.equal(twice, judge(module, SMALL, examples, apart).repeat(2))
+    assert joined.series == examples.series * 2
+    assert joined.series_by_fold == examples.series_by_fold
+
+
+def test_only_what_is_learnt_from_teaches_and_what_is_judged_is_told(examples: Examples) -> None:
+    every = torch.arange(len(examples.which))
+    some = replace(examples, is_learnt=every % 2 == 0, is_judged=every % 3 == 0)
+
+    assert set(some.learnt([0, 1]).tolist()) == {one for one in range(24) if one % 2 == 0}
+    assert set(some.judged([1]).tolist()) == {one for one in range(12, 24) if one % 3 == 0}
+
+
+def test_what_lies_beyond_the_part_that_is_seen_does_not_count(examples: Examples) -> None:
+    torch.manual_seed(0)
+    module = Small()
+    low, high = torch.tensor([4, 8, 8]), torch.tensor([19, 31, 31])
+    trimmed = replace(examples, seen=torch.stack([low, high]).repeat(4, 1, 1))
+    changed = examples.scans.voxels.reshape(4, 24, 40, 40).clone()
+    changed[:, :, :8] = 255  # beyond the face
+    elsewhere = replace(trimmed, scans=replace(trimmed.scans, voxels=changed.reshape(-1)))
+    chosen = examples.judged([0, 1, 2, 3])
+
+    assert torch.equal(
+        judge(module, SMALL, trimmed, chosen), judge(module, SMALL, elsewhere, chosen)
+    )
+    assert not torch.equal(
+        judge(module, SMALL, trimmed, chosen), judge(module, SMALL, examples, chosen)
+    )
+
+
+def test_a_network_begins_with_the_weights_of_another(examples: Examples) -> None:
+    torch.manual_seed(1)
+    start = Small()
+    still = replace(RECIPE, steps=1, rate=0.0, decay=0.0, average=0.0)
+
+    module = train(SMALL, examples, [0], recipe=still, start=start)
+
+    learnt = dict(module.named_parameters())
+    assert all(torch.equal(learnt[name], one) for name, one in start.named_parameters())
+
+
+def test_folds_without_a_nodule_cannot_be_learnt_from(examples: Examples) -> None:
+    none = replace(examples, is_nodule=torch.zeros_like(examples.is_nodule))
+
+    with pytest.raises(InputError, match="0 candidates are nodules and 12 are not"):
+        train(SMALL, none, [0])
 
 
 def test_pickles_are_never_read(folder: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from nodulebench.algorithms.networks.cumedvis import SIZES, STEP_MM, features
+from nodulebench.algorithms.networks.architectures.cumedvis import SIZES, STEP_MM, features
 from nodulebench.algorithms.networks.looks import cube
 from nodulebench.algorithms.networks.network import Augment, Network, Recipe, begin_evenly
 

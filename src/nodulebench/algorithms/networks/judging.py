@@ -1,0 +1,87 @@
+"""Examples + trained network -> the probability that each candidate is a nodule."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from nodulebench.algorithms.networks.augment import faces, shifts_mm, turns
+from nodulebench.algorithms.networks.examples import Examples
+from nodulebench.algorithms.networks.network import Augment, Network, scaled
+from nodulebench.algorithms.networks.patches import cut
+
+JUDGED_AT_ONCE = 512
+
+
+def judge(
+    module: nn.Module, network: Network, examples: Examples, chosen: Tensor, *, tries: int = 1
+) -> Tensor:
+    """The probability that each of some candidates is a nodule.
+
+    Args:
+        module: a trained network.
+        network: which one it is.
+        examples: scans and candidates.
+        chosen: which candidates.
+        tries: patches of a candidate that are averaged; the first is as it is, the others are
+            turned and moved as in training, by draws that follow from the number of the try.
+    """
+    look = torch.from_numpy(network.look.offset_mm).to(examples.place.device)
+    module.eval()
+    found = []
+    with torch.inference_mode():
+        for part in torch.split(chosen, JUDGED_AT_ONCE):
+            total = torch.zeros(len(part), device=part.device)
+            for attempt in range(tries):
+                random = torch.Generator(device=part.device).manual_seed(attempt)
+                how = _gentle(network.recipe.augment) if attempt else Augment()
+                patches = patches_around(examples, part, look, how, random, is_learning=False)
+                with mixed(part.device):
+                    total += module(scaled(patches)).float().softmax(dim=1)[:, 1]
+            found.append(total / tries)
+    return torch.cat(found) if found else torch.zeros(0)
+
+
+def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
+    """The share of pairs of a nodule and another candidate that are in the right order."""
+    ordered, _ = score[~is_nodule].sort()
+    below = torch.searchsorted(ordered, score[is_nodule], right=False)
+    upto = torch.searchsorted(ordered, score[is_nodule], right=True)
+    pairs = (below + upto).double() / 2
+    return float(pairs.mean() / max(1, len(ordered)))
+
+
+def patches_around(
+    examples: Examples,
+    chosen: Tensor,
+    look: Tensor,
+    how: Augment,
+    random: torch.Generator,
+    *,
+    is_learning: bool,
+) -> Tensor:
+    """Patches of some candidates in Hounsfield units, changed at random.
+
+    While a network learns, faces are moved near; when it judges, only what may be seen is.
+    """
+    which, place = examples.which[chosen], examples.place[chosen]
+    spacing_mm = examples.scans.spacing_mm[which]
+    turn = None
+    if how != Augment():
+        turn = turns(how, len(chosen), random)
+        place = place + shifts_mm(how, len(chosen), random) / spacing_mm
+    if is_learning:
+        low, high = faces(place, examples.scans.shape[which], spacing_mm, random)
+    else:
+        low, high = examples.seen[which].unbind(dim=1)
+    return cut(examples.scans, which, place, look, turn=turn, low=low, high=high)
+
+
+def _gentle(augment: Augment) -> Augment:
+    """What may be done to a candidate that is judged: it is turned and flipped, hardly moved."""
+    return replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
+
+
+def mixed(device: torch.device) -> torch.autocast:
+    """Half precision where it pays."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
