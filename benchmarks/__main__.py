@@ -33,7 +33,6 @@ LONG = (
     "candidate_phantoms",
     "classifier_folds",
     "mutations",
-    "network_examples",
     "network_folds",
 )
 

@@ -4,13 +4,11 @@
 """
 
 import argparse
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from benchmarks.candidate_findings import (
@@ -34,19 +32,18 @@ from benchmarks.fold_weights import detectors_without
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.formats.lidc.nodule_blocks import FOLDS, Block, findings_inside, read_blocks
+from nodulebench.formats.lidc.nodule_blocks import (
+    FOLDS,
+    findings_inside,
+    read_blocks,
+    trimmed,
+)
 from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
-from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import Reference
 
 SEED = 16
-MOST_TRIMMED_MM = 20.0
-"""A nodule lies in the middle of its block; each face moves in by up to this much, so that the
-middle tells nothing."""
-MARGIN_MM = 6.0
-"""How near to a nodule's edge a face may come: what a filter needs to see around it."""
 SIZES_MM = (0.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 100.0)
 
 
@@ -71,32 +68,6 @@ def luna16_truth(data: Path = DATA) -> Reference:
     truth = read_reference(data / "luna16")
     nodules = with_character(truth.nodules, data / "lidc" / "marks.csv.xz")
     return replace(truth, nodules=nodules)
-
-
-def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
-    """The block with its six faces moved in at random, but not into a nodule's surroundings."""
-    volume = block.volume
-    size = volume.geometry.size
-    if size is None:
-        raise ValueError("a block has a size")
-    nodules = inside.filter(~pl.col("is_ignored"))
-    center = volume.geometry.to_index(nodules.select("x_mm", "y_mm", "z_mm").to_numpy())
-    reach_mm = nodules["diameter_mm"].fill_null(0.0).to_numpy()[:, None] / 2 + MARGIN_MM
-    reach = reach_mm / volume.geometry.spacing_mm
-    free = np.concatenate([(center - reach).min(axis=0), (size - 1 - center - reach).min(axis=0)])
-    most = np.tile(MOST_TRIMMED_MM / volume.geometry.spacing_mm, 2)
-    room = np.floor(np.clip(free, 0, most)).astype(np.int64)
-    low, high = np.split(
-        np.random.default_rng([seed, zlib.crc32(block.block_id.encode())]).integers(0, room + 1), 2
-    )
-    first, last = low[::-1], (size - high)[::-1]
-    hu = volume.hu[tuple(slice(*bounds) for bounds in zip(first, last, strict=True))]
-    geometry = replace(
-        volume.geometry,
-        origin_mm=volume.geometry.to_world(low[None].astype(np.float64))[0],
-        size=np.array(hu.shape[::-1], dtype=np.int64),
-    )
-    return replace(block, volume=Volume(np.ascontiguousarray(hu), geometry))
 
 
 def nodule_groups(nodules: pl.DataFrame) -> dict[str, BoolArray]:

@@ -1,10 +1,9 @@
 import lzma
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.candidate_blocks import MARGIN_MM, nodule_groups, trimmed
+from benchmarks.candidate_blocks import nodule_groups
 from benchmarks.candidate_findings import (
     Case,
     find_candidates,
@@ -22,7 +21,6 @@ from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import Trained
-from nodulebench.formats.lidc.nodule_blocks import Block, findings_inside
 from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 
@@ -132,44 +130,6 @@ def test_parts_join_to_the_whole_and_can_be_taken_apart():
     part = restricted(whole, pl.Series(["b"]))
     assert nodules_to_find(part.reference)["diameter_mm"].to_list() == [4]
     assert part.submissions["isicad"].marks["case_id"].to_list() == ["b"]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_block_is_cut_beside_its_nodules_never_into_them(seed):
-    volume = make_volume(
-        np.arange(64 * 64 * 26).reshape(26, 64, 64) % 1000,
-        spacing_mm=(1, 1, 2.5),
-        origin_mm=(-20, 5, 300),
-    )
-    block = Block("b", "scan", 0, volume)
-    truth = reference(case("scan", nodule(8, at=(10, 36, 330)), nodule(5, at=(-18, 50, 320))))
-    inside = findings_inside(block, truth)
-    cut = trimmed(block, inside, seed)
-    assert findings_inside(cut, truth).height == 2
-    assert trimmed(block, inside, seed).volume.shape == cut.volume.shape
-    geometry = cut.volume.geometry
-    # the second nodule is nearer than the margin to the left face, which therefore stays
-    assert geometry.origin_mm[0] == -20
-    last = geometry.to_world((np.array(cut.volume.hu.shape[::-1]) - 1.0)[None])[0]
-    assert (last - [10, 50, 330] >= np.array([4, 2.5, 4]) + MARGIN_MM).all()
-    # voxels stay at their places
-    index = np.array([[3.0, 4.0, 2.0]])
-    column, row, number = volume.geometry.to_index(geometry.to_world(index))[0].round().astype(int)
-    assert cut.volume.hu[2, 4, 3] == volume.hu[number, row, column]
-
-
-def test_cuts_differ_between_blocks_and_seeds():
-    volume = make_volume(np.zeros((64, 64, 64), np.int16), spacing_mm=(1, 1, 1))
-    truth = reference(case("scan", nodule(6, at=(32, 32, 32))))
-    block = Block("b", "scan", 0, volume)
-    inside = findings_inside(block, truth)
-    shapes = {
-        trimmed(replace(block, block_id=name), inside, seed).volume.shape
-        for name in ("b", "c")
-        for seed in (1, 2)
-    }
-    assert len(shapes) == 4
-    assert all(24 <= length <= 64 for shape in shapes for length in shape)
 
 
 def test_groups_hold_every_nodule_once_by_size_and_by_density():

@@ -4,8 +4,19 @@ import shlex
 from collections.abc import Iterator
 
 import click
+import pytest
 
+from nodulebench.cli import main
 from nodulebench.cli import nodulebench as program
+
+
+def run(*arguments: object) -> int:
+    """The exit status of a command line."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    status = stopped.value.code
+    assert isinstance(status, int)
+    return status
 
 
 def commands(

@@ -54,7 +54,9 @@ GROUPS = {
     },
     "Run algorithms": {
         "detect": "Find candidates for nodules with the detectors of LUNA16.",
-        "train": "Train a detector's classifier on blocks with known nodules.",
+        "examples": "Make what networks learn from: candidates, images, reference.",
+        "train": "Train a detector's classifier, or a network, fold by fold.",
+        "rescore": "Let networks judge given candidates, LUNA16's second track.",
         "robustness": "Test how an algorithm's marks change with the image.",
     },
     "Read": {

@@ -1,47 +1,150 @@
-"""nodulebench train: the classifier of a detector, from blocks of CT with known nodules."""
+"""nodulebench train: the classifier of a detector, or a network, from images of known nodules."""
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import WHOLE, option
+from nodulebench.cli.options import COUNT, WHOLE, option
 from nodulebench.cli.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from nodulebench.workflows.detect.train_network import Check, Training
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-@click.command("train")
+class _ListsNetworks(click.Command):
+    """Its help ends with all networks."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        from nodulebench.workflows.detect.known import known_networks
+
+        with formatter.section("Networks"):
+            formatter.write_text(", ".join(known_networks()))
+
+
+@click.command("train", cls=_ListsNetworks)
 @click.argument("name")
-@click.option("--blocks", required=True, type=FOLDER, help="blocks.csv and foldN.npz.xz.")
+@click.option("--blocks", type=FOLDER, help="Of a detector: blocks.csv and foldN.npz.xz.")
+@click.option("--reference", type=FOLDER, help="LUNA16 folder with the scans' nodules.")
+@click.option("--examples", multiple=True, type=FOLDER, help="Of a network: what `examples` wrote.")
 @click.option(
-    "--reference", required=True, type=FOLDER, help="LUNA16 folder with the scans' nodules."
-)
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="Weights."
+    "--out", required=True, type=click.Path(path_type=Path), help="Weights; of a network a folder."
 )
 @click.option(
     "--without-fold", type=click.IntRange(0, 9), help="Leave this fold out, to test on it."
 )
+@click.option(
+    "--folds", help="Of a network: train without each of these, such as 0,1,all; or each."
+)
 @option("--seed", WHOLE, 0)
+@click.option("--steps", type=COUNT, help="Of a network, in place of its own number.")
+@option("--schedule", ["scaled", "printed"], "scaled", "Scaled to fewer data, or the paper's.")
+@click.option("--stop-by", help="Folds that are not learnt from but decide when it stops.")
+@click.option("--patience", type=COUNT, help="Checks without a better one before it stops.")
+@click.option(
+    "--from", "start", type=click.Path(path_type=Path, exists=True), help="Weights to begin with."
+)
 def command(
-    name: str, blocks: Path, reference: Path, out: Path, without_fold: int | None, seed: int
+    name: str,
+    blocks: Path | None,
+    reference: Path | None,
+    examples: tuple[Path, ...],
+    out: Path,
+    without_fold: int | None,
+    folds: str | None,
+    seed: int,
+    steps: int | None,
+    schedule: str,
+    stop_by: str | None,
+    patience: int | None,
+    start: Path | None,
 ) -> None:
-    r"""Train the classifier of the detector NAME (etrocad, m5l or mot_m5lv1).
+    r"""Train the classifier of the detector NAME (etrocad, m5l or mot_m5lv1), or the network NAME.
 
-    The same blocks and seed give the same weights. Needs scikit-learn
-    (pip install 'nodulebench[algorithms]').
+    The same data and seed give the same weights. A classifier needs scikit-learn
+    (pip install 'nodulebench[algorithms]'), a network PyTorch ('nodulebench[networks]').
+
+    A network learns from folders that `nodulebench examples` wrote. For every fold that is left
+    out, the folder of --out gets its weights, and the marks that they give to the fold. What was
+    stopped goes on when the command is given again.
 
     \b
     nodulebench train mot_m5lv1 --blocks nodule_blocks/ --reference luna16/ --out mot.npz
+    nodulebench train twoscale --examples blocks/ --examples scans/ --folds each --out twoscale/
     """
+    from nodulebench.workflows.detect.known import known_networks
+
+    if name in known_networks():
+        from nodulebench.workflows.detect.train_network import Wanted, prepare_training
+
+        if not examples:
+            raise click.UsageError(f"The network '{name}' takes --examples.")
+        wanted = Wanted(
+            steps,
+            seed,
+            "printed" if schedule == "printed" else "scaled",
+            patience,
+            tuple(one for one in _folds(stop_by) if one is not None),
+            start,
+        )
+        with ProgressLine("reading examples"):
+            training = prepare_training(name, examples, out, wanted)
+        left_out = str(without_fold) if without_fold is not None else folds or "all"
+        _train(training, training.folds if left_out == "each" else _folds(left_out))
+        return
     from nodulebench.workflows.detect.train import train_classifier
 
+    if blocks is None or reference is None:
+        raise click.UsageError(f"'{name}' takes --blocks and --reference.")
     with ProgressLine("training") as line:
         given = (name, blocks, reference, out)
-        examples = train_classifier(
-            *given, without_fold=without_fold, seed=seed, progress=line.tell
-        )
+        found = train_classifier(*given, without_fold=without_fold, seed=seed, progress=line.tell)
     click.echo(
-        f"trained on {len(examples.fold)} candidates, {int(examples.is_nodule.sum())} of them "
-        f"nodules, of {examples.blocks} blocks; wrote {out}"
+        f"trained on {len(found.fold)} candidates, {int(found.is_nodule.sum())} of them "
+        f"nodules, of {found.blocks} blocks; wrote {out}"
     )
+
+
+def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
+    from nodulebench.workflows.detect.train_network import draw_learning, train_fold
+
+    learnt, nodules = training.candidates
+    steps = training.steps
+    with ProgressLine("trying a few steps"):
+        seconds = training.seconds
+    click.echo(
+        f"{learnt} candidates to learn from, {nodules} of them nodules; "
+        f"about {_duration(seconds)} for each of {len(folds)} trainings on this machine"
+    )
+    done = []
+    for fold in folds:
+        called = "all folds" if fold is None else f"without fold {fold}"
+        with ProgressLine(called) as line:
+            tell = partial(_tell, line, called, steps)
+            one = train_fold(training, fold, tell)
+        done.append(one)
+        area = one.card.figures.get("area")
+        told = "" if area is None else f"area under the ROC curve {area:.4f}; "
+        click.echo(f"{called}: {told}{_duration(one.seconds)}; wrote {one.path}")
+    click.echo(f"wrote {draw_learning(training, done)}")
+
+
+def _tell(line: ProgressLine, called: str, steps: int, check: "Check") -> None:
+    line.tell(f"{called}: loss {check.loss:.3f}", check.step, steps)
+
+
+def _folds(text: str | None) -> list[int | None]:
+    try:
+        parts = text.split(",") if text else []
+        return [None if one == "all" else int(one) for one in parts]
+    except ValueError as error:
+        raise click.UsageError(f"folds are numbers or 'all', not '{text}'.") from error
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -35,6 +35,8 @@ TRIED_STEPS = 4
 class Trained:
     """What came of one training."""
 
+    fold: int | None
+    """That was left out; None: none."""
     path: Path
     """Of the weights."""
     card: Card
@@ -94,7 +96,7 @@ def train_without(
             raise InputError.at(
                 paths["safetensors"], "was trained in another way.", "Choose another folder."
             )
-        return Trained(paths["safetensors"], kept, _curve(paths["curve.json"]), 0.0)
+        return Trained(fold, paths["safetensors"], kept, _curve(paths["curve.json"]), 0.0)
     state = stem.with_name(f"{stem.name}.state")
     curve = list(_curve(paths["curve.json"])) if state.is_file() else []
 
@@ -121,7 +123,7 @@ def train_without(
     write_weights(paths["safetensors"], module, replace(card, figures=figures))
     state.unlink(missing_ok=True)
     found = read_card(paths["safetensors"])
-    return Trained(paths["safetensors"], found, tuple(curve), seconds)
+    return Trained(fold, paths["safetensors"], found, tuple(curve), seconds)
 
 
 def estimated_seconds(

@@ -68,6 +68,8 @@ class Network:
     build: Callable[[], nn.Module]
     """Patches n x shape of the look, scaled to 0..1 -> n x 2: no nodule, nodule."""
     recipe: Recipe
+    printed: Recipe | None = None
+    """The schedule that its paper prints, where it does; ``recipe`` is scaled to fewer data."""
 
 
 def scaled(patches: Tensor) -> Tensor:

@@ -6,8 +6,9 @@ A block's voxels are bytes, HU = 16 x value - 1024; its axes are the patient's.
 import io
 import lzma
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import polars as pl
 from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import GEOMETRY_COLUMNS, ORIGIN_MM, SIZE, SPACING_MM
 from nodulebench.imaging.volume import Volume, make_volume
+from nodulebench.model.arrays import IntArray
 from nodulebench.model.tables import NODULES, PLACE, Reference
 from nodulebench.storage.csv_text import read_columns
 from nodulebench.storage.table_file import LARGEST_ARRAY_BYTES, read_arrays
@@ -24,6 +26,11 @@ from nodulebench.storage.table_file import LARGEST_ARRAY_BYTES, read_arrays
 HU_PER_STEP = 16
 LOWEST_HU = -1024
 FOLDS = tuple(range(10))
+MOST_TRIMMED_MM = 20.0
+"""A nodule lies in the middle of its block; each face moves in by up to this much, so that the
+middle tells nothing."""
+MARGIN_MM = 6.0
+"""How near to a nodule's edge a face may come: what a filter needs to see around it."""
 
 _TABLE = "blocks.csv"
 
@@ -66,6 +73,34 @@ def findings_inside(block: Block, reference: Reference) -> pl.DataFrame:
     is_inside = block.volume.geometry.contains(of_scan.select(PLACE).to_numpy())
     inside = of_scan.filter(pl.Series(is_inside, dtype=pl.Boolean))
     return NODULES.arrange(inside.with_columns(case_id=pl.lit(block.block_id)))
+
+
+def trimmed(block: Block, inside: pl.DataFrame, seed: int) -> Block:
+    """The block with its six faces moved in at random, but not into a nodule's surroundings."""
+    first, last = kept_part(block, inside, seed)
+    box = tuple(slice(*bounds) for bounds in zip(first, last + 1, strict=True))
+    part = block.volume.part(box)
+    return replace(block, volume=replace(part, hu=np.ascontiguousarray(part.hu)))
+
+
+def kept_part(block: Block, inside: pl.DataFrame, seed: int) -> tuple[IntArray, IntArray]:
+    """The first and last slice, row and column of a block whose faces moved in at random."""
+    volume = block.volume
+    size = volume.geometry.size
+    if size is None:
+        raise ValueError("a block has a size")
+    nodules = inside.filter(~pl.col("is_ignored"))
+    center = volume.geometry.to_index(nodules.select(PLACE).to_numpy())
+    reach_mm = nodules["diameter_mm"].fill_null(0.0).to_numpy()[:, None] / 2 + MARGIN_MM
+    reach = reach_mm / volume.geometry.spacing_mm
+    sides = (center - reach, size - 1 - center - reach)
+    free = np.concatenate([side.min(axis=0, initial=np.inf) for side in sides])
+    most = np.tile(MOST_TRIMMED_MM / volume.geometry.spacing_mm, 2)
+    room = np.floor(np.clip(free, 0, most)).astype(np.int64)
+    low, high = np.split(
+        np.random.default_rng([seed, zlib.crc32(block.block_id.encode())]).integers(0, room + 1), 2
+    )
+    return low[::-1], (size - high)[::-1] - 1
 
 
 def _read_voxels(path: Path) -> dict[str, np.ndarray]:

@@ -15,6 +15,10 @@ NOTICES = {
         "tied across the cut are all dropped|keep=marks tied across the cut are all kept|"
         "file_order=ties are cut in file order})."
     ),
+    "weights_saw_scans": (
+        "{count:,} of {cases:,} scans were judged by weights that had learnt from them[: "
+        "{names:names}]. What is measured there does not hold for other scans."
+    ),
     "candidates_scored": "The marks score {scored} of the {candidates} candidates[ in {file}].",
     "outside_image": (
         "{outside} of {checked} places lie outside the image of their case.[ With x and y "

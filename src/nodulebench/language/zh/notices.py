@@ -11,6 +11,10 @@ NOTICES = {
         "{ties:drop=上限处同分的标记全部舍去|keep=上限处同分的标记全部保留|"
         "file_order=同分时按文件次序截取}）。"
     ),
+    "weights_saw_scans": (
+        "{cases:,} 个扫描中有 {count:,} 个由曾以其训练的权重评判[：{names:names}]。"
+        "在这些扫描上测得的数值不能推广到其他扫描。"
+    ),
     "candidates_scored": "标记对[ {file} 中] {candidates} 个候选的 {scored} 个给出了分数。",
     "outside_image": (
         "{checked} 个位置中有 {outside} 个位于病例图像之外。[若将 x 与 y 取反则为 {mirrored} 个"

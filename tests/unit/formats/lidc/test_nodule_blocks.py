@@ -1,5 +1,6 @@
 import io
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,15 @@ import pytest
 
 from builders.tables import case, nodule, reference
 from nodulebench.errors import InputError
-from nodulebench.formats.lidc.nodule_blocks import findings_inside, read_blocks
+from nodulebench.formats.lidc.nodule_blocks import (
+    MARGIN_MM,
+    Block,
+    findings_inside,
+    read_blocks,
+    trimmed,
+)
 from nodulebench.formats.marks.luna16_csv import read_reference
+from nodulebench.imaging.volume import make_volume
 
 HEADER = (
     "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"
@@ -101,3 +109,41 @@ def test_the_published_blocks_hold_the_nodules_that_their_table_counts(luna16_da
     assert [block.block_id for block in blocks] == counted["block_id"].to_list()
     found = [findings_inside(block, truth).filter(~pl.col("is_ignored")).height for block in blocks]
     assert found == counted["luna16_nodules_inside"].to_list()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_block_is_cut_beside_its_nodules_never_into_them(seed):
+    volume = make_volume(
+        np.arange(64 * 64 * 26).reshape(26, 64, 64) % 1000,
+        spacing_mm=(1, 1, 2.5),
+        origin_mm=(-20, 5, 300),
+    )
+    block = Block("b", "scan", 0, volume)
+    truth = reference(case("scan", nodule(8, at=(10, 36, 330)), nodule(5, at=(-18, 50, 320))))
+    inside = findings_inside(block, truth)
+    cut = trimmed(block, inside, seed)
+    assert findings_inside(cut, truth).height == 2
+    assert trimmed(block, inside, seed).volume.shape == cut.volume.shape
+    geometry = cut.volume.geometry
+    # the second nodule is nearer than the margin to the left face, which therefore stays
+    assert geometry.origin_mm[0] == -20
+    last = geometry.to_world((np.array(cut.volume.hu.shape[::-1]) - 1.0)[None])[0]
+    assert (last - [10, 50, 330] >= np.array([4, 2.5, 4]) + MARGIN_MM).all()
+    # voxels stay at their places
+    index = np.array([[3.0, 4.0, 2.0]])
+    column, row, number = volume.geometry.to_index(geometry.to_world(index))[0].round().astype(int)
+    assert cut.volume.hu[2, 4, 3] == volume.hu[number, row, column]
+
+
+def test_cuts_differ_between_blocks_and_seeds():
+    volume = make_volume(np.zeros((64, 64, 64), np.int16), spacing_mm=(1, 1, 1))
+    truth = reference(case("scan", nodule(6, at=(32, 32, 32))))
+    block = Block("b", "scan", 0, volume)
+    inside = findings_inside(block, truth)
+    shapes = {
+        trimmed(replace(block, block_id=name), inside, seed).volume.shape
+        for name in ("b", "c")
+        for seed in (1, 2)
+    }
+    assert len(shapes) == 4
+    assert all(24 <= length <= 64 for shape in shapes for length in shape)

@@ -1,17 +1,13 @@
-import io
-import lzma
-
 import numpy as np
 import polars as pl
 import pytest
 
-from builders.lung_scenes import LUNG_HU, ball, rod
-from builders.tables import case, nodule, reference
+from builders.blocks import write_blocks
 from nodulebench.algorithms.classify.trained import TRAINED
 from nodulebench.algorithms.classify.weight_files import read_weights
 from nodulebench.cli import main
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.formats.marks.luna16_csv import read_reference, write_reference
+from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.workflows.detect.train import (
     Examples,
     collect_examples,
@@ -20,37 +16,11 @@ from nodulebench.workflows.detect.train import (
     train_on,
 )
 
-SHAPE = (40, 40, 40)
-PLACE = (20.0, 18.0, 14.0)
-
-
-def _voxels(fold):
-    """A nodule, and a vessel that another crosses: candidates of both kinds."""
-    random = np.random.default_rng(fold)
-    hu = LUNG_HU + 30.0 * random.standard_normal(SHAPE)
-    crossing = rod((0, 18, 30), 2.0, SHAPE)
-    for thing in (ball(PLACE, 3.0 + 0.2 * fold, SHAPE), crossing, crossing.swapaxes(0, 1)):
-        hu = np.maximum(hu, LUNG_HU + thing)
-    return np.clip(np.rint((hu + 1024) / 16), 0, 127).astype(np.uint8)
-
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Ten folds with a block each, and their nodules as LUNA16 gives them."""
-    blocks = tmp_path_factory.mktemp("blocks")
-    names = "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"
-    names += "spacing_x_mm,spacing_y_mm,spacing_z_mm,size_x,size_y,size_z"
-    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(10)]
-    (blocks / "blocks.csv").write_text("\n".join([names, *rows]) + "\n")
-    for fold in range(10):
-        held = io.BytesIO()
-        np.savez(held, **{f"b{fold}": _voxels(fold)})
-        with lzma.open(blocks / f"fold{fold}.npz.xz", "wb", preset=0) as file:
-            file.write(held.getvalue())
-    truth = tmp_path_factory.mktemp("truth") / "luna16"
-    at = PLACE[::-1]
-    write_reference(reference(*(case(f"s{fold}", nodule(7, at=at)) for fold in range(10))), truth)
-    return blocks, truth
+    return write_blocks(tmp_path_factory.mktemp("data"))
 
 
 def test_candidates_of_nodules_and_others_are_told_apart(data):

@@ -1,5 +1,7 @@
 """CADIMI: one network for three views, each with planes 2 mm before and behind as its colours."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -29,16 +31,20 @@ class Cadimi(nn.Module):
         return torch.logsumexp(each.float().log_softmax(dim=1).reshape(count, views, 2), dim=1)
 
 
+RECIPE = Recipe(
+    "sgd",
+    rate=0.01,
+    decay=1e-3,
+    augment=Augment(shift_mm=4.0, is_flipped=True),
+    tries=5,
+)
+EPOCHS, OTHERS = 80, 20_000
 CADIMI = Network(
     "cadimi",
     planes(ORTHOGONAL, SIZE, STEP_MM, ASIDE_MM),
     Cadimi,
-    Recipe(
-        "sgd",
-        rate=0.01,
-        decay=1e-3,
-        augment=Augment(shift_mm=4.0, is_flipped=True),
-        tries=5,
-    ),
+    RECIPE,
+    # with as many nodules as other candidates in a batch, an epoch shows every other one once
+    replace(RECIPE, steps=EPOCHS * 2 * OTHERS // RECIPE.batch),
 )
 """Printed: 80 epochs of all nodules and 20,000 other candidates; Nesterov; rate .01, decay .001."""

@@ -1,5 +1,7 @@
 """JackFPR: CUMedVis's three networks side by side, with exponential units and a centre loss."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -41,17 +43,19 @@ def _middle(patches: Tensor, size: tuple[int, int, int]) -> Tensor:
     return patches
 
 
+RECIPE = Recipe(
+    "sgd",
+    rate=0.01,
+    decay=1e-4,
+    schedule=((0.0, 0.5), (5 / 240, 1.0), (80 / 240, 0.1), (160 / 240, 0.01)),
+    augment=Augment(shift_mm=1.0, is_quarter_turned=True, is_flipped=True),
+    centre_loss=1e-3,
+)
 JACKFPR = Network(
     "jackfpr",
     cube(SIZES["c"], STEP_MM),
     JackFPR,
-    Recipe(
-        "sgd",
-        rate=0.01,
-        decay=1e-4,
-        schedule=((0.0, 0.5), (5 / 240, 1.0), (80 / 240, 0.1), (160 / 240, 0.01)),
-        augment=Augment(shift_mm=1.0, is_quarter_turned=True, is_flipped=True),
-        centre_loss=1e-3,
-    ),
+    RECIPE,
+    replace(RECIPE, steps=240 * 1024, check_every=1024),
 )
 """Printed: 240 epochs of 1,024 iterations; .005 for 5 epochs, then .01, a tenth every 80 epochs."""

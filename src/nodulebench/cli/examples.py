@@ -1,0 +1,83 @@
+"""nodulebench examples: what networks learn from."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import COUNT, FILE, option
+from nodulebench.cli.progress import ProgressLine
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.command("examples")
+@click.argument("out", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--reference", required=True, type=FILE, help="The nodules of the scans.")
+@click.option("--blocks", type=FOLDER, help="blocks.csv and foldN.npz.xz; or")
+@click.option("--images", type=FOLDER, help="whole scans: a folder of images, a test set.")
+@click.option("--detectors", help="Who looks for candidates, joined by '+'; or")
+@click.option("--candidates", type=FILE, help="a list of candidates in the scans.")
+@click.option("--folds", help="Of scans a table of series and folds; of blocks such as 0,1.")
+@option("--processes", COUNT, 2, "Blocks at once.")
+def command(
+    out: Path,
+    reference: Path,
+    blocks: Path | None,
+    images: Path | None,
+    detectors: str | None,
+    candidates: Path | None,
+    folds: str | None,
+    processes: int,
+) -> None:
+    r"""Write candidates with their images to the folder OUT, for `nodulebench train`.
+
+    A candidate within the radius of a nodule is one, on an excluded finding it is neither. Several
+    detectors give one merged list, which is judged; all that they found is learnt from. Beside the
+    arrays lie the candidates that are judged, and the folds; of blocks a reference too. A scan that
+    the table of folds lacks is judged and never learnt from.
+
+    \b
+    nodulebench examples blocks/ --blocks nodule_blocks/ --reference luna16/ --detectors etrocad+m5l
+    nodulebench examples scans/ --images scans/ --reference luna16/ --candidates candidates.csv \
+      --folds folds.csv
+    """
+    from nodulebench.workflows.detect.examples import block_examples, scan_examples
+
+    if (blocks is None) == (images is None):
+        raise click.UsageError("Give --blocks or --images.")
+    if (detectors is None) == (candidates is None):
+        raise click.UsageError("Give --detectors or --candidates.")
+    with ProgressLine("making examples") as line:
+        if blocks is not None:
+            if detectors is None:
+                raise click.UsageError("Blocks take --detectors.")
+            made = block_examples(
+                out,
+                blocks,
+                reference,
+                detectors,
+                folds=_numbers(folds),
+                processes=processes,
+                progress=line.tell,
+            )
+        elif images is not None:
+            made = scan_examples(
+                out,
+                images,
+                reference,
+                detectors=detectors,
+                candidates=candidates,
+                folds=Path(folds) if folds else None,
+                progress=line.tell,
+            )
+    click.echo(
+        f"wrote {out}: {made.candidates} candidates in {made.cases} images, {made.nodules} of them "
+        f"on nodules, {made.judged} to be judged; {made.megabytes:.1f} MiB"
+    )
+
+
+def _numbers(text: str | None) -> list[int]:
+    try:
+        return [int(one) for one in text.split(",")] if text else list(range(10))
+    except ValueError as error:
+        raise click.UsageError(f"--folds of blocks are numbers, not '{text}'.") from error

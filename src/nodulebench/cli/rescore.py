@@ -1,0 +1,47 @@
+"""nodulebench rescore: networks judge given candidates, LUNA16's second track."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import COUNT, FILE, option, print_notices
+from nodulebench.cli.progress import ProgressLine
+
+
+@click.command("rescore")
+@click.argument("name")
+@click.argument("candidates", type=click.Path(path_type=Path, exists=True))
+@click.option("--images", required=True, type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--weights",
+    required=True,
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="File of weights, or a folder of them.",
+)
+@click.option("--out", required=True, type=FILE, help="A .csv file as LUNA16's, or a folder.")
+@option("--tries", COUNT, 1, "Patches of a candidate that are averaged.")
+def command(
+    name: str, candidates: Path, images: Path, weights: tuple[Path, ...], out: Path, tries: int
+) -> None:
+    r"""Let the network NAME judge CANDIDATES, and write their probabilities as a submission.
+
+    NAME is a network, or several joined by '+', whose probabilities are averaged. CANDIDATES is
+    LUNA16's candidates.csv, or marks in any format. Images are a folder of .mhd, .mha, .nii or
+    .nii.gz files named after their cases, DICOM, or a test set. Where the weights are of several
+    folds, each scan is judged by those that never saw it.
+
+    \b
+    nodulebench rescore twoscale candidates_V2.csv --images scans/ --weights twoscale/ --out my.csv
+    nodulebench evaluate my.csv --reference luna16/ --candidates candidates_V2.csv
+    """
+    from nodulebench.workflows.detect.network_judge import read_jury
+    from nodulebench.workflows.detect.rescore import rescore, write_rescored
+
+    jury = read_jury(name, weights, tries=tries)
+    with ProgressLine("judging") as line:
+        submission = rescore(jury, candidates, images, line.tell)
+    write_rescored(submission, out)
+    print_notices("warning", submission.notices)
+    cases = submission.marks["case_id"].n_unique()
+    click.echo(f"wrote {out}: {submission.marks.height} candidates of {cases} scans")

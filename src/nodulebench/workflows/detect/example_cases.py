@@ -1,0 +1,128 @@
+"""One image, its candidates and findings -> examples, told apart as LUNA16 does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.chest import Chest, see_chest
+from nodulebench.algorithms.detectors import candidates_of, together
+from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU, Block, kept_part
+from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
+from nodulebench.imaging.volume import Volume
+from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.tables import PLACE
+from nodulebench.workflows.detect.train import hits
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Candidates of one case."""
+
+    place_mm: FloatArray
+    score: FloatArray
+    is_judged: BoolArray
+    """Those of the merged list; the others are learnt from only."""
+
+
+@dataclass(frozen=True, eq=False)
+class CaseExamples:
+    """One scan or block as networks see it, and its candidates."""
+
+    case_id: str
+    series: str
+    fold: int
+    seen: BlockVoxels
+    part: IntArray
+    """2 x 3: the first and last voxel that may be seen when it is judged."""
+    found: Found
+    is_nodule: BoolArray
+    is_learnt: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class BlockTask:
+    """A block in which detectors look for candidates."""
+
+    names: tuple[str, ...]
+    block: Block
+    findings: pl.DataFrame
+    seed: int
+
+
+def of_block(task: BlockTask) -> CaseExamples:
+    """What becomes of a block."""
+    block = task.block
+    first, last = kept_part(block, task.findings, task.seed)
+    whole = BlockVoxels(
+        ((block.volume.hu.astype(np.int32) - LOWEST_HU) // HU_PER_STEP).astype(np.uint8),
+        block.volume.geometry,
+    )
+    box = tuple(slice(*ends) for ends in zip(first, last + 1, strict=True))
+    volume = block.volume.part(box)
+    lungs = segment_part_of_lung(volume, block.block_id)
+    found = detected(task.names, see_chest(volume, block.block_id, lungs))
+    part = np.stack([first, last])
+    return _labelled(block.block_id, block.series, block.fold, whole, part, found, task.findings)
+
+
+def of_scan(
+    case_id: str, fold: int, volume: Volume, findings: pl.DataFrame, found: Found
+) -> CaseExamples:
+    """What becomes of a scan."""
+    nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
+    seen = block_voxels(volume, case_id, np.concatenate([found.place_mm, nodules]))
+    last = np.array(seen.voxels.shape, dtype=np.int64) - 1
+    part = np.stack([np.zeros(3, dtype=np.int64), last])
+    return _labelled(case_id, case_id, fold, seen, part, found, findings)
+
+
+def detected(names: Sequence[str], chest: Chest) -> Found:
+    """The merged list, and what its members proposed elsewhere."""
+    each = {name: candidates_of(name, chest) for name in names}
+    merged = together(each)
+    known = {tuple(row) for row in merged.center_mm.round(3).tolist()}
+    others = np.concatenate([one.center_mm for one in each.values()])
+    fresh = [row for row in others.tolist() if tuple(np.round(row, 3)) not in known]
+    return _joined(merged, np.array(fresh, dtype=np.float64).reshape(-1, 3))
+
+
+def _joined(judged: Candidates, others_mm: FloatArray) -> Found:
+    count = len(judged)
+    return Found(
+        np.concatenate([judged.center_mm, others_mm]),
+        np.concatenate([judged.score, np.zeros(len(others_mm))]),
+        np.arange(count + len(others_mm)) < count,
+    )
+
+
+def given(listed: pl.DataFrame, case_id: str) -> Found:
+    """The candidates of a case in a list: all of them are judged and learnt from."""
+    own = listed.filter(case_id=case_id)
+    score = own["score"].fill_null(0.0).to_numpy()
+    place = own.select(PLACE).to_numpy().reshape(-1, 3)
+    return _joined(Candidates(place, score, np.full(len(place), np.nan)), np.empty((0, 3)))
+
+
+def _labelled(
+    case_id: str,
+    series: str,
+    fold: int,
+    seen: BlockVoxels,
+    part: IntArray,
+    found: Found,
+    findings: pl.DataFrame,
+) -> CaseExamples:
+    """Candidates and the nodules themselves, told apart as LUNA16 does."""
+    nodules = findings.filter(~pl.col("is_ignored")).select(PLACE).to_numpy().reshape(-1, 3)
+    with_nodules = Found(
+        np.concatenate([found.place_mm, nodules]),
+        np.concatenate([found.score, np.zeros(len(nodules))]),
+        np.concatenate([found.is_judged, np.zeros(len(nodules), dtype=np.bool_)]),
+    )
+    on_nodule, on_ignored = hits(with_nodules.place_mm, findings)
+    is_learnt = on_nodule | ~on_ignored
+    return CaseExamples(case_id, series, fold, seen, part, with_nodules, on_nodule, is_learnt)

@@ -1,0 +1,153 @@
+"""Weights of networks + a CT volume + places -> the probability that each is a nodule.
+
+A scan that a fold of the data left out is judged by the weights that never saw it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
+from nodulebench.algorithms.unseen import Choice, choose_unseen
+from nodulebench.errors import InputError
+from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.imaging.volume import Volume
+from nodulebench.model.arrays import FloatArray
+from nodulebench.optional_package import needs
+
+if TYPE_CHECKING:
+    from nodulebench.algorithms.networks.weights import Card
+
+SUFFIX = ".safetensors"
+PURPOSE = "judging with a network"
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What networks said of the candidates of one scan."""
+
+    score: FloatArray
+    choices: tuple[Choice, ...]
+    """Of each network, which weights judged."""
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether no network learnt from the scan."""
+        return all(choice.is_unseen for choice in self.choices)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkJudge:
+    """One network with weights of one or several folds."""
+
+    name: str
+    paths: tuple[Path, ...]
+    cards: "tuple[Card, ...]"
+    _modules: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
+        """The probability of each place, by the chosen weights."""
+        from nodulebench.algorithms.networks import NETWORKS
+        from nodulebench.algorithms.networks.device import best_device
+        from nodulebench.algorithms.networks.examples import make_examples
+        from nodulebench.algorithms.networks.judging import judge
+        from nodulebench.algorithms.networks.patches import scans_of
+        from nodulebench.algorithms.networks.weights import read_weights
+
+        if choice.number not in self._modules:
+            module, _ = read_weights(self.paths[choice.number])
+            self._modules[choice.number] = module.to(best_device())
+        count = len(place_mm)
+        units = {"step_hu": HU_PER_STEP, "lowest_hu": LOWEST_HU}
+        scans = scans_of([seen.voxels], [seen.spacing_mm], **units)
+        places = seen.to_index(place_mm)
+        examples = make_examples(scans, [0], np.zeros(count), places, np.zeros(count))
+        here = examples.to(best_device())
+        network = NETWORKS[self.name]
+        found = judge(self._modules[choice.number], network, here, here.judged([0]), tries=tries)
+        return found.cpu().numpy().astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Jury:
+    """Networks whose probabilities are averaged."""
+
+    judges: tuple[NetworkJudge, ...]
+    tries: int = 1
+    """Patches of a candidate that are averaged."""
+
+    @cached_property
+    def name(self) -> str:
+        """Of all networks."""
+        return "+".join(one.name for one in self.judges)
+
+    def judge(
+        self, volume: Volume, where: str, place_mm: FloatArray, names: Sequence[str]
+    ) -> Judged:
+        """Judge places in a scan.
+
+        Args:
+            volume: the scan.
+            where: what it is called in messages.
+            place_mm: n x 3, LPS millimetres.
+            names: what the scan may be called in the data of the networks: its series UID, its
+                case.
+        """
+        choices = tuple(_choose(names, one.cards) for one in self.judges)
+        if not len(place_mm):
+            return Judged(np.empty(0), choices)
+        seen = block_voxels(volume, where, place_mm)
+        pairs = zip(self.judges, choices, strict=True)
+        scores = [one.judge(seen, place_mm, choice, self.tries) for one, choice in pairs]
+        return Judged(np.mean(scores, axis=0), choices)
+
+
+def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
+    """Networks by name, with their weights.
+
+    Args:
+        names: networks, joined by ``+``.
+        weights: files of weights, and folders of them: of one fold, or of several.
+        tries: patches of a candidate that are averaged.
+
+    Raises:
+        InputError: if PyTorch is missing, a file is no weight file, or a network has no weights.
+        UnknownNameError: if there is no such network.
+    """
+    with needs("networks", PURPOSE):
+        from nodulebench.algorithms.networks import NETWORKS
+        from nodulebench.algorithms.networks.weights import read_card
+    files = [path for given in weights for path in weight_files(given)]
+    cards = [read_card(path) for path in files]
+    judges = []
+    for name in names.split("+"):
+        NETWORKS[name]
+        own = [number for number, card in enumerate(cards) if card.network == name]
+        if not own:
+            known = ", ".join(sorted({card.network for card in cards}))
+            raise InputError.at(
+                ", ".join(map(str, weights)),
+                f"holds no weights of the network '{name}'.",
+                f"There are weights of {known}." if known else "Train it with `train`.",
+            )
+        paths, of_network = (
+            tuple(files[number] for number in own),
+            tuple(cards[number] for number in own),
+        )
+        judges.append(NetworkJudge(name, paths, of_network))
+    return Jury(tuple(judges), tries)
+
+
+def weight_files(path: Path) -> list[Path]:
+    """A file of weights, or those of a folder."""
+    return sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+
+
+def _choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
+    """By the first name that the data know; by any, if they know none."""
+    choices = [choose_unseen(name, cards) for name in names]
+    return next((one for one in choices if one.fold is not None), choices[0])

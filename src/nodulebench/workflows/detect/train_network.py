@@ -1,0 +1,181 @@
+"""Folders of examples + the name of a network -> weights, marks and curves, fold by fold."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.errors import InputError
+from nodulebench.language import language
+from nodulebench.model.tables import PLACE
+from nodulebench.optional_package import needs
+from nodulebench.report.drawing.pictures.learning import learning_picture
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.storage.durable import replace_whole
+from nodulebench.workflows.detect.candidate_lists import read_places
+from nodulebench.workflows.detect.examples import CANDIDATES, NO_FOLD
+
+if TYPE_CHECKING:
+    from nodulebench.algorithms.networks.cross_validation import Course, Trained
+    from nodulebench.algorithms.networks.network import Recipe
+    from nodulebench.algorithms.networks.training import Check as Check
+
+Schedule = Literal["scaled", "printed"]
+PURPOSE = "training a network"
+FEWEST_CHECKS = 20
+"""In a training, for its curve and for what is kept of it."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a network shall be trained; None: as its recipe says."""
+
+    steps: int | None = None
+    seed: int = 0
+    schedule: Schedule = "scaled"
+    """Scaled to a few hundred nodules, or as the network's paper prints it."""
+    patience: int | None = None
+    """Checks without a better one before it stops."""
+    held_back: tuple[int, ...] = ()
+    """Folds that decide when it stops."""
+    start: Path | None = None
+    """Weights that it begins with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A network and its examples, ready to be trained."""
+
+    name: str
+    course: "Course"
+    places: pl.DataFrame
+    """The candidates that are judged, in their order."""
+
+    @property
+    def folds(self) -> list[int]:
+        """The folds that there are."""
+        return sorted(set(self.course.examples.fold.tolist()) - {NO_FOLD})
+
+    @property
+    def steps(self) -> int:
+        """Of one training."""
+        recipe = self.course.recipe or NETWORKS[self.name].recipe
+        return recipe.steps
+
+    @property
+    def candidates(self) -> tuple[int, int]:
+        """How many are learnt from, and how many of them are nodules."""
+        examples = self.course.examples
+        chosen = examples.learnt(self.folds)
+        return len(chosen), int(examples.is_nodule[chosen].sum())
+
+    @property
+    def seconds(self) -> float:
+        """About how long one training takes here."""
+        from nodulebench.algorithms.networks.cross_validation import estimated_seconds
+
+        return estimated_seconds(self.name, self.course.examples, self.folds, self.course.recipe)
+
+
+def prepare_training(
+    name: str, examples: Sequence[Path], out: Path, wanted: Wanted | None = None
+) -> Training:
+    """Read examples and see how a network shall learn from them.
+
+    Args:
+        name: of the network.
+        examples: folders that ``examples`` wrote.
+        out: folder for weights, marks and curves.
+        wanted: how.
+
+    Raises:
+        InputError: if PyTorch is missing, or examples or weights cannot be used.
+    """
+    how = wanted or Wanted()
+    with needs("networks", PURPOSE):
+        from nodulebench.algorithms.networks.cross_validation import Course
+        from nodulebench.algorithms.networks.device import best_device
+        from nodulebench.algorithms.networks.examples import join_examples, read_examples
+        from nodulebench.algorithms.networks.weights import read_weights
+    start, begun_from = None, ""
+    if how.start is not None:
+        start, card = read_weights(how.start)
+        begun_from = card.parameters
+        if card.network != name:
+            raise InputError.at(how.start, f"holds weights of '{card.network}', not of '{name}'.")
+    whole = join_examples([read_examples(folder) for folder in examples])
+    places = pl.concat([read_places(folder / CANDIDATES) for folder in examples])
+    if places.height != int(whole.is_judged.sum()):
+        raise InputError.at(CANDIDATES, "does not fit the examples.", "Make them anew.")
+    course = Course(
+        whole.to(best_device()),
+        out,
+        recipe_of(name, how),
+        how.seed,
+        start,
+        begun_from,
+        how.held_back,
+    )
+    return Training(name, course, places)
+
+
+def recipe_of(name: str, wanted: Wanted) -> "Recipe":
+    """How a network shall learn.
+
+    Raises:
+        InputError: if its paper prints no schedule.
+    """
+    network = NETWORKS[name]
+    if wanted.schedule == "printed" and network.printed is None:
+        printed = [one for one in NETWORKS if NETWORKS[one].printed is not None]
+        raise InputError.at(
+            f"network '{name}'", "has no printed schedule.", f"These have: {', '.join(printed)}."
+        )
+    own = network.printed if wanted.schedule == "printed" else None
+    recipe = own or network.recipe
+    if wanted.steps is not None:
+        recipe = replace(recipe, steps=wanted.steps)
+    patience = recipe.patience if wanted.patience is None else wanted.patience
+    return replace(
+        recipe,
+        patience=patience if wanted.held_back else 0,
+        check_every=max(1, min(recipe.check_every, recipe.steps // FEWEST_CHECKS)),
+    )
+
+
+def train_fold(
+    training: Training, fold: int | None, told: "Callable[[Check], None]" = lambda _: None
+) -> "Trained":
+    """Train without a fold (None: without none), and write the marks of what was not learnt from.
+
+    A training that was interrupted goes on; one that is done is kept.
+    """
+    from nodulebench.algorithms.networks.cross_validation import train_without
+
+    done = train_without(training.name, fold, training.course, told)
+    stem = done.path.with_suffix("")
+    examples = training.course.examples
+    with np.load(stem.with_name(f"{stem.name}.npz"), allow_pickle=False) as kept:
+        chosen, score = kept["chosen"], kept["score"]
+    fold_of = examples.fold.cpu().numpy()[examples.which.cpu().numpy()[chosen]]
+    own = fold_of == (NO_FOLD if fold is None else fold)
+    row = np.cumsum(examples.is_judged.cpu().numpy())[chosen[own]] - 1
+    x_mm, y_mm, z_mm = (pl.col(one) for one in PLACE)
+    marks = training.places[row].select(seriesuid="case_id", coordX=x_mm, coordY=y_mm, coordZ=z_mm)
+    write_csv(
+        marks.with_columns(probability=pl.Series(score[own].astype(np.float64))),
+        stem.with_name(f"{stem.name}.csv"),
+    )
+    return done
+
+
+def draw_learning(training: Training, done: "Sequence[Trained]") -> Path:
+    """A picture of how the loss fell in each training."""
+    curves = {one.fold: [(check.step, check.loss) for check in one.curve] for one in done}
+    path = training.course.out / f"{training.name}.svg"
+    replace_whole(path, learning_picture(training.name, curves, language()).encode())
+    return path

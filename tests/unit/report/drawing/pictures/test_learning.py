@@ -1,0 +1,20 @@
+from nodulebench.language import language
+from nodulebench.report.drawing.pictures.learning import learning_picture
+
+POINTS = [(10, 0.7), (20, 0.4), (30, 0.35)]
+
+
+def test_one_training_is_named_at_the_end_of_its_line() -> None:
+    drawn = learning_picture("twoscale", {None: POINTS}, language("en"))
+
+    assert drawn.startswith("<svg xmlns")
+    assert 'aria-label="how the loss of twoscale fell while it was trained"' in drawn
+    assert ">all folds<" in drawn
+    assert ">30<" in drawn
+
+
+def test_many_lines_have_no_names_that_would_cover_each_other() -> None:
+    drawn = learning_picture("znet", dict.fromkeys(range(10), POINTS), language("zh"))
+
+    assert "未用第" not in drawn
+    assert drawn.count('<path class="curve') == 10

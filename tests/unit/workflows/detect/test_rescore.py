@@ -1,0 +1,131 @@
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from builders.commands import run
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.weights import Card, read_weights, write_weights
+from nodulebench.algorithms.unseen import digests_by_fold, series_digest
+from nodulebench.errors import InputError
+from nodulebench.formats import read_submission
+from nodulebench.formats.dicom import volume as dicom_volume
+from nodulebench.formats.dicom.header import SeriesHeader, uid_from
+from nodulebench.formats.images import metaimage, nifti
+from nodulebench.imaging.volume import make_volume
+from nodulebench.workflows.detect.network_judge import read_jury
+
+PLACES = ((12.0, 10.0, 8.0), (20.5, 15.0, 9.0))
+SERIES = digests_by_fold((series_digest(f"scan-{fold}"), fold) for fold in range(3))
+
+
+@pytest.fixture(scope="module")
+def volume():
+    hu = np.random.default_rng(0).normal(-700, 150, (20, 40, 44)).astype(np.int16)
+    return make_volume(hu, spacing_mm=(0.7, 0.7, 1.0), origin_mm=(0, 0, 0))
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """Weights without fold 0, without fold 1, and of all."""
+    folder = tmp_path_factory.mktemp("weights")
+    for seed, folds in enumerate([(1, 2), (0, 2), (0, 1, 2)]):
+        torch.manual_seed(seed)
+        card = Card("m5lcad", seed, 1, "noise", "", folds, series=SERIES)
+        write_weights(folder / f"w{seed}.safetensors", NETWORKS["m5lcad"].build(), card)
+    return folder
+
+
+def candidates_of(folder, *names):
+    rows = [f"{name},{x},{y},{z},0" for name in names for x, y, z in PLACES]
+    path = folder / "candidates.csv"
+    path.write_text("\n".join(["seriesuid,coordX,coordY,coordZ,class", *rows]) + "\n")
+    return path
+
+
+def test_each_scan_is_judged_by_weights_that_never_saw_it(volume, weights, tmp_path, capsys):
+    names = [f"scan-{fold}" for fold in range(3)] + ["elsewhere"]
+    for name in names:
+        metaimage.write_volume(volume, tmp_path / f"{name}.mhd")
+    given = ["rescore", "m5lcad", candidates_of(tmp_path, *names), "--images", tmp_path]
+    assert run(*given, "--weights", weights, "--out", tmp_path / "marks.csv") == 0
+    told = capsys.readouterr()
+    assert "wrote" in told.out
+    assert "8 candidates of 4 scans" in told.out
+    assert "1 of 4 scans were judged by weights that had learnt from them: 'scan-2'" in told.err
+    found = pl.read_csv(tmp_path / "marks.csv")
+    assert found["seriesuid"].to_list() == [name for name in names for _ in PLACES]
+    scores = found["probability"].to_numpy().reshape(4, 2)
+    expected = []
+    for number in range(3):
+        alone = read_jury("m5lcad", [weights / f"w{number}.safetensors"])
+        expected.append(alone.judge(volume, "scan", np.array(PLACES), ["?"]).score)
+    assert np.allclose(scores, [expected[0], expected[1], expected[2], expected[2]], atol=1e-6)
+
+
+def test_images_of_every_kind_give_the_same_probabilities(volume, weights, tmp_path):
+    series = uid_from("rescore", "series")
+    header = SeriesHeader(
+        series,
+        uid_from("rescore", "study"),
+        uid_from("rescore", "frame"),
+        "rescore",
+        slice_thickness_mm=1.0,
+        rescale_intercept=-2000,
+    )
+    found = []
+    for kind in ("metaimage", "nifti", "dicom"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        if kind == "dicom":
+            dicom_volume.write_volume(volume, folder / "any", header)
+        elif kind == "nifti":
+            nifti.write_volume(volume, folder / f"{series}.nii.gz")
+        else:
+            metaimage.write_volume(volume, folder / f"{series}.mhd")
+        given = ["rescore", "m5lcad", candidates_of(tmp_path, series), "--images", folder]
+        assert run(*given, "--weights", weights, "--out", tmp_path / f"{kind}-marks") == 0
+        found.append(read_submission(tmp_path / f"{kind}-marks").marks["score"].to_numpy())
+    assert np.allclose(found[1], found[0], atol=1e-6)
+    assert np.allclose(found[2], found[0], atol=1e-6)
+
+
+def test_several_networks_are_averaged(volume, weights, tmp_path):
+    torch.manual_seed(7)
+    module = NETWORKS["cadimi"].build()
+    write_weights(tmp_path / "c.safetensors", module, Card("cadimi", 0, 1, "", "", ()))
+    both = read_jury("m5lcad+cadimi", [weights, tmp_path / "c.safetensors"])
+    each = [
+        read_jury("m5lcad", [weights]),
+        read_jury("cadimi", [tmp_path / "c.safetensors"]),
+    ]
+    place = np.array(PLACES)
+    mean = np.mean([one.judge(volume, "scan", place, ["?"]).score for one in each], axis=0)
+    assert both.name == "m5lcad+cadimi"
+    assert np.allclose(both.judge(volume, "scan", place, ["?"]).score, mean)
+
+
+def test_no_candidates_are_no_probabilities(volume, weights):
+    jury = read_jury("m5lcad", [weights])
+    assert jury.judge(volume, "scan", np.empty((0, 3)), ["?"]).score.tolist() == []
+
+
+def test_what_cannot_be_judged_is_told(volume, weights, tmp_path, capsys):
+    metaimage.write_volume(volume, tmp_path / "a.mhd")
+    path = candidates_of(tmp_path, "a", "b")
+    given = ["--images", tmp_path, "--weights", weights, "--out", tmp_path / "marks"]
+    assert run("rescore", "m5lcad", path, *given) == 1
+    assert "has no image of case 'b'" in capsys.readouterr().err
+    path.write_text("seriesuid,coordX,coordY,coordZ,class\na,500,0,0,0\n")
+    assert run("rescore", "m5lcad", path, *given) == 1
+    assert "candidate 1 of case 'a': (500, 0, 0) lies outside the image" in capsys.readouterr().err
+    with pytest.raises(
+        InputError, match=r"no weights of the network 'znet'\. There are weights of"
+    ):
+        read_jury("znet", [weights])
+
+
+def test_weights_are_read_as_they_were_written(weights):
+    module, card = read_weights(weights / "w0.safetensors")
+    assert card.folds == (1, 2)
+    assert not module.training

@@ -1,0 +1,131 @@
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.commands import run
+from nodulebench.algorithms.networks.examples import make_examples, read_examples, write_examples
+from nodulebench.algorithms.networks.patches import scans_of
+from nodulebench.algorithms.networks.weights import read_card
+from nodulebench.errors import InputError
+from nodulebench.workflows.detect.train_network import (
+    Wanted,
+    prepare_training,
+    recipe_of,
+    train_fold,
+)
+
+NAME = "m5lcad"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two folds and a scan of none: bright dots are nodules, dark ones are not."""
+    out = tmp_path_factory.mktemp("examples") / "dots"
+    random = np.random.default_rng(3)
+    images, places = [], []
+    for scan in range(3):
+        image = random.normal(40, 2, (10, 24, 24))
+        for number in range(4):
+            at = (5, 5 + 4 * number, 5 + 4 * number)
+            image[at] = 110 if number < 2 else 10
+            places.append((scan, *at))
+        images.append(image.astype(np.uint8))
+    at = np.array(places)
+    is_judged = np.arange(12) % 4 != 3
+    scans = scans_of(images, [[1.0, 1.0, 1.0]] * 3, step_hu=16.0, lowest_hu=-1024.0)
+    write_examples(
+        out,
+        make_examples(
+            scans,
+            [0, 1, -1],
+            at[:, 0],
+            at[:, 1:],
+            np.tile([True, True, False, False], 3),
+            is_judged=is_judged,
+            series=["x", "y", "z"],
+        ),
+    )
+    rows = [f"s{one[0]},{one[3]},{one[2]},{one[1]},0" for one in at[is_judged]]
+    header = "seriesuid,coordX,coordY,coordZ,probability"
+    (out / "candidates.csv").write_text("\n".join([header, *rows]) + "\n")
+    return out
+
+
+def test_every_fold_gets_weights_and_the_marks_of_what_they_never_saw(folder, tmp_path, capsys):
+    given = ["train", NAME, "--examples", folder, "--out", tmp_path / "w"]
+    assert run(*given, "--folds", "0,1,all", "--steps", 8) == 0
+    told = capsys.readouterr().out
+    assert "8 candidates to learn from, 4 of them nodules; about " in told
+    assert "for each of 3 trainings on this machine" in told
+    assert re.search(r"without fold 0: area under the ROC curve [01]\.\d{4}; \d+ s; wrote ", told)
+    of_fold = {
+        name: pl.read_csv(tmp_path / "w" / f"{NAME}-{name}.csv") for name in ("0", "1", "all")
+    }
+    assert {name: one["seriesuid"].unique().to_list() for name, one in of_fold.items()} == {
+        "0": ["s0"],
+        "1": ["s1"],
+        "all": ["s2"],
+    }
+    # the fourth dot of every scan is not judged
+    assert of_fold["1"].select("coordX", "coordY", "coordZ").rows() == [
+        (5, 5, 5),
+        (9, 9, 5),
+        (13, 13, 5),
+    ]
+    assert of_fold["1"]["probability"].is_between(0, 1).all()
+    assert (tmp_path / "w" / f"{NAME}.svg").read_text().startswith("<svg xmlns")
+    assert read_card(tmp_path / "w" / f"{NAME}-0.safetensors").series == {
+        0: ("x",),
+        1: ("y",),
+        -1: ("z",),
+    }
+    # given again, nothing is trained again
+    before = (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns
+    assert run(*given, "--folds", "each", "--steps", 8) == 0
+    assert (tmp_path / "w" / f"{NAME}-0.safetensors").stat().st_mtime_ns == before
+
+
+def test_weights_to_begin_with_must_be_of_the_same_network(folder, tmp_path):
+    first = prepare_training(NAME, [folder], tmp_path / "a", Wanted(steps=2))
+    done = train_fold(first, None)
+    wanted = Wanted(steps=2, start=done.path)
+    with pytest.raises(InputError, match="holds weights of 'm5lcad', not of 'cadimi'"):
+        prepare_training("cadimi", [folder], tmp_path / "b", wanted)
+    tuned = train_fold(prepare_training(NAME, [folder], tmp_path / "c", wanted), None)
+    assert tuned.card.begun_from == done.card.parameters
+
+
+def test_printed_schedules_are_options():
+    jackfpr = recipe_of("jackfpr", Wanted(schedule="printed"))
+    assert (jackfpr.steps, jackfpr.check_every) == (245_760, 1024)
+    stopped = recipe_of("diag_convnet", Wanted(schedule="printed", held_back=(1,)))
+    assert (stopped.batch, stopped.check_every, stopped.patience) == (64, 1024, 3)
+    assert recipe_of("cadimi", Wanted(schedule="printed")).steps == 80 * 40_000 // 128
+    with pytest.raises(
+        InputError, match=r"'twoscale': has no printed schedule\. These have: jackf"
+    ):
+        recipe_of("twoscale", Wanted(schedule="printed"))
+
+
+def test_patience_needs_folds_that_decide_and_short_trainings_are_checked_too():
+    assert recipe_of("twoscale", Wanted(patience=4)).patience == 0
+    assert recipe_of("twoscale", Wanted(patience=4, held_back=(0,))).patience == 4
+    assert recipe_of("twoscale", Wanted(steps=60)).check_every == 3
+
+
+def test_candidates_of_other_examples_are_refused(folder, tmp_path):
+    copied = tmp_path / "copied"
+    write_examples(copied, read_examples(folder))
+    lines = (folder / "candidates.csv").read_text().splitlines()
+    (copied / "candidates.csv").write_text("\n".join(lines[:-1]) + "\n")
+    with pytest.raises(InputError, match=r"candidates\.csv: does not fit the examples"):
+        prepare_training(NAME, [copied], tmp_path / "w")
+
+
+def test_a_network_wants_examples_and_a_classifier_blocks(folder, tmp_path):
+    assert run("train", NAME, "--out", tmp_path / "w") == 2
+    assert run("train", "etrocad", "--out", tmp_path / "w") == 2
+    wrong = ["--examples", folder, "--out", tmp_path / "w", "--folds", "first"]
+    assert run("train", NAME, *wrong) == 2
