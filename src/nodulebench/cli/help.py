@@ -53,6 +53,7 @@ GROUPS = {
         "sign": "Sign a folder of results, or make a key for it.",
     },
     "Run algorithms": {
+        "run": "Run an algorithm on a test set: isolated, measured, resumable.",
         "detect": "Find candidates for nodules with the detectors of LUNA16.",
         "examples": "Make what networks learn from: candidates, images, reference.",
         "train": "Train a detector's classifier, or a network, fold by fold.",

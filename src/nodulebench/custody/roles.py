@@ -9,6 +9,7 @@ Action = Literal[
     "curate",
     "read",
     "seal",
+    "run",
     "evaluate",
     "export",
     "inspect",
@@ -32,6 +33,7 @@ ACTIONS: dict[Action, str] = {
     "curate": "admit, exclude and describe cases, before the set is sealed",
     "read": "see images and draw findings, before the set is sealed",
     "seal": "seal the set: from then on the reference is encrypted",
+    "run": "let an algorithm read the images, apart from everything else; nothing is scored",
     "evaluate": "score a submission; the policy says what feedback it gets",
     "export": "take the reference out of the sealed set in plain form",
     "inspect": "open the kept results of evaluations, and read the log",
@@ -45,7 +47,7 @@ MAY: dict[Role, tuple[Action, ...]] = {
     "collector": ("collect",),
     "curator": ("curate", "seal", "export", "retire", "withdraw"),
     "reader": ("read",),
-    "operator": ("evaluate",),
+    "operator": ("run", "evaluate"),
     "auditor": ("inspect",),
     "keeper": ("manage",),
     "reporter": ("report",),
@@ -54,6 +56,7 @@ MAY: dict[Role, tuple[Action, ...]] = {
 
 NEEDS: dict[Action, tuple[Room, ...]] = {
     "seal": ("reference", "archive", "images"),
+    "run": ("images",),
     "evaluate": ("reference", "images", "results"),
     "export": ("reference", "archive", "images"),
     "inspect": ("results",),

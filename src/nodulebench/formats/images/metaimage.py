@@ -91,19 +91,21 @@ def _placed(path: Path, voxels: VoxelArray, fields: dict[str, str]) -> Volume:
     )
 
 
-def write_volume(volume: Volume, path: Path) -> None:
-    """Write ``name.mhd`` with ``name.zraw`` (compressed) beside it, or all in one ``name.mha``."""
+def write_volume(volume: Volume, path: Path, *, is_compressed: bool = True) -> None:
+    """Write ``name.mhd`` with ``name.zraw`` or ``.raw`` beside it, or all in one ``name.mha``."""
     is_local = path.suffix == ".mha"
-    content = zlib.compress(np.ascontiguousarray(volume.hu).tobytes(), level=1)
-    voxel_path = path.with_suffix(".zraw")
+    content = np.ascontiguousarray(volume.hu).tobytes()
+    if is_compressed:
+        content = zlib.compress(content, level=1)
+    voxel_path = path.with_suffix(".zraw" if is_compressed else ".raw")
     geometry = volume.geometry
     fields = {
         "ObjectType": "Image",
         "NDims": "3",
         "BinaryData": "True",
         "BinaryDataByteOrderMSB": "False",
-        "CompressedData": "True",
-        "CompressedDataSize": str(len(content)),
+        "CompressedData": str(is_compressed),
+        **({"CompressedDataSize": str(len(content))} if is_compressed else {}),
         "TransformMatrix": _text(geometry.direction.T.ravel()),
         "Offset": _text(geometry.origin_mm),
         "CenterOfRotation": "0 0 0",

@@ -1,6 +1,32 @@
-"""Codes -> relations that marks must keep when an image is changed, and what came, in English."""
+"""Codes -> how runs went, and relations that marks keep when an image changes, in English."""
 
 NOTICES = {
+    "run_exited": "it ended with exit code {exit_code}",
+    "run_signalled": "it was ended by signal {signal}",
+    "run_timed_out": "it did not end within {seconds:.0f} s",
+    "run_out_of_memory": "it wanted more memory than it may have",
+    "run_too_many_processes": "it wanted more processes than it may have",
+    "run_not_ready": "it did not become ready",
+    "run_call_failed": "it answered that it failed",
+    "run_infrastructure": "the machine failed, not the algorithm[: {problem}]",
+    "run_marks_over": (
+        "it gave {marks:,} marks; the {most:,} with the highest scores count, the others do not"
+    ),
+    "run_marks_outside": (
+        "{outside:,} of {marks:,} marks lie outside the image; they count as marks, and hit nothing"
+    ),
+    "output_missing": "it wrote no file",
+    "output_large": "it wrote more than it may",
+    "output_many_files": "it wrote more than {most:,} files",
+    "output_odd_name": "it gave a file a name that is too long or no text",
+    "output_deep": "it wrote folders deeper than {most}",
+    "output_no_file": (
+        "it wrote {kind:link=a link|pipe=a pipe|socket=a socket|*=a device} instead of a file"
+    ),
+    "output_unread": "what it wrote cannot be read[ ({problem})]",
+    "output_lacks": "it did not write [{file}|a file that its manifest names]",
+    "output_no_marks": "what it wrote cannot be read as marks[: {problem}]",
+    "output_several_cases": "its marks name more than one case, but it was given one",
     "relation_shift": "the patient lies elsewhere: marks move along",
     "relation_flip_columns": "columns stored backwards: the same marks",
     "relation_flip_slices": "slices stored from head to feet: the same marks",

@@ -1,6 +1,28 @@
-"""Codes -> relations that marks must keep when an image is changed, and what came, in Chinese."""
+"""Codes -> how runs went, and relations that marks keep when an image changes, in Chinese."""
 
 NOTICES = {
+    "run_exited": "程序以退出码 {exit_code} 结束",
+    "run_signalled": "程序被信号 {signal} 终止",
+    "run_timed_out": "程序未在 {seconds:.0f} 秒内结束",
+    "run_out_of_memory": "程序所需内存超出上限",
+    "run_too_many_processes": "程序所需进程数超出上限",
+    "run_not_ready": "程序未能就绪",
+    "run_call_failed": "程序回答失败",
+    "run_infrastructure": "运行环境出错，并非算法之故[：{problem}]",
+    "run_marks_over": "给出 {marks:,} 个标记；仅计得分最高的 {most:,} 个，其余不计",
+    "run_marks_outside": (
+        "{marks:,} 个标记中有 {outside:,} 个位于图像之外；仍计为标记，但不命中任何结节"
+    ),
+    "output_missing": "程序未写出任何文件",
+    "output_large": "程序写出的内容超出上限",
+    "output_many_files": "程序写出的文件超过 {most:,} 个",
+    "output_odd_name": "程序写出的文件名过长或不是文本",
+    "output_deep": "程序写出的文件夹层级超过 {most}",
+    "output_no_file": ("程序写出的不是文件，而是{kind:link=链接|pipe=管道|socket=套接字|*=设备}"),
+    "output_unread": "程序写出的内容无法读取[（{problem}）]",
+    "output_lacks": "程序未写出[ {file}|其清单所列的文件]",
+    "output_no_marks": "程序写出的内容无法作为标记读取[：{problem}]",
+    "output_several_cases": "标记涉及多个病例，而只给了一个",
     "relation_shift": "患者位于别处：标记随之移动",
     "relation_flip_columns": "列反向存储：标记不变",
     "relation_flip_slices": "层面自头向足存储：标记不变",

@@ -82,16 +82,26 @@ def sealed_images(folder: Path, secret: Secret, person: str) -> Iterator[SealedI
         InputError: if the person may not, or anything was changed.
     """
     opened = open_sealed(folder, secret, person, "evaluate")
-    cases = pl.read_csv(
-        folder / layout.RUN_CASES, columns=["case_id"], infer_schema=False, glob=False
-    )
-    known = set(cases["case_id"])
+    files = encrypted_images(opened)
+    opened.record("viewed", {"cases": len(files)})
+    with tempfile.TemporaryDirectory(prefix="nodulebench-") as place:
+        yield SealedImages(opened, Path(place), files)
+
+
+def encrypted_images(opened: SealedSet) -> dict[str, list[str]]:
+    """The cases of an open set that have encrypted images -> their files."""
+    known = set(run_case_ids(opened.folder))
     files: dict[str, list[str]] = {}
     for name in opened.secret_names:
         if name.startswith(_START):
             owner = named_owner(PurePosixPath(name.removeprefix(_START)), known)
             if owner is not None:
                 files.setdefault(owner[0], []).append(name)
-    opened.record("viewed", {"cases": len(files)})
-    with tempfile.TemporaryDirectory(prefix="nodulebench-") as place:
-        yield SealedImages(opened, Path(place), files)
+    return files
+
+
+def run_case_ids(folder: Path) -> list[str]:
+    """The cases of a sealed set, as an algorithm may know them."""
+    table = folder / layout.RUN_CASES
+    cases = pl.read_csv(table, columns=["case_id"], infer_schema=False, glob=False)
+    return list(cases["case_id"])

@@ -203,7 +203,7 @@ def refuse_retired(events: list[Event], action: Action | None) -> None:
         InputError: with the reason that was given.
     """
     ended = next((event for event in events if event.step == "retired"), None)
-    if ended is not None and action == "evaluate":
+    if ended is not None and action in ("run", "evaluate"):
         raise InputError.at(
             "set",
             f"was retired on {ended.at:%Y-%m-%d} (event {ended.number}): "

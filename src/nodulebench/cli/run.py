@@ -1,0 +1,91 @@
+"""nodulebench run: an algorithm on a test set, apart from everything else."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import COUNT, option, print_next, print_written
+from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import Opening, opening_options
+
+MOST_TOLD = 20
+
+
+@click.command("run")
+@click.argument("algorithm")
+@click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the submission.",
+)
+@option(
+    "--isolation",
+    ["auto", "bubblewrap", "none"],
+    "auto",
+    "What keeps the algorithm apart; none: nothing, for a program of your own.",
+)
+@option("--processes", COUNT, 1, "Cases at the same time.", to="slots")
+@click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
+@click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
+@opening_options
+def command(
+    algorithm: str,
+    test_set: Path,
+    out: Path,
+    isolation: str,
+    slots: int,
+    only_failed: bool,
+    dry_run: bool,
+    opening: Opening,
+) -> int:
+    r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
+
+    ALGORITHM is a folder with an algorithm.toml, or a built-in detector's name, several joined by
+    '+'. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. Cases are given to it
+    one at a time, under names that say nothing, without network, within its limits. A case that
+    fails is a result. A run that was stopped goes on with the same command. Ends with 1 if the
+    machine, and not the algorithm, kept a case from its result.
+
+    \b
+    nodulebench run my_cad/ phantoms/ --out marks/
+    nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
+    nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
+    """
+    from nodulebench.workflows.run.named import named_algorithm
+    from nodulebench.workflows.run.needs import needs_of
+    from nodulebench.workflows.run.run import RunChoice, run_algorithm
+
+    chosen = named_algorithm(algorithm)
+    choice = RunChoice(isolation, slots, only_failed)
+    secret = opening.required() if opening.is_named else opening.secret()
+    if dry_run:
+        needs = needs_of(chosen, test_set, choice, secret, opening.person)
+        for name, words in needs.lines:
+            click.echo(f"  {name:<12} {words}")
+        return 0 if needs.is_met else 1
+    try:
+        with ProgressLine(f"running {chosen.name}") as line:
+            summary = run_algorithm(
+                chosen,
+                test_set,
+                out,
+                choice,
+                secret=secret,
+                person=opening.person,
+                progress=line.tell,
+            )
+    except KeyboardInterrupt:
+        click.echo(f"{out} keeps what was done; the same command goes on from there.", err=True)
+        raise
+    for case_id, state, why in summary.problems[:MOST_TOLD]:
+        click.echo(f"{case_id}: {state}: {why}", err=True)
+    if len(summary.problems) > MOST_TOLD:
+        click.echo(f"... and {len(summary.problems) - MOST_TOLD} more", err=True)
+    told = ", ".join(f"{count} {state}" for state, count in summary.states.items())
+    before = f" ({summary.was_known} from before)" if summary.was_known else ""
+    click.echo(f"{sum(summary.states.values())} cases{before}: {told}")
+    print_written(summary.folder)
+    print_next(f"nodulebench evaluate {out} --reference {test_set} --protocol …")
+    return 0 if summary.is_complete else 1

@@ -1,0 +1,176 @@
+"""An algorithm and cases -> what came of each, by threads that watch sandboxed programs.
+
+A program that dies takes nothing with it; only what was our fault is tried again.
+"""
+
+import hashlib
+import hmac
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from nodulebench.errors import InputError, NoduleBenchError, first_line
+from nodulebench.imaging.volume import Volume
+from nodulebench.model.notice import Notice
+from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.run.isolation.sandbox import Isolation
+from nodulebench.run.slot import CaseRun, Slot, open_slot
+
+MOST_ATTEMPTS = 2
+MOST_FAILED_STARTS = 3
+"""So many cases in a row on which a program does not even start, and the run is stopped."""
+
+Images = Callable[[str], AbstractContextManager[Volume]]
+"""The image of a case, there for as long as it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueCase:
+    """A case, and what it is called where it is run."""
+
+    case_id: str
+    name: str
+
+
+def opaque_cases(case_ids: Sequence[str], secret: bytes) -> list[OpaqueCase]:
+    """The cases under names that say nothing, in an order that says nothing."""
+
+    def code(case_id: str, use: str) -> str:
+        return hmac.new(secret, f"{use} {case_id}".encode(), hashlib.sha256).hexdigest()
+
+    shuffled = sorted(case_ids, key=lambda case_id: code(case_id, "order"))
+    return [OpaqueCase(one, f"case-{code(one, 'name')[:16]}") for one in shuffled]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the threads of a run share."""
+
+    algorithm: Algorithm
+    isolation: Isolation
+    images: Images
+    folder: Path
+    """For the places of the sandboxes; whoever runs in them can come through it."""
+    waiting: "queue.SimpleQueue[OpaqueCase]"
+    done: "queue.SimpleQueue[tuple[OpaqueCase, CaseRun] | BaseException | None]"
+    stopped: threading.Event
+
+
+def run_cases(
+    algorithm: Algorithm,
+    isolation: Isolation,
+    cases: Sequence[OpaqueCase],
+    images: Images,
+    folder: Path,
+    *,
+    slots: int = 1,
+    gpus: Sequence[tuple[int, ...]] = (),
+) -> Iterator[tuple[OpaqueCase, CaseRun]]:
+    """Let an algorithm read cases; what came of each, as they end.
+
+    Args:
+        algorithm: what is run.
+        isolation: the walls around it, tested before.
+        cases: in the order in which they are given to it.
+        images: the image of each.
+        folder: where sandboxes may have their files.
+        slots: cases at the same time.
+        gpus: for each slot the graphics cards that are its own.
+
+    Raises:
+        InputError: if the program does not start, time after time.
+    """
+    work = Work(
+        algorithm,
+        isolation,
+        images,
+        folder,
+        queue.SimpleQueue(),
+        queue.SimpleQueue(),
+        threading.Event(),
+    )
+    for case in cases:
+        work.waiting.put(case)
+    threads = [
+        threading.Thread(target=_serve, args=(work, number, tuple(gpus[number : number + 1])))
+        for number in range(min(slots, len(cases)))
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield from _arriving(work, len(threads))
+    finally:
+        work.stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+def _arriving(work: Work, serving: int) -> Iterator[tuple[OpaqueCase, CaseRun]]:
+    failed_starts = 0
+    while serving:
+        found = work.done.get()
+        if found is None:
+            serving -= 1
+        elif isinstance(found, BaseException):
+            raise found
+        else:
+            yield found
+            failed_starts = failed_starts + 1 if found[1].is_unready else 0
+            if failed_starts == MOST_FAILED_STARTS:
+                raise InputError.at(
+                    work.algorithm.name,
+                    f"did not start {failed_starts} times in a row; the run was stopped.",
+                    "Try it with: nodulebench algorithm check",
+                )
+
+
+class _StoppedError(Exception):
+    """Somebody stopped the run."""
+
+
+def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
+    """Read cases until there are no more, in a slot of this thread."""
+    cards = gpus[0] if gpus else ()
+    try:
+        with open_slot(
+            work.algorithm, work.isolation, work.folder / f"slot-{number}", cards
+        ) as slot:
+            slot.look = partial(_end_if, work.stopped)
+            while not work.stopped.is_set():
+                try:
+                    case = work.waiting.get_nowait()
+                except queue.Empty:
+                    break
+                work.done.put((case, _read(work, slot, case)))
+    except _StoppedError:
+        pass
+    except BaseException as error:  # whatever it is, the run must not wait for us
+        work.done.put(error)
+    finally:
+        work.done.put(None)
+
+
+def _end_if(stopped: threading.Event) -> None:
+    """Looked at while a program runs, which ends too when somebody stops the run."""
+    if stopped.is_set():
+        raise _StoppedError
+
+
+def _read(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
+    for attempt in range(1, MOST_ATTEMPTS + 1):
+        try:
+            with work.images(case.case_id) as volume:
+                run = slot.read(volume, case.name)
+        except (OSError, NoduleBenchError) as error:
+            with suppress(OSError):
+                slot.close()
+            why = Notice("run_infrastructure", {"problem": first_line(error)})
+            run = CaseRun("infrastructure", why)
+        run = replace(run, measured=run.measured | {"attempts": attempt})
+        if run.state != "infrastructure" or work.stopped.is_set():
+            break
+    return run

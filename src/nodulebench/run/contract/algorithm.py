@@ -1,0 +1,120 @@
+"""A folder with ``algorithm.toml`` -> an algorithm that can be run, with its digest."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.errors import InputError
+from nodulebench.model.algorithm import AlgorithmManifest, RunContract, parse_manifest
+from nodulebench.run.isolation.sandbox import Mount
+from nodulebench.storage.digest import bytes_digest, file_digest
+
+MANIFEST = "algorithm.toml"
+PLACE = "/opt/algorithm"
+"""Where a program finds its own folder."""
+MODEL = "/opt/ml/model"
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """What is run."""
+
+    manifest: AlgorithmManifest
+    run: RunContract
+    digest: str
+    """Of all its files."""
+    mounts: tuple[Mount, ...] = ()
+    folder: str = PLACE
+    """Where its command is started, inside."""
+    environment: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As its manifest says."""
+        return self.manifest.name
+
+
+def read_algorithm(folder: Path) -> Algorithm:
+    """The algorithm of a folder.
+
+    Raises:
+        InputError: if there is no manifest, it says nothing of how to run it, or names what is not
+            there.
+    """
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise InputError.at(
+            folder, f"has no {MANIFEST}.", "Make a template with: nodulebench algorithm new"
+        )
+    try:
+        manifest = parse_manifest(file.read_text(encoding="utf-8"), str(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(file, f"cannot be read as text: {error}.") from error
+    run = manifest.run
+    if run is None:
+        raise InputError.at(
+            file,
+            "has no table [run], which says what is started.",
+            "A template has one: nodulebench algorithm new",
+        )
+    if run.image:
+        raise InputError.at(
+            f"{file} field 'run.image'",
+            "image archives cannot be run yet.",
+            "Unpack the image beside the manifest and name its program as run.command.",
+        )
+    _refuse_missing_program(folder, run, file)
+    _refuse_unreadable(folder)
+    mounts = [Mount(folder.resolve(), PLACE)]
+    if run.model:
+        model = folder / run.model
+        if not model.is_dir():
+            raise InputError.at(f"{file} field 'run.model'", f"'{run.model}' is no folder there.")
+        mounts.append(Mount(model.resolve(), MODEL))
+    return Algorithm(manifest, run, file_digest(folder), tuple(mounts))
+
+
+def _refuse_missing_program(folder: Path, run: RunContract, file: Path) -> None:
+    program = run.command[0]
+    where = f"{file} field 'run.command'"
+    if "/" not in program:
+        if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
+            what = f"'{program}' is no program of this machine."
+            raise InputError.at(where, what, f"For one of the folder write './{program}'.")
+        return
+    place = Path(program) if program.startswith("/") else folder / program
+    if program.startswith("/") and not program.startswith("/usr/"):
+        remedy = "Put it into the algorithm's folder, and name it from there."
+        raise InputError.at(where, f"'{program}' would not be seen in the sandbox.", remedy)
+    if not place.is_file():
+        raise InputError.at(where, f"'{program}' is not there.")
+    if not os.access(place, os.X_OK):
+        raise InputError.at(where, f"'{program}' may not be executed.", f"chmod +x {place}")
+
+
+def _refuse_unreadable(folder: Path) -> None:
+    """Where root runs it, the program is somebody else, who has to be able to read its files."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    for path in (folder, *sorted(folder.rglob("*"))):
+        wanted = 0o005 if path.is_dir() else 0o004
+        if not path.is_symlink() and path.stat().st_mode & wanted != wanted:
+            what = "may not be read by others, as whom the algorithm runs."
+            raise InputError.at(path, what, f"chmod -R o+rX {folder}")
+
+
+def command_algorithm(
+    name: str,
+    version: str,
+    command: tuple[str, ...],
+    folders: tuple[Path, ...],
+    environment: dict[str, str],
+) -> Algorithm:
+    """An algorithm that is a program of this installation, which needs these folders of it."""
+    run = RunContract(command=command)
+    manifest = AlgorithmManifest(name=name, version=version, developer="NoduleBench", run=run)
+    digest = bytes_digest(f"{name} of NoduleBench {version}".encode())
+    mounts = tuple(Mount(folder, str(folder)) for folder in folders)
+    pairs = tuple(environment.items())
+    return Algorithm(manifest, run, digest, mounts, "/tmp", pairs)  # noqa: S108

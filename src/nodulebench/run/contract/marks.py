@@ -1,0 +1,131 @@
+"""Files that an algorithm wrote for one case -> MARKS and MARK_SLICES under the case's own name.
+
+Places, sizes and scores are taken and nothing else: names of marks are given anew and free words
+are dropped, so that no picture leaves in them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.exceptions import PanicException
+
+from nodulebench.errors import NoduleBenchError, first_line
+from nodulebench.formats import read_submission
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.imaging.volume import Volume
+from nodulebench.model.algorithm import MarkAdapter, RunContract
+from nodulebench.model.notice import Notice
+from nodulebench.model.tables import CASES, IMAGES, MARK_SLICES, MARKS, PLACE
+from nodulebench.run.contract.collect import OutputRefusedError
+
+MOST_MARKS = 5_000
+"""Per case; of more, those with the highest scores count."""
+_ADAPTERS: dict[MarkAdapter, str | None] = {
+    "any": None,
+    "gc-points": "grand_challenge_json",
+    "gc-2d-boxes": "grand_challenge_json",
+}
+"""How a file is read -> the format it is read as; None: as its content says."""
+_CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
+
+
+@dataclass(frozen=True, eq=False)
+class TakenMarks:
+    """The marks of a case, and what is to be told of them."""
+
+    marks: pl.DataFrame
+    slices: pl.DataFrame
+    notices: tuple[Notice, ...] = ()
+
+
+def read_output(
+    taken: Path, volume: Volume, name: str, images: Path | None, run: RunContract
+) -> TakenMarks:
+    """The marks that the files of an output folder hold.
+
+    Args:
+        taken: copies of the files.
+        volume: the image that they are about.
+        name: what the case was called for the algorithm.
+        images: the DICOM images that it was given; None: it got others.
+        run: which files hold marks.
+
+    Raises:
+        OutputRefusedError: if a file cannot be read as marks of one case.
+    """
+    wanted: list[tuple[Path, MarkAdapter]] = [
+        (taken / one.path, one.adapter) for one in run.outputs
+    ] or [(_alone(taken), "any")]
+    marks, slices = [], []
+    for number, (path, adapter) in enumerate(wanted, 1):
+        if not path.exists():
+            raise OutputRefusedError(Notice("output_lacks", {"file": path.name}))
+        # a document of one case may have no name for it but that of its file
+        names = dict.fromkeys((name, path.name.partition(".")[0]))
+        found, parts = _read(path, _cases(names, volume, images), _ADAPTERS[adapter])
+        prefix = pl.lit(f"{number}-")
+        marks.append(found.with_columns(prefix + pl.col("mark_id")))
+        slices.append(parts.with_columns(prefix + pl.col("mark_id")))
+    return _plain(pl.concat(marks), pl.concat(slices), volume, name)
+
+
+def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.DataFrame:
+    """The case under every name that it may have in its marks."""
+    columns = geometry_columns(volume.geometry)
+    cases = CASES.arrange(pl.DataFrame([{"case_id": name, **columns} for name in names]))
+    return cases if images is None else cases.with_columns(pl.lit(str(images)).alias(IMAGES))
+
+
+def _alone(taken: Path) -> Path:
+    """The file that a folder holds, if it is but one: then its own format counts."""
+    inside = list(taken.iterdir())
+    is_one = len(inside) == 1 and inside[0].is_file() and not inside[0].name.startswith("marks.")
+    return inside[0] if is_one else taken
+
+
+def _read(
+    path: Path, cases: pl.DataFrame, format_name: str | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    try:
+        submission = read_submission(path, cases, format_name)
+    except NoduleBenchError as error:
+        problem = first_line(error).replace(f"{path.parent}/", "")
+        raise OutputRefusedError(Notice("output_no_marks", {"problem": problem})) from error
+    except (Exception, PanicException) as error:  # a reader that a hostile file brought down
+        why = {"problem": type(error).__name__}
+        raise OutputRefusedError(Notice("output_no_marks", why)) from error
+    if submission.marks["case_id"].n_unique() > 1:
+        raise OutputRefusedError(Notice("output_several_cases"))
+    slices = MARK_SLICES.empty() if submission.slices is None else submission.slices
+    return submission.marks, slices
+
+
+def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str) -> TakenMarks:
+    """The marks under names of ours, with what is to be told of them."""
+    notices = []
+    if marks.height > MOST_MARKS:
+        notices.append(Notice("run_marks_over", {"marks": marks.height, "most": MOST_MARKS}))
+        by_score = marks.with_columns(pl.col("score").fill_null(float("inf")))
+        first = by_score.with_row_index("row").sort("score", "row", descending=[True, False])
+        marks = marks[first["row"].head(MOST_MARKS).sort()]
+    place = marks.select(PLACE).to_numpy().astype(np.float64).reshape(-1, 3)
+    outside = int((~volume.geometry.contains(place)).sum()) if len(place) else 0
+    if outside:
+        notices.append(Notice("run_marks_outside", {"outside": outside, "marks": marks.height}))
+    names = marks.select("mark_id", new=pl.int_range(1, pl.len() + 1).cast(pl.String))
+    named = pl.lit(name).alias("case_id")
+    kept = slices.join(names, on="mark_id", how="inner", maintain_order="left_right")
+    return TakenMarks(
+        MARKS.arrange(
+            marks.with_columns(
+                named,
+                names["new"].alias("mark_id"),
+                pl.when(pl.col("category").str.contains(_CATEGORY)).then(pl.col("category")),
+            )
+        ),
+        MARK_SLICES.arrange(kept.with_columns(named, pl.col("new").alias("mark_id"))),
+        tuple(notices),
+    )

@@ -1,0 +1,1 @@
+"""Programs of others, apart from everything else: sandboxes, their limits, and the test of both."""

@@ -1,0 +1,122 @@
+"""What a hostile program would try, as a program of its own: prints what it could do, as JSON.
+
+Needs nothing but Python. Arguments: what to try, then the addresses that the tester listens on.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+
+FORKS = 64
+CHUNK = b"x" * (1 << 20)
+
+
+def _connects(family: int, address: object, kind: int = socket.SOCK_STREAM) -> bool:
+    try:
+        with socket.socket(family, kind) as one:
+            one.settimeout(0.5)
+            one.connect(address)  # type: ignore[arg-type]
+            return True
+    except OSError:
+        return False
+
+
+def _writes(path: str) -> bool:
+    try:
+        with open(path, "wb") as file:  # noqa: PTH123 - starts sooner without
+            file.write(b"x")
+    except OSError:
+        return False
+    return True
+
+
+def _reads(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return bool(file.read(1)) or True
+    except OSError:
+        return False
+
+
+def _fills(path: str, most: int) -> bool:
+    """Whether more than so many bytes can be written."""
+    written = 0
+    try:
+        with open(path, "wb", buffering=0) as file:  # noqa: PTH123
+            while written <= most:
+                written += file.write(CHUNK)
+    except OSError:
+        return False
+    finally:
+        if os.path.exists(path):  # noqa: PTH110
+            os.unlink(path)  # noqa: PTH108
+    return True
+
+
+def _forks() -> int:
+    """How many processes could be started at the same time."""
+    started = []
+    try:
+        for _ in range(FORKS):
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(30)
+                os._exit(0)
+            started.append(pid)
+    except OSError:
+        pass
+    for pid in started:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+    return len(started)
+
+
+def reach(given: dict[str, object]) -> dict[str, object]:
+    """Try everything that ends by itself."""
+    lo4, lo6 = given["lo4"], given["lo6"]
+    output, most = str(given["output"]), given["output_bytes"]
+    return {
+        "tcp4": _connects(socket.AF_INET, ("127.0.0.1", lo4)),
+        "tcp6": _connects(socket.AF_INET6, ("::1", lo6)),
+        "route": _connects(socket.AF_INET, ("192.0.2.1", 9), socket.SOCK_DGRAM),
+        "abstract": _connects(socket.AF_UNIX, "\0" + str(given["abstract"])),
+        "socket_file": _connects(socket.AF_UNIX, given["socket_file"]),
+        "writes_input": _writes(f"{given['input']}/probe"),
+        "writes_system": any(map(_writes, ("/probe", "/usr/probe", "/etc/probe"))),
+        "reads_host": _reads(str(given["host_file"])),
+        "sees_processes": len([one for one in os.listdir("/proc") if one.isdigit()]) > 8,  # noqa: PTH208
+        "fills_output": _fills(f"{output}/probe", int(str(most))),
+        "fills_tmp": _fills("/tmp/probe", int(str(given["tmp_bytes"]))),  # noqa: S108
+        "writes_output": _writes(f"{output}/probe"),
+        "forks": _forks(),
+    }
+
+
+def eat(megabytes: int) -> None:
+    """Use memory in a child, and say that all went well."""
+    pid = os.fork()
+    if pid == 0:
+        held = [bytearray(CHUNK) for _ in range(megabytes)]
+        os._exit(0 if held else 1)
+    os.waitpid(pid, 0)
+
+
+def hang() -> None:
+    """Leave a grandchild behind that has nothing to do with us any more, and never end."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(0)
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "reach":
+        sys.stdout.write(json.dumps(reach(json.loads(sys.argv[2]))))
+    elif sys.argv[1] == "eat":
+        eat(int(sys.argv[2]))
+    else:
+        hang()

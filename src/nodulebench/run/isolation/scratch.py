@@ -1,0 +1,165 @@
+"""A place for one sandbox's files that is gone with its thread, killed or not.
+
+Where the system lets us, a thread gets mounts of its own: a file system in memory that nobody else
+sees, with a part of fixed size for what the program writes. Elsewhere it is a plain folder.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nodulebench.run.isolation.bubblewrap import SERVICE_ID
+from nodulebench.run.isolation.sandbox import Mount
+
+_NEW_MOUNTS = 0x00020000
+_SLAVE, _ALL_BELOW = 1 << 19, 1 << 14
+_AGAIN = 1 << 12
+_NO_SUID, _NO_DEVICES = 2, 4
+_DETACH = 2
+_OPEN_TO_ALL = Path("/tmp")  # noqa: S108 - what lies there has a name that nobody knows
+_MOST_NAMES = 20_000
+"""Files and folders that a program may write for one case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Folders of one sandbox: what it is given, and what it writes."""
+
+    folder: Path
+    output_bytes: int
+    is_capped: bool
+    """Whether the file system itself stops what is written at the limit."""
+
+    @property
+    def input(self) -> Path:
+        """What the program finds, and cannot change."""
+        return self.folder / "input"
+
+    @property
+    def output(self) -> Path:
+        """What the program writes."""
+        return self.folder / "output"
+
+    @property
+    def taken(self) -> Path:
+        """For copies of what was written: every thread sees it, so that any reader can read it."""
+        return self.folder.with_name(f"{self.folder.name}-taken")
+
+    def renew(self) -> None:
+        """Empty both folders, for the next case."""
+        for place in (self.input, self.output):
+            _empty(place)
+
+    def reachable(self, mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+        """The same mounts from places that the program's user can come to, whatever lies above.
+
+        Raises:
+            OSError: if one cannot be made.
+        """
+        return tuple(map(self._reachable, mounts)) if self.is_capped else tuple(mounts)
+
+    def _reachable(self, mount: Mount) -> Mount:
+        if mount.source.is_relative_to(self.folder):
+            return mount
+        name = hashlib.sha256(os.fsencode(mount.source)).hexdigest()[:16]
+        place = self.folder / "mounts" / name
+        if not place.exists():
+            place.parent.mkdir(mode=0o755, exist_ok=True)
+            place.mkdir() if mount.source.is_dir() else place.touch()
+            _mount_again(mount.source, place)
+        return replace(mount, source=place)
+
+    def discard(self, folder: Path) -> None:
+        """Remove a folder of ours."""
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def is_over(self) -> bool:
+        """Whether more was written than may be, where only looking tells."""
+        if self.is_capped:
+            return False
+        total = 0
+        for place, _, names in os.walk(self.output):  # links are not followed
+            for name in names:
+                with suppress(OSError):  # gone meanwhile
+                    total += os.lstat(f"{place}/{name}").st_blocks * 512
+        return total > self.output_bytes
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for the places of sandboxes, which whoever runs in them can come through."""
+    usual = Path(tempfile.gettempdir()).resolve()
+    is_open = all(one.stat().st_mode & 0o001 for one in (usual, *usual.parents))
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    above = _OPEN_TO_ALL if is_root and not is_open else usual
+    with tempfile.TemporaryDirectory(
+        prefix="nodulebench-run-", dir=above, ignore_cleanup_errors=True
+    ) as place:
+        Path(place).chmod(0o711)
+        yield Path(place)
+
+
+def make_scratch(folder: Path, output_bytes: int) -> Scratch:
+    """The place of the sandboxes of this thread, in an empty folder."""
+    folder.mkdir(mode=0o700, parents=True)
+    is_capped = _own_mounts() and _mount_memory(folder, 0)
+    scratch = Scratch(folder, output_bytes, is_capped)
+    scratch.input.mkdir()
+    scratch.output.mkdir()
+    if is_capped:
+        _mount_memory(scratch.output, output_bytes)
+    if os.geteuid() == 0:
+        os.chown(folder, 0, SERVICE_ID)
+        folder.chmod(0o710)
+        scratch.output.chmod(0o700)
+        os.chown(scratch.output, SERVICE_ID, SERVICE_ID)
+    return scratch
+
+
+def remove_scratch(scratch: Scratch) -> None:
+    """Take the place away, of the thread that made it."""
+    if scratch.is_capped:  # with all that is mounted below it
+        _libc().umount2(os.fsencode(scratch.folder), _DETACH)
+    shutil.rmtree(scratch.folder, ignore_errors=True)
+
+
+def _empty(place: Path) -> None:
+    for one in os.scandir(place):
+        if one.is_dir(follow_symlinks=False):
+            shutil.rmtree(one.path, ignore_errors=True)
+        else:
+            Path(one.path).unlink(missing_ok=True)
+
+
+def _own_mounts() -> bool:
+    """Give this thread mounts of its own; whether the system let us."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return False
+    libc = _libc()
+    if libc.unshare(_NEW_MOUNTS) != 0:
+        return False
+    return bool(libc.mount(b"none", b"/", None, _SLAVE | _ALL_BELOW, None) == 0)
+
+
+def _mount_memory(place: Path, size: int) -> bool:
+    options = f"size={size},nr_inodes={_MOST_NAMES},mode=0700" if size else "mode=0700"
+    flags = _NO_SUID | _NO_DEVICES
+    made = _libc().mount(b"tmpfs", os.fsencode(place), b"tmpfs", flags, options.encode())
+    return bool(made == 0)
+
+
+def _mount_again(source: Path, place: Path) -> None:
+    names = os.fsencode(source), os.fsencode(place)
+    if _libc().mount(*names, None, _AGAIN | _ALL_BELOW, None) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(source))
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,31 @@
+"""Detectors as a program that is run like any other: NAMES /input /output.
+
+``python -m nodulebench.workflows.detect.as_program isicad /input /output``
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from nodulebench.errors import NoduleBenchError
+from nodulebench.workflows.detect.detect import (
+    DetectionTask,
+    detect_case,
+    detector_names,
+    write_detections,
+)
+
+
+def main(names: str, given: str, out: str) -> None:
+    """Read the case of an input folder, and write its marks."""
+    case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
+    detectors = detector_names(names)
+    task = DetectionTask(detectors, Path(given) / case["image"], case["case_id"])
+    write_detections(detectors, [detect_case(task)], Path(out))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except NoduleBenchError as error:
+        sys.exit(str(error))

@@ -1,0 +1,52 @@
+"""What a user calls an algorithm -> what is run: a folder, or detectors of ours by their names."""
+
+import os
+import sys
+from pathlib import Path
+
+import nodulebench
+from nodulebench.algorithms.detectors import detector_names
+from nodulebench.errors import InputError, UnknownNameError
+from nodulebench.run.contract.algorithm import Algorithm, command_algorithm, read_algorithm
+
+PROGRAM = "nodulebench.workflows.detect.as_program"
+
+
+def named_algorithm(given: str) -> Algorithm:
+    """The algorithm of a folder; or built-in detectors (``a`` or ``a+b``).
+
+    Raises:
+        InputError: if it is neither, or its manifest cannot be used.
+    """
+    folder = Path(given)
+    if folder.is_dir():
+        return read_algorithm(folder)
+    if "{" in given:
+        raise InputError.at(
+            f"'{given}'",
+            "is a command, which `run` keeps apart from this machine.",
+            "Put the program into a folder with an algorithm.toml: nodulebench algorithm new",
+        )
+    try:
+        detector_names(given)
+    except UnknownNameError as error:
+        raise InputError.at(
+            given, f"is no folder with an algorithm.toml, and no detector: {error}"
+        ) from error
+    return built_in(given)
+
+
+def built_in(names: str) -> Algorithm:
+    """Detectors of ours as a program that is run like any other."""
+    python = Path(sys.executable)
+    folders = [Path(sys.prefix), Path(sys.base_prefix), Path(nodulebench.__file__).parent]
+    seen = dict.fromkeys(one for one in (*folders, python.resolve().parent.parent))
+    outside = [one for one in seen if not one.is_relative_to("/usr")]
+    needed = [one for one in outside if not any(other in one.parents for other in outside)]
+    words = (str(python), "-m", PROGRAM, names)
+    environment = {
+        "PYTHONPATH": str(Path(nodulebench.__file__).parent.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **{name: os.environ[name] for name in ("OPENBLAS_NUM_THREADS",) if name in os.environ},
+    }
+    return command_algorithm(names, nodulebench.__version__, words, tuple(needed), environment)

@@ -1,0 +1,212 @@
+"""An algorithm and a test set -> a submission folder with marks, RUNS and the record of the run."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nodulebench.errors import InputError
+from nodulebench.formats.marks.submission_folder import write_marks
+from nodulebench.language import english
+from nodulebench.model.notice import Notice
+from nodulebench.model.progress import Progress, untold
+from nodulebench.model.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
+from nodulebench.run.cases import OpaqueCase, opaque_cases, run_cases
+from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.run.isolation.choose import NONE, choose_isolation
+from nodulebench.run.isolation.scratch import scratch_folder
+from nodulebench.run.journal import RunJournal, open_journal
+from nodulebench.run.slot import CaseRun
+from nodulebench.storage.json_text import write_json
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.run.record import RECORD, graphics_cards, identity, run_record
+from nodulebench.workflows.run.test_set import RunSet, open_run_set
+
+LOGS = "logs"
+_UNTOLD = ("problem", "file")
+"""Values of notices that hold words of the algorithm's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """How a run is made."""
+
+    isolation: str = "auto"
+    slots: int = 1
+    """Cases at the same time."""
+    is_only_failed: bool = False
+    """Whether cases that failed are run again, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What came of a run."""
+
+    folder: Path
+    states: dict[str, int]
+    problems: tuple[tuple[str, str, str], ...]
+    """Case, state and why, of those that are not ok or have something to be told."""
+    was_known: int
+    """Cases that were there from before."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every case has a final state."""
+        return not self.states.get("infrastructure", 0)
+
+
+def run_algorithm(
+    algorithm: Algorithm,
+    test_set: Path,
+    out: Path,
+    choice: RunChoice,
+    *,
+    secret: Secret | None = None,
+    person: str = "",
+    progress: Progress = untold,
+) -> RunSummary:
+    """Run an algorithm on every case of a test set that has no result yet.
+
+    Args:
+        algorithm: what is run.
+        test_set: a bundle, a bag, a sealed set, or any folder with ``images/``.
+        out: the submission folder; the same again goes on where a run was stopped.
+        choice: how.
+        secret: opens a sealed set.
+        person: who acts on a sealed set.
+        progress: told each case and how it went.
+
+    Raises:
+        InputError: if the set, the algorithm or the isolation cannot be used.
+    """
+    with open_run_set(test_set, secret, person) as cases, scratch_folder() as scratch:
+        if cases.is_sealed and choice.isolation == NONE:
+            raise InputError.at(
+                test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
+            )
+        gpus = _cards(algorithm, choice.slots)
+        isolation, tested = choose_isolation(choice.isolation, scratch)
+        known_as = identity(algorithm, isolation.name, cases.digest)
+        with open_journal(out, known_as) as journal:
+            wanted = _wanted(cases, journal, choice)
+            was_known = len(cases.case_ids) - len(wanted)
+            record = run_record(algorithm, tested, isolation.name, cases.name, choice.slots)
+            if wanted:
+                facts = {
+                    "algorithm": algorithm.name,
+                    "version": algorithm.manifest.version,
+                    "algorithm_digest": algorithm.digest,
+                    "isolation": isolation.name,
+                }
+                cases.record(facts, [one.case_id for one in wanted])
+            found = run_cases(
+                algorithm, isolation, wanted, cases.image, scratch, slots=choice.slots, gpus=gpus
+            )
+            for number, (case, run) in enumerate(found, 1):
+                kept = _kept(case, run, is_sealed=cases.is_sealed)
+                if not cases.is_sealed:
+                    _write_log(out / LOGS, case.case_id, run)
+                journal.add(case.case_id, kept)
+                shown = case.name if cases.is_sealed else case.case_id
+                progress(f"{shown}: {run.state}", was_known + number, len(cases.case_ids))
+            return _written(algorithm, cases, journal, record, out, was_known)
+
+
+def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[OpaqueCase]:
+    """The cases without a final state, and those that failed where that is asked for."""
+
+    def is_done(case_id: str) -> bool:
+        run = journal.known.get(case_id)
+        if run is None or run.state == "infrastructure":
+            return False
+        return run.state == "ok" or not choice.is_only_failed
+
+    shuffled = opaque_cases(cases.case_ids, journal.secret)
+    return [one for one in shuffled if not is_done(one.case_id)]
+
+
+def _kept(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
+    """A run under the case's own name; of a sealed set without any word of the algorithm."""
+    named = pl.lit(case.case_id).alias("case_id")
+    run = replace(run, marks=run.marks.with_columns(named), slices=run.slices.with_columns(named))
+    if not is_sealed:
+        return run
+    return replace(run, said="", why=None if run.why is None else _wordless(run.why))
+
+
+def _wordless(notice: Notice) -> Notice:
+    values = {name: value for name, value in notice.values.items() if name not in _UNTOLD}
+    return replace(notice, values=values)
+
+
+def _write_log(folder: Path, case_id: str, run: CaseRun) -> None:
+    """Keep what the program said on a case of an open set."""
+    from nodulebench.formats.case_names import file_of_case
+
+    path = folder / file_of_case(case_id, ".txt")
+    if run.said:
+        folder.mkdir(exist_ok=True)
+        path.write_text(run.said, encoding="utf-8")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _written(
+    algorithm: Algorithm,
+    cases: RunSet,
+    journal: RunJournal,
+    record: dict[str, Any],
+    out: Path,
+    was_known: int,
+) -> RunSummary:
+    """Write the submission of all runs, in the order of the test set."""
+    runs = {name: journal.known[name] for name in cases.case_ids if name in journal.known}
+    states = Counter(run.state for run in runs.values())
+    write_marks(submission_of(algorithm, runs), out)
+    counted = {state: states[state] for state in RUN_STATES if states[state]}
+    write_json(record | {"cases": len(cases.case_ids), "states": counted}, out / RECORD)
+    return RunSummary(out, counted, tuple(_problems(runs)), was_known)
+
+
+def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:
+    """The marks of all cases, and how each run ended."""
+    rows = [{"case_id": name, "state": run.state, **run.measured} for name, run in runs.items()]
+    types = {column.name: column.dtype for column in RUNS.columns}
+    marks = [MARKS.empty(), *(run.marks for run in runs.values())]
+    slices = pl.concat([MARK_SLICES.empty(), *(run.slices for run in runs.values())])
+    manifest = algorithm.manifest
+    return Submission(
+        algorithm.name,
+        pl.concat(marks),
+        slices if slices.height else None,
+        RUNS.conform(pl.DataFrame(rows, schema=types), "runs"),
+        intended_types=manifest.intended_types or None,
+        facts=manifest.facts,
+    )
+
+
+def _problems(runs: dict[str, CaseRun]) -> Iterator[tuple[str, str, str]]:
+    for name, run in runs.items():
+        told = [*([] if run.why is None else [run.why]), *run.notices]
+        for one in told:
+            yield name, run.state, english(one)
+
+
+def _cards(algorithm: Algorithm, slots: int) -> Sequence[tuple[int, ...]]:
+    """For each slot the graphics cards that are its own.
+
+    Raises:
+        InputError: if there are not enough.
+    """
+    each = algorithm.run.resources.gpus
+    there = graphics_cards()
+    if each * slots > len(there):
+        raise InputError.at(
+            algorithm.name,
+            f"needs {each} graphics cards for each of {slots} cases at once; "
+            f"this machine has {len(there)}.",
+        )
+    return [there[number * each : (number + 1) * each] for number in range(slots)]

@@ -1,0 +1,212 @@
+"""What comes of a case in a sandbox: measured, named by its cause, and with nothing left behind."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from builders.algorithms import CALLS, MARKS, algorithm_folder, needs_bubblewrap, small_volume
+from builders.hostile import HOSTILE, LEFT
+from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.run.isolation.bare import Bare
+from nodulebench.run.isolation.bubblewrap import Bubblewrap
+from nodulebench.run.isolation.sandbox import Isolation
+from nodulebench.run.isolation.scratch import scratch_folder
+from nodulebench.run.isolation.watch import MOST_SAID_BYTES
+from nodulebench.run.slot import CaseRun, Slot, open_slot
+
+pytestmark = needs_bubblewrap
+
+
+def in_a_thread(work: Callable[[], CaseRun]) -> CaseRun:
+    """Where mounts of its own leave those of the tests alone."""
+    found: list[CaseRun | BaseException] = []
+
+    def call() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+@contextmanager
+def slot_of(folder: Path, isolation: Isolation | None = None) -> Iterator[Slot]:
+    with scratch_folder() as place:
+        with open_slot(read_algorithm(folder), isolation or Bubblewrap(), place / "slot") as slot:
+            yield slot
+        assert not any(place.iterdir())
+
+
+def read(folder: Path, isolation: Isolation | None = None) -> CaseRun:
+    def work() -> CaseRun:
+        with slot_of(folder, isolation) as slot:
+            return slot.read(small_volume(), "case-1")
+
+    return in_a_thread(work)
+
+
+def left_processes() -> list[str]:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return [line for line in lines if LEFT in line and "pytest" not in line]
+
+
+def test_a_case_is_read_and_measured(tmp_path: Path) -> None:
+    run = read(algorithm_folder(tmp_path / "mine", MARKS + "echo hello"))
+    assert (run.state, run.why, run.said) == ("ok", None, "hello\n")
+    assert run.marks.select("case_id", "x_mm", "score").rows() == [("case-1", 1.0, 0.9)]
+    assert run.measured["exit_code"] == 0
+    assert 0 < run.measured["cpu_seconds"] < 20
+    assert 0.1 < run.measured["peak_memory_mb"] < 128
+    assert run.measured["signal"] is None
+
+
+def test_memory_and_time_of_all_processes_are_measured(tmp_path: Path) -> None:
+    program = (
+        "#!/usr/bin/python3 -I\nimport os, sys, time\n"
+        "for _ in range(2):\n    if os.fork() == 0:\n        held = bytearray(30 << 20)\n"
+        "        held[::4096] = b'x' * len(held[::4096])\n        time.sleep(0.3)\n"
+        "        os._exit(0)\n"
+        "os.wait(); os.wait()\n"
+        "open(sys.argv[2] + '/m.csv', 'w').write('seriesuid,coordX,coordY,coordZ,probability\\n')"
+    )
+    run = read(algorithm_folder(tmp_path / "mine", program))
+    assert run.state == "ok"
+    assert run.measured["peak_anonymous_mb"] > 60
+    assert run.measured["peak_memory_mb"] >= run.measured["peak_anonymous_mb"] - 1
+    assert run.measured["seconds"] > 0.3
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_program_is_contained_and_named(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_OURS", "x")
+    hostile = HOSTILE[name]
+    folder = algorithm_folder(tmp_path / "mine", hostile.program, **hostile.resources)
+    run = read(folder)
+    assert run.state == hostile.state, run.said
+    assert not hostile.says_exit or run.measured["exit_code"] == hostile.exit_code, run.said
+    assert not hostile.code or (run.why is not None and run.why.code == hostile.code)
+    assert len(run.said.encode()) <= MOST_SAID_BYTES
+    assert left_processes() == []
+
+
+def test_a_signal_is_told(tmp_path: Path) -> None:
+    run = read(algorithm_folder(tmp_path / "mine", "kill -SEGV $$"))
+    assert (run.state, run.measured["signal"], run.measured["exit_code"]) == ("failed", 11, None)
+
+
+def test_a_program_that_stays_reads_case_after_case(tmp_path: Path) -> None:
+    folder = algorithm_folder(
+        tmp_path / "mine",
+        f"set -- /input /output\n{CALLS % (MARKS + 'n=$((n+1)); echo $n >&2')}",
+        'mode = "invoke"',
+    )
+    runs: list[CaseRun] = []
+
+    def work() -> CaseRun:
+        with slot_of(folder) as slot:
+            runs.extend(slot.read(small_volume(), f"case-{number}") for number in (1, 2))
+        return runs[0]
+
+    in_a_thread(work)
+    assert [run.state for run in runs] == ["ok", "ok"]
+    assert [run.marks["case_id"][0] for run in runs] == ["case-1", "case-2"]
+    assert [run.said for run in runs] == ["1\n", "2\n"]
+    assert runs[0].measured["startup_seconds"] > 0
+    assert runs[1].measured["startup_seconds"] is None
+
+
+def test_after_a_call_that_failed_the_program_is_started_anew(tmp_path: Path) -> None:
+    program = (
+        'set -- /input /output\necho ready\nread -r line\nif grep -q case-1 "$1/case.json"; then\n'
+        f"exit 7\nfi\n{MARKS}echo done\nread -r line\nsleep 60"
+    )
+    folder = algorithm_folder(tmp_path / "mine", program, 'mode = "invoke"', timeout_s=1)
+    runs: list[CaseRun] = []
+
+    def work() -> CaseRun:
+        with slot_of(folder) as slot:
+            runs.extend(slot.read(small_volume(), f"case-{number}") for number in (1, 2, 3))
+        return runs[0]
+
+    in_a_thread(work)
+    assert [run.state for run in runs] == ["failed", "ok", "timed_out"]
+    assert runs[0].measured["exit_code"] == 7
+    assert runs[1].measured["startup_seconds"] is not None
+
+
+def test_a_program_that_never_becomes_ready_says_so(tmp_path: Path) -> None:
+    folder = algorithm_folder(
+        tmp_path / "mine", "sleep 60", 'mode = "invoke"', startup_timeout_s=0.3
+    )
+    run = read(folder)
+    assert (run.state, run.measured["seconds"]) == ("timed_out", None)
+    assert run.measured["startup_seconds"] >= 0.3
+
+
+GC = """profile = "grand-challenge"
+mode = "invoke"
+inputs = [{slug = "chest-ct", path = "images/chest-ct"}]
+outputs = [{path = "nodule-locations.json", adapter = "gc-points"}]"""
+SERVER = """#!/usr/bin/python3 -I
+import glob, http.server, json
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/health" else 404)
+        self.end_headers()
+    def do_POST(self):
+        slugs = [one["interface"]["slug"] for one in json.load(open("/input/inputs.json"))]
+        assert slugs == ["chest-ct"] and len(glob.glob("/input/images/chest-ct/*.mha")) == 1
+        point = {"name": "n", "point": [1, 2, 3], "probability": 0.5}
+        document = {"type": "Multiple points", "points": [point]}
+        json.dump(document, open("/output/nodule-locations.json", "w"))
+        self.send_response(201)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+
+http.server.HTTPServer(("127.0.0.1", 4743), Handler).serve_forever()
+"""
+
+
+def test_a_server_of_grand_challenge_is_called_in_its_own_network(tmp_path: Path) -> None:
+    run = read(algorithm_folder(tmp_path / "mine", SERVER, GC))
+    assert (run.state, run.why) == ("ok", None), run.said
+    assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
+    assert run.measured["startup_seconds"] > 0
+
+
+def test_without_walls_a_program_finds_its_folders_by_its_arguments(tmp_path: Path) -> None:
+    run = read(algorithm_folder(tmp_path / "mine"), Bare())
+    assert (run.state, run.measured["peak_memory_mb"]) == ("ok", None)
+    assert run.marks.height == 1
+
+
+def test_a_sandbox_that_cannot_be_made_is_not_the_algorithm_s_fault(tmp_path: Path) -> None:
+    folder = algorithm_folder(tmp_path / "mine")
+
+    def work() -> CaseRun:
+        with slot_of(folder) as slot:
+            job = slot.job()
+            object.__setattr__(job, "folder", "/nowhere")
+            slot.job = lambda: job  # type: ignore[method-assign]
+            return slot.read(small_volume(), "case-1")
+
+    with pytest.raises(OSError, match="bwrap: Can't chdir to /nowhere"):
+        in_a_thread(work)
