@@ -16,13 +16,14 @@ LUNG = -860.0
 class Body:
     """A canvas of HU, air at first."""
 
-    def __init__(self, seed=0):
-        self.hu = np.full(SHAPE, AIR, np.float32)
+    def __init__(self, seed=0, step_mm=STEP_MM, shape=SHAPE):
+        self.hu = np.full(shape, AIR, np.float32)
+        self.step_mm = np.asarray(step_mm, dtype=float)
         self.random = np.random.default_rng(seed)
-        middle = (np.array(SHAPE) - 1) / 2
-        z, y, x = np.indices(SHAPE, dtype=np.float32)
+        middle = (np.array(shape) - 1) / 2
+        z, y, x = np.indices(shape, dtype=np.float32)
         self.z, self.y, self.x = (
-            (a - m) * s for a, m, s in zip((z, y, x), middle, STEP_MM, strict=True)
+            (a - m) * s for a, m, s in zip((z, y, x), middle, step_mm, strict=True)
         )
 
     def ellipse(self, x, y, half_x, half_y):
@@ -46,7 +47,7 @@ class Body:
 
     def lung(self, where, hu=LUNG):
         """Parenchyma with vessels: an eighth of it is up to 250 HU brighter, in strands."""
-        strands = ndimage.gaussian_filter(self.random.normal(size=SHAPE), (2.0, 0.8, 0.8))
+        strands = ndimage.gaussian_filter(self.random.normal(size=self.hu.shape), (2.0, 0.8, 0.8))
         bright = strands > np.quantile(strands, 0.875)
         self.hu[where] = hu
         self.hu[where & bright] = hu + 200
@@ -59,12 +60,15 @@ class Body:
 
     def seen(self, noise=15.0):
         """The image and the size of its voxels."""
-        return self.hu + self.random.normal(0, noise, SHAPE).astype(np.float32), STEP_MM
+        return (
+            self.hu + self.random.normal(0, noise, self.hu.shape).astype(np.float32),
+            self.step_mm,
+        )
 
 
-def trunk(seed=0):
+def trunk(seed=0, *grid):
     """A trunk with its spine, without organs."""
-    body = Body(seed).table()
+    body = Body(seed, *grid).table()
     body.fill(body.ellipse(0, 0, 170, 118), FAT).fill(body.ellipse(0, 0, 155, 103), MUSCLE)
     return body.fill(body.ellipse(0, 78, 20, 20), BONE)
 
@@ -74,8 +78,8 @@ def lungs_of(body):
     return tuple(body.ellipsoid(side * 78, -5, 0, 58, 80, 125) for side in (-1, 1))
 
 
-def chest(hu=LUNG, seed=0):
-    body = trunk(seed)
+def chest(hu=LUNG, seed=0, *grid):
+    body = trunk(seed, *grid)
     for lung in lungs_of(body):
         body.lung(lung, hu)
     return body.fill(body.ellipse(0, 20, 9, 9) & (body.z > 0), AIR)

@@ -4,7 +4,7 @@ A detector asks for the voxel size it works on; scans are averaged, not picked, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,8 @@ def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None)
     found = lungs or segment_lungs(upright, where)
     _, box = boxed(found.mask, np.ceil(MARGIN_MM / upright.spacing_mm).astype(np.int64))
     near = upright.part(box)
-    return Chest(near, Lungs(found.label[box], near.geometry), upright.geometry)
+    part = replace(found, label=found.label[box], geometry=near.geometry)
+    return Chest(near, part, upright.geometry)
 
 
 def _on_cubes(chest: Chest, step_mm: float) -> Chest:

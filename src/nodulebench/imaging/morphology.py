@@ -92,19 +92,6 @@ def grown_into(seed: BoolArray, room: BoolArray) -> BoolArray:
     return grown
 
 
-def largest_components(mask: BoolArray, count: int) -> list[BoolArray]:
-    """At most ``count`` connected regions (faces touch), largest first."""
-    from scipy import ndimage
-
-    labels, found = ndimage.label(mask)
-    if not found:
-        return []
-    sizes = np.bincount(labels.ravel())
-    sizes[0] = 0
-    order = np.argsort(-sizes, kind="stable")[: min(count, found)]
-    return [labels == number for number in order]
-
-
 def _widened(mask: BoolArray, reach: int) -> list[BoolArray]:
     """The mask widened along columns by 0, 1, ... ``reach`` voxels to either side."""
     widened = [mask]

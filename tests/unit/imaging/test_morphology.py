@@ -10,7 +10,6 @@ from nodulebench.imaging.morphology import (
     dilated,
     eroded,
     grown_into,
-    largest_components,
     repeated,
 )
 
@@ -74,14 +73,6 @@ def test_block_means_fill_up_the_last_block_and_repetition_undoes_them():
     assert coarse.ravel().tolist() == [0.5, 2.5, 4.0]
     fine = repeated(coarse > 2, factors, values.shape)
     assert fine.ravel().tolist() == [False, False, True, True, True]
-
-
-def test_components_come_largest_first():
-    mask = np.zeros((1, 1, 12), dtype=np.bool_)
-    mask[0, 0, [0, 2, 3, 5, 6, 7]] = True
-    first, second = largest_components(mask, 2)
-    assert (first.sum(), second.sum()) == (3, 2)
-    assert largest_components(np.zeros((2, 2, 2), dtype=np.bool_), 2) == []
 
 
 def test_growing_stays_in_its_room():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.curate.examine.anatomy import find_lungs, thinned_out, two_levels
+from nodulebench.curate.examine.anatomy import enclosed_air, thinned_out, two_levels
 from nodulebench.curate.examine.image import CoarseArray
 from nodulebench.model.arrays import FloatArray
 
@@ -64,7 +64,7 @@ def perceptual_hash(hu: CoarseArray, step_mm: FloatArray) -> PerceptualHash | No
     """The hash of an image; None where it shows no lung."""
     few, few_step = thinned_out(hu, step_mm)
     levels = two_levels(few)
-    lungs = find_lungs(few, levels.threshold_hu)
+    lungs = enclosed_air(few, levels.threshold_hu)
     if lungs.sum() * float(np.prod(few_step)) / 1000.0 < LEAST_LUNG_ML:
         return None
     _, row, column = (float(one.mean()) for one in lungs.nonzero())

@@ -1,1 +1,1 @@
-"""The lungs of a scan: segmentation, airways, density, which part a place lies in."""
+"""The lungs of a scan: air in the body, which of it is lung, sides, airways, density, doubts."""

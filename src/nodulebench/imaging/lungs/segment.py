@@ -1,10 +1,12 @@
-"""Chest CT volume -> the two lungs: threshold, components, airways out, sides apart, closing.
+"""Chest CT volume -> the two lungs: air in the body, what of it is lung, sides apart, closing.
 
-The work is done on voxels of about 1.5 mm; only the border is decided on the image's own grid.
-Vessels, and nodules up to the closing's width that touch the pleura, belong to the lungs.
+Which air is lung is decided on voxels of about 3 mm, its form on voxels of about 1.5 mm; only the
+border is decided on the image's own grid. Vessels, and nodules up to the closing's width that touch
+the pleura, belong to the lungs.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,29 +14,31 @@ import numpy.typing as npt
 from nodulebench.errors import InputError
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.airways import find_airways
+from nodulebench.imaging.lungs.body import AIR_THRESHOLD_HU as AIR_THRESHOLD_HU
+from nodulebench.imaging.lungs.body import Air, see_air
+from nodulebench.imaging.lungs.plausible import MAY_BE, doubts_about, measure_lungs
+from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, judge_regions
+from nodulebench.imaging.lungs.sides import part_sides
 from nodulebench.imaging.morphology import (
     block_mean,
     closing,
     dilated,
     eroded,
     grown_into,
-    largest_components,
     repeated,
 )
 from nodulebench.imaging.volume import Volume, VoxelArray, to_patient_axes
-from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
+from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from nodulebench.model.notice import Notice
 
 RIGHT, LEFT = 1, 2
 COARSE_MM = 1.5
-AIR_THRESHOLD_HU = -400.0
-"""Half-way between lung (about -850 HU) and soft tissue (about 50 HU)."""
+BODY_MM = 3.0
+"""Voxels on which air in the body is told from air around it, and lung from bowel."""
 SMALLEST_LUNG_ML = 50.0
-SMALLER_LUNG_SHARE = 0.1
-"""A lung may be this small beside the other; less is bowel gas or a bulla."""
 CLOSING_MM = 10.0
 SLACK_MM = 10.0
 """LUNA16 dropped candidates that lay further than this outside the lungs."""
-LARGEST_SEPARATION_MM = 15.0
 AIRWAY_WALL_MM = 2.0
 
 LabelArray = npt.NDArray[np.uint8]
@@ -47,6 +51,13 @@ class Lungs:
     label: LabelArray
     """0 outside, ``RIGHT`` or ``LEFT``; axes slice (from the feet), row, column."""
     geometry: Geometry
+    doubts: tuple[Notice, ...] = ()
+    """What is not as lungs are, where it was looked at."""
+
+    @property
+    def is_plausible(self) -> bool:
+        """Whether nothing is told of them that lungs cannot have."""
+        return all(doubt.code in MAY_BE for doubt in self.doubts)
 
     @property
     def mask(self) -> BoolArray:
@@ -56,7 +67,7 @@ class Lungs:
     def with_slack(self, slack_mm: float = SLACK_MM) -> BoolArray:
         """Both lungs and everything at most ``slack_mm`` away from them."""
         spacing = self.geometry.spacing_mm[::-1]
-        factors = _coarse_factors(spacing)
+        factors = _factors(spacing, COARSE_MM)
         coarse = block_mean(self.mask.astype(np.float32), factors) >= 0.5
         wide = dilated(coarse, slack_mm, spacing * factors)
         return repeated(wide, factors, self.label.shape) | self.mask
@@ -76,42 +87,85 @@ def segment_lungs(
         InputError: if the image is too oblique or shows no lung.
     """
     upright = to_patient_axes(volume, where)
-    spacing = upright.spacing_mm
-    factors = _coarse_factors(spacing)
+    factors = _factors(upright.spacing_mm, COARSE_MM)
+    step = upright.spacing_mm * factors
     coarse = block_mean(upright.hu, factors)
-    step = spacing * factors
-    inside = _air_in_body(coarse < AIR_THRESHOLD_HU)
-    lungs = _lung_components(inside, step, where)
+    body = _see_body(coarse, step)
+    lungs, doubts = _lungs_in_body(coarse, step, body, where)
     airways = find_airways(coarse, step)
     lungs &= ~dilated(airways, AIRWAY_WALL_MM, step)
-    right, left = _sides(lungs, step)
     closed = np.zeros(lungs.shape, dtype=np.uint8)
-    for side, lung in ((RIGHT, right), (LEFT, left)):
+    for side, lung in zip((RIGHT, LEFT), part_sides(lungs, step, _middle(coarse)), strict=True):
         grown = closing(lung, closing_mm, step) & ~airways
         closed[grown & ((closed == 0) | lung)] = side
-    return Lungs(_refined(upright.hu, closed, factors, step), upright.geometry)
+    measures = measure_lungs(body.hu, body.picked(closed), body.air, body.step_mm)
+    label = _refined(upright.hu, closed, factors, step)
+    return Lungs(label, upright.geometry, (*doubts, *doubts_about(measures)))
 
 
-def _coarse_factors(spacing_mm: FloatArray) -> IntArray:
-    return np.maximum(1, np.rint(COARSE_MM / spacing_mm)).astype(np.int64)
+@dataclass(frozen=True)
+class _Body:
+    """The image in wider voxels, each of so many coarse ones."""
+
+    hu: Float32Array
+    step_mm: FloatArray
+    factors: IntArray
+    air: Air
+
+    def picked(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One coarse voxel of every wide one."""
+        return values[tuple(slice(None, None, factor) for factor in self.factors)]
 
 
-def _air_in_body(air: BoolArray) -> BoolArray:
-    """Air that is not connected with the sides of the image (above and below may be cut)."""
+def _see_body(hu: Float32Array, step: FloatArray) -> _Body:
+    factors = _factors(step, BODY_MM)
+    wide, wide_step = block_mean(hu, factors), step * factors
+    return _Body(wide, wide_step, factors, see_air(wide, wide_step))
+
+
+def _factors(spacing_mm: FloatArray, wanted_mm: float) -> IntArray:
+    return np.maximum(1, np.rint(wanted_mm / spacing_mm)).astype(np.int64)
+
+
+def _middle(hu: Float32Array) -> float:
+    """The middle column of what is denser than air, so that the field of view does not matter."""
+    columns = (hu > AIR_THRESHOLD_HU).sum(axis=(0, 1))
+    return float(np.average(np.arange(len(columns)), weights=columns))
+
+
+def _lungs_in_body(
+    hu: Float32Array, step: FloatArray, body: _Body, where: str
+) -> tuple[BoolArray, tuple[Notice, ...]]:
+    """The air of the lungs and of airways in them, and whether it is as lungs are.
+
+    Regions of air are parted at thin places, judged, and grown together again without those that
+    are bowel, pockets of clothes or air around the body. Where none is as lungs are, the largest
+    are taken, and that is told.
+    """
     from scipy import ndimage
 
-    labels, _ = ndimage.label(air)
-    sides = (labels[:, 0], labels[:, -1], labels[:, :, 0], labels[:, :, -1])
-    outside = np.unique(np.concatenate([side.ravel() for side in sides]))
-    return air & ~np.isin(labels, outside)
+    outside = body.air.outside
+    inside = hu < AIR_THRESHOLD_HU
+    inside &= ~repeated(grown_into(outside, np.ones_like(outside)), body.factors, hu.shape)
+    cores, count = ndimage.label(eroded(inside, float(step.max()), step))
+    judged = judge_regions(body.hu, body.picked(cores), count, outside, body.step_mm)
+    if judged.is_lung.any():
+        inside &= ~dilated(judged.is_other[cores], 2 * float(step.max()), step)
+    labels, count = ndimage.label(inside)
+    size_ml = np.bincount(labels.ravel(), minlength=count + 1) * float(np.prod(step)) / 1000.0
+    size_ml[0] = 0.0
+    _refuse_little(float(size_ml.max()), where)
+    is_kept = np.zeros(count + 1, dtype=np.bool_)
+    if judged.is_lung.any():
+        is_kept[labels[judged.is_lung[cores]]] = True
+        is_kept[0] = False
+        return is_kept[labels], ()
+    is_kept[np.argsort(-size_ml, kind="stable")[:2]] = True
+    is_kept &= size_ml >= SMALLER_LUNG_SHARE * size_ml.max()
+    return is_kept[labels], (Notice("lungs_without_tissue"),)
 
 
-def _lung_components(inside: BoolArray, step: FloatArray, where: str) -> BoolArray:
-    """The one or two largest regions of air in the body."""
-    voxel_ml = float(np.prod(step)) / 1000.0
-    regions = largest_components(inside, 2)
-    sizes = [float(np.count_nonzero(region)) * voxel_ml for region in regions]
-    largest = sizes[0] if sizes else 0.0
+def _refuse_little(largest: float, where: str) -> None:
     if largest < SMALLEST_LUNG_ML:
         raise InputError.at(
             where,
@@ -119,37 +173,6 @@ def _lung_components(inside: BoolArray, step: FloatArray, where: str) -> BoolArr
             f"(a lung has at least {SMALLEST_LUNG_ML:.0f} ml).",
             "Is it a chest CT in Hounsfield units that holds the whole thorax?",
         )
-    kept = [
-        region
-        for region, size in zip(regions, sizes, strict=True)
-        if size >= SMALLER_LUNG_SHARE * largest
-    ]
-    whole: BoolArray = np.logical_or.reduce(kept)
-    return whole
-
-
-def _sides(lungs: BoolArray, step: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Right and left lung; where they touch they are thinned until they part."""
-    for thinning_mm in np.arange(0.0, LARGEST_SEPARATION_MM, float(step.max())):
-        core = eroded(lungs, float(thinning_mm), step) if thinning_mm else lungs
-        regions = largest_components(core, 2)
-        if len(regions) == 2 and regions[1].sum() >= SMALLER_LUNG_SHARE * regions[0].sum():
-            return _grown_back(lungs, regions)
-    nothing = np.zeros_like(lungs)
-    is_right = lungs.nonzero()[2].mean() < lungs.shape[2] / 2
-    return (lungs, nothing) if is_right else (nothing, lungs)
-
-
-def _grown_back(lungs: BoolArray, cores: list[BoolArray]) -> tuple[BoolArray, BoolArray]:
-    """Let both cores grow in turn until they fill the lungs; the right one lies at smaller x."""
-    columns = [core.nonzero()[2].mean() for core in cores]
-    right, left = cores[int(np.argmin(columns))], cores[int(np.argmax(columns))]
-    before = 0
-    while (filled := int(right.sum()) + int(left.sum())) > before:
-        before = filled
-        right = grown_into(right, lungs & ~left)
-        left = grown_into(left, lungs & ~right)
-    return right, left
 
 
 def _refined(hu: VoxelArray, closed: LabelArray, factors: IntArray, step: FloatArray) -> LabelArray:

@@ -36,6 +36,15 @@ NOTICES = {
         "Of {runs:,} runs {failed:,} failed and {timed_out:,} ran out of time[: {names:names}]. "
         "Their cases stay in every denominator."
     ),
+    # the lungs that a detector looks into
+    "lungs_without_tissue": "no air in the body has the density, the vessels and the wall of lung",
+    "lungs_unlike": (
+        "{measure:volume_ml=their volume in ml|height_mm=their height in mm|median_hu=their median "
+        "density in HU|body_share=their share of the body's section|exposed_share=the share of "
+        "their border that lies at the skin|left_out_share=air as dark as lung left out, beside "
+        "their volume,} is {value:,.4g}, not {low:,g} to {high:,g}"
+    ),
+    "one_lung": "there is but one lung (the other has {smaller_share:.0%} of its volume)",
     "threshold_declared": (
         "Recall, precision, F, false positives per case and misses are read at the threshold "
         "{declared:g} that the algorithm declares; curves and what is read from them use all marks."

@@ -32,6 +32,15 @@ NOTICES = {
         "{runs:,} 次运行中有 {failed:,} 次失败，{timed_out:,} 次超时[：{names:names}]。相应病例仍"
         "计入所有分母。"
     ),
+    # the lungs that a detector looks into
+    "lungs_without_tissue": "体内没有任何含气区域具有肺的密度、血管和胸壁",
+    "lungs_unlike": (
+        "{measure:volume_ml=肺体积（ml）|height_mm=肺高度（mm）|median_hu=肺密度中位数（HU）|"
+        "body_share=肺占身体断面的比例|exposed_share=肺边界贴近皮肤的比例|"
+        "left_out_share=未纳入的肺样含气区域与肺体积之比}为 {value:,.4g}，应在 {low:,g} 至 "
+        "{high:,g} 之间"
+    ),
+    "one_lung": "只有一侧肺（另一侧为其体积的 {smaller_share:.0%}）",
     "threshold_declared": (
         "召回率、精确率、F 值、每例假阳性数和漏检按算法声明的阈值 {declared:g} 读取；曲线及由其读取"
         "的指标使用全部标记。"

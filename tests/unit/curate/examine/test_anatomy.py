@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from builders.bodies import CHESTS, NO_CHESTS, cut_chest, head
 from nodulebench.curate.examine.anatomy import (
     best_threshold,
-    find_lungs,
+    enclosed_air,
     see_anatomy,
     thinned_out,
     two_levels,
@@ -37,19 +37,19 @@ def test_lung_volume_is_the_air_within_the_body():
 def test_air_that_a_slice_connects_with_the_outside_is_no_lung():
     hu = body()
     hu[5:15, 0:21, 30] = -1000.0
-    assert not find_lungs(hu, -400.0).any()
+    assert not enclosed_air(hu, -400.0).any()
 
 
 def test_air_that_leaves_the_body_through_other_slices_stays_lung():
     hu = body()
     hu[15:, 28:32, 28:32] = -1000.0  # an airway that is cut at the top
-    assert find_lungs(hu, -400.0).sum() == 10 * 20 * 30 + 5 * 16
+    assert enclosed_air(hu, -400.0).sum() == 10 * 20 * 30 + 5 * 16
 
 
 def test_small_gas_beside_large_lungs_does_not_count():
     hu = body()
     hu[17:19, 42:46, 42:46] = -900.0
-    assert find_lungs(hu, -400.0).sum() == 10 * 20 * 30
+    assert enclosed_air(hu, -400.0).sum() == 10 * 20 * 30
 
 
 def test_lung_that_the_edge_cuts_is_measured_along_the_body():
@@ -75,7 +75,7 @@ def test_a_table_below_the_body_is_no_cut_lung():
 def test_lungs_of_every_kind_are_found(name):
     body = CHESTS[name]()
     seen = see_anatomy(*body.seen())
-    enclosed = find_lungs(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000
+    enclosed = enclosed_air(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000
     assert seen.lung_ml > 1500
     # the table's foam is larger than what may be missed of the lungs
     assert seen.lung_ml < enclosed
@@ -92,7 +92,7 @@ def test_what_is_no_chest_shows_no_lung(name):
 def test_air_within_what_is_no_chest_would_be_enough_for_one(name):
     """What is enclosed in each is more than half a litre: volume alone would admit it."""
     body = NO_CHESTS[name]()
-    assert find_lungs(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000 > 500
+    assert enclosed_air(body.hu, -400.0).sum() * 5.0 * 3.5**2 / 1000 > 500
 
 
 def test_a_head_with_lungs_below_it_is_cut_at_the_feet():

@@ -1,0 +1,72 @@
+"""Air in the body and around it, in small images whose answer can be counted."""
+
+import numpy as np
+import pytest
+
+from nodulebench.imaging.lungs.body import see_air
+from nodulebench.imaging.lungs.regions import judge_regions
+
+STEP_MM = np.array([3.0, 3.0, 3.0])
+
+
+def block():
+    """Tissue in air with a cavity of 10 x 20 x 20 voxels, as dark as lung."""
+    hu = np.full((20, 60, 60), -1000.0, np.float32)
+    hu += np.random.default_rng(0).normal(0, 2, hu.shape).astype(np.float32)
+    hu[:, 10:50, 10:50] = 40.0
+    hu[5:15, 20:40, 20:40] = -860.0
+    return hu
+
+
+def cavity():
+    where = np.zeros((20, 60, 60), np.bool_)
+    where[5:15, 20:40, 20:40] = True
+    return where
+
+
+def test_a_cavity_is_inside_and_the_rest_is_around():
+    air = see_air(block(), STEP_MM)
+    assert np.array_equal(air.inside, cavity())
+    assert np.array_equal(air.outside, block() < -900)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_a_path_of_up_to_nine_millimetres_is_closed(width):
+    hu = block()
+    hu[8:11, 28 : 28 + width, :20] = -1000.0
+    assert see_air(hu, STEP_MM).inside[cavity()].all()
+
+
+def test_through_a_wide_path_air_comes_in_and_lung_does_not_get_out():
+    hu = block()
+    hu[8:14, 24:36, :20] = -1000.0
+    assert see_air(hu, STEP_MM).inside[cavity()].mean() > 0.95
+    empty = np.where(cavity(), np.float32(-1000.0), hu)  # a wound without lung
+    assert not see_air(empty, STEP_MM).inside[9:13, 24:36, 22:38].any()
+
+
+def test_what_the_edge_cuts_is_inside_where_it_is_as_dark_as_lung():
+    for hu_of_it, is_inside in ((-860.0, True), (-1000.0, False)):
+        hu = np.where(cavity(), np.float32(hu_of_it), block())[:, :, 25:]
+        assert see_air(hu, STEP_MM).inside[7:13, 22:38, 0:14].all() == is_inside
+
+
+def test_regions_are_lung_by_density_vessels_and_wall():
+    random = np.random.default_rng(1)
+    hu = np.full((30, 120, 80), 40.0, np.float32)
+    regions = np.zeros(hu.shape, np.int32)
+    places = {1: 10, 2: 40, 3: 70, 4: 100}
+    for number, row in places.items():
+        regions[5:25, row : row + 18, 20:60] = number
+    vessels = random.random(hu.shape) < 0.1
+    hu[regions > 0] = -860.0
+    hu[(regions > 0) & vessels] = -600.0
+    hu[regions == 2] = -860.0  # foam
+    hu[regions == 3] = -1000.0  # bowel
+    outside = np.zeros(hu.shape, np.bool_)
+    outside[:, 119] = True  # two voxels from the fourth
+    outside[:, 99] = True
+    hu[outside] = -1000.0
+    judged = judge_regions(hu, regions, 4, outside, STEP_MM)
+    assert judged.is_lung.tolist() == [False, True, False, False, False]
+    assert judged.is_other.tolist() == [False, False, False, True, True]
