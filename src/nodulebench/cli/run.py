@@ -9,6 +9,7 @@ from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
 MOST_TOLD = 20
+ISOLATIONS = ["auto", "bubblewrap", "none"]
 
 
 @click.command("run")
@@ -22,7 +23,7 @@ MOST_TOLD = 20
 )
 @option(
     "--isolation",
-    ["auto", "bubblewrap", "none"],
+    ISOLATIONS,
     "auto",
     "What keeps the algorithm apart; none: nothing, for a program of your own.",
 )

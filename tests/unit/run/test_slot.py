@@ -1,7 +1,6 @@
 """What comes of a case in a sandbox: measured, named by its cause, and with nothing left behind."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,29 +12,11 @@ from nodulebench.run.contract.algorithm import read_algorithm
 from nodulebench.run.isolation.bare import Bare
 from nodulebench.run.isolation.bubblewrap import Bubblewrap
 from nodulebench.run.isolation.sandbox import Isolation
-from nodulebench.run.isolation.scratch import scratch_folder
+from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.run.isolation.watch import MOST_SAID_BYTES
 from nodulebench.run.slot import CaseRun, Slot, open_slot
 
 pytestmark = needs_bubblewrap
-
-
-def in_a_thread(work: Callable[[], CaseRun]) -> CaseRun:
-    """Where mounts of its own leave those of the tests alone."""
-    found: list[CaseRun | BaseException] = []
-
-    def call() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            found.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
 
 
 @contextmanager
@@ -51,7 +32,7 @@ def read(folder: Path, isolation: Isolation | None = None) -> CaseRun:
         with slot_of(folder, isolation) as slot:
             return slot.read(small_volume(), "case-1")
 
-    return in_a_thread(work)
+    return in_own_thread(work)
 
 
 def left_processes() -> list[str]:
@@ -123,7 +104,7 @@ def test_a_program_that_stays_reads_case_after_case(tmp_path: Path) -> None:
             runs.extend(slot.read(small_volume(), f"case-{number}") for number in (1, 2))
         return runs[0]
 
-    in_a_thread(work)
+    in_own_thread(work)
     assert [run.state for run in runs] == ["ok", "ok"]
     assert [run.marks["case_id"][0] for run in runs] == ["case-1", "case-2"]
     assert [run.said for run in runs] == ["1\n", "2\n"]
@@ -144,7 +125,7 @@ def test_after_a_call_that_failed_the_program_is_started_anew(tmp_path: Path) ->
             runs.extend(slot.read(small_volume(), f"case-{number}") for number in (1, 2, 3))
         return runs[0]
 
-    in_a_thread(work)
+    in_own_thread(work)
     assert [run.state for run in runs] == ["failed", "ok", "timed_out"]
     assert runs[0].measured["exit_code"] == 7
     assert runs[1].measured["startup_seconds"] is not None
@@ -209,4 +190,4 @@ def test_a_sandbox_that_cannot_be_made_is_not_the_algorithm_s_fault(tmp_path: Pa
             return slot.read(small_volume(), "case-1")
 
     with pytest.raises(OSError, match="bwrap: Can't chdir to /nowhere"):
-        in_a_thread(work)
+        in_own_thread(work)

@@ -1,12 +1,14 @@
 """The name of an isolation -> one that was tested, or why there is none."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from nodulebench.errors import InputError, Problem
 from nodulebench.run.isolation.bare import Bare
 from nodulebench.run.isolation.bubblewrap import Bubblewrap
 from nodulebench.run.isolation.sandbox import Isolation
+from nodulebench.run.isolation.scratch import in_own_thread
 from nodulebench.run.isolation.self_test import SelfTest, self_test
 
 ISOLATIONS: dict[str, Callable[[], Isolation]] = {"bubblewrap": Bubblewrap}
@@ -29,13 +31,13 @@ def choose_isolation(name: str, folder: Path) -> tuple[Isolation, SelfTest | Non
         return Bare(), None
     if name != "auto":
         isolation = ISOLATIONS[name]()
-        tested = self_test(isolation, folder / f"test-{name}")
+        tested = in_own_thread(partial(self_test, isolation, folder / f"test-{name}"))
         tested.refuse_broken()
         return isolation, tested
     problems = []
     for one, make in ISOLATIONS.items():
         isolation = make()
-        tested = self_test(isolation, folder / f"test-{one}")
+        tested = in_own_thread(partial(self_test, isolation, folder / f"test-{one}"))
         if tested.is_passed:
             return isolation, tested
         what = tested.problem or f"does not hold: {', '.join(tested.broken)}."

@@ -9,14 +9,17 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from nodulebench.run.isolation.bubblewrap import SERVICE_ID
 from nodulebench.run.isolation.sandbox import Mount
 
+Result = TypeVar("Result")
 _NEW_MOUNTS = 0x00020000
 _SLAVE, _ALL_BELOW = 1 << 19, 1 << 14
 _AGAIN = 1 << 12
@@ -103,6 +106,25 @@ def scratch_folder() -> Iterator[Path]:
     ) as place:
         Path(place).chmod(0o711)
         yield Path(place)
+
+
+def in_own_thread(work: Callable[[], Result]) -> Result:
+    """What some work gives, done where mounts of its own leave those of everybody else alone."""
+    found: list[Result] = []
+    failed: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 def make_scratch(folder: Path, output_bytes: int) -> Scratch:

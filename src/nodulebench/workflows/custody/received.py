@@ -17,11 +17,13 @@ from polars.exceptions import PanicException
 from nodulebench.errors import InputError, NoduleBenchError, Problem, refuse_any
 from nodulebench.formats import read_submission
 from nodulebench.imaging.geometry import ORIGIN_MM, SIZE, SPACING_MM, GeometryProblem
-from nodulebench.model.tables import CASES, Submission
+from nodulebench.model.tables import CASES, RUNS, Submission
 from nodulebench.storage.csv_dialect import spelt
 from nodulebench.storage.csv_text import read_header, read_strings
-from nodulebench.storage.digest import bytes_digest, file_digest
+from nodulebench.storage.digest import bytes_digest, file_digest, table_digest
 from nodulebench.storage.file_names import in_a_line, shown
+from nodulebench.storage.table_file import read_table
+from nodulebench.workflows.run.record import RECORD
 
 _NAME = "seriesuid"
 _CHECK = "Look at it with: nodulebench check. What can be read: nodulebench formats."
@@ -83,7 +85,13 @@ def _refuse_links(parts: list[Path]) -> None:
 
 
 def submission_digest(marks: Path) -> str:
-    """What identifies a submission: its bytes; of JSON its name too, which may be its case's."""
+    """What identifies a submission: its bytes; of JSON its name too, which may be its case's.
+
+    Raises:
+        InputError: if it is of a run whose table of runs cannot be read.
+    """
+    if marks.is_dir() and (marks / RECORD).is_file():
+        return _digest_of_run(marks)
     digest = file_digest(marks)
     if marks.is_dir():
         return digest
@@ -92,6 +100,18 @@ def submission_digest(marks: Path) -> str:
     if not start.startswith((b"{", b"[", b"\x1f\x8b")):
         return digest
     return bytes_digest(f"{marks.name} {digest}".encode("utf-8", "surrogatepass"))
+
+
+def _digest_of_run(folder: Path) -> str:
+    """What identifies a submission that ``run`` wrote: the same with other timings is the same."""
+    named = ("algorithm", "marks", "mark_slices")
+    files = [file for file in sorted(folder.iterdir()) if file.name.partition(".")[0] in named]
+    lines = [f"{file.name} {file_digest(file)}" for file in files]
+    states = [
+        table_digest(read_table(file, RUNS).select("case_id", "state"))
+        for file in sorted(folder.glob("runs.*"))
+    ]
+    return bytes_digest("\n".join(["run", *lines, *states]).encode("utf-8", "surrogatepass"))
 
 
 def read_alone(copy: Path, sent: Path) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """A wall that does not hold is named, and nothing is run behind it."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -9,21 +8,15 @@ from builders.algorithms import needs_bubblewrap
 from nodulebench.errors import InputError
 from nodulebench.run.isolation import bubblewrap, cgroups, choose
 from nodulebench.run.isolation.choose import choose_isolation
-from nodulebench.run.isolation.scratch import scratch_folder
+from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.run.isolation.self_test import WALLS, SelfTest, self_test
 
 pytestmark = needs_bubblewrap
 
 
 def outcome() -> SelfTest:
-    """Tried in a thread, whose mounts leave those of the tests alone."""
-    found: list[SelfTest] = []
     with scratch_folder() as place:
-        given = bubblewrap.Bubblewrap(), place / "test"
-        work = threading.Thread(target=lambda: found.append(self_test(*given)))
-        work.start()
-        work.join()
-    return found[0]
+        return in_own_thread(lambda: self_test(bubblewrap.Bubblewrap(), place / "test"))
 
 
 def test_every_wall_of_bubblewrap_holds() -> None:

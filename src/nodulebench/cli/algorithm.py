@@ -1,0 +1,69 @@
+"""nodulebench algorithm: begin one, and try the contract before the test."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written
+from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.run import ISOLATIONS
+from nodulebench.language import english
+
+
+@click.group("algorithm")
+def command() -> None:
+    """Begin an algorithm from a template, or try it on phantoms."""
+
+
+@command.command("new")
+@click.argument("folder", type=FILE)
+@option("--language", ["python", "shell"], "python", "What its program is written in.")
+def new(folder: Path, language: str) -> None:
+    r"""Write an algorithm into FOLDER that runs as it is: a manifest and a program.
+
+    \b
+    nodulebench algorithm new my_cad
+    """
+    from nodulebench.workflows.run.template import new_algorithm
+
+    print_written(*new_algorithm(folder, language))
+    print_next(f"nodulebench algorithm check {folder}")
+
+
+@command.command("check")
+@click.argument("algorithm")
+@option("--isolation", ISOLATIONS, "auto", "What keeps it apart, as for `run`.")
+@option("--cases", COUNT, 2, "How many phantoms.")
+def check(algorithm: str, isolation: str, cases: int) -> int:
+    r"""Try ALGORITHM, a folder with an algorithm.toml, on small phantoms.
+
+    Tells whether it starts, whether its output can be read, what it said, which limits it came
+    near, and whether the same scan gives the same marks twice. Ends with 1 if a case is not ok.
+
+    \b
+    nodulebench algorithm check my_cad
+    """
+    from nodulebench.workflows.run.check import check_algorithm, told
+    from nodulebench.workflows.run.named import named_algorithm
+
+    chosen = named_algorithm(algorithm)
+    with ProgressLine(f"trying {chosen.name}") as line:
+        found = check_algorithm(chosen, isolation, cases, line.tell)
+    click.echo(f"{chosen.name} in isolation '{found.isolation}'")
+    for one in found.cases:
+        seconds, memory = one.run.measured.get("seconds"), one.run.measured.get("peak_memory_mb")
+        used = [f"{one.run.marks.height} marks"]
+        used += [] if seconds is None else [f"{seconds:.2f} s"]
+        used += [] if memory is None else [f"{memory:.0f} MB"]
+        colour = "green" if one.run.state == "ok" else "red"
+        click.echo(f"  {click.style(one.run.state, fg=colour)}  {one.case_id}  {', '.join(used)}")
+        for notice in told(one.run):
+            click.echo(f"      {english(notice)}")
+        for name, share in one.near.items():
+            click.echo(f"      used {share:.0%} of {name}")
+        for said in one.run.said.splitlines()[-5:] if one.run.state != "ok" else ():
+            click.echo(f"      it said: {said}")
+    if found.is_repeatable is not None:
+        words = "the same marks" if found.is_repeatable else "other marks"
+        click.echo(f"the same scan twice gives {words}")
+    return 0 if found.is_good else 1

@@ -1,0 +1,112 @@
+"""On a sealed set a run is an action with its own event; no word of the algorithm comes out."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.algorithms import MARKS, algorithm_folder, needs_bubblewrap, small_volume
+from builders.keyed import KeyedDesk, make_keyed_desk
+from nodulebench.custody.budget import looks_of
+from nodulebench.errors import InputError
+from nodulebench.formats.images import metaimage
+from nodulebench.run.contract.algorithm import Algorithm, read_algorithm
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
+from nodulebench.workflows.custody.received import submission_digest
+from nodulebench.workflows.run.run import RunChoice, run_algorithm
+
+pytest.importorskip("pyrage")
+pytestmark = needs_bubblewrap
+NAMES = ["scan0", "scan1", "scan2", "scan3"]
+
+
+def make_sealed(folder: Path, *, encrypts_images: bool) -> KeyedDesk:
+    desk = make_keyed_desk(folder)
+    shutil.rmtree(desk.bundle / "images")
+    (desk.bundle / "images").mkdir()
+    for name in NAMES:
+        metaimage.write_volume(small_volume(), desk.bundle / "images" / f"{name}.mhd")
+    desk.seal(encrypts_images=encrypts_images)
+    return desk
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plain images", "encrypted images"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KeyedDesk:
+    return make_sealed(tmp_path_factory.mktemp("desk"), encrypts_images=request.param)
+
+
+@pytest.fixture
+def desk(made: KeyedDesk, tmp_path: Path) -> KeyedDesk:
+    shutil.copytree(made.folder, tmp_path / "desk")
+    return KeyedDesk(tmp_path / "desk")
+
+
+def algorithm(folder: Path, program: str = MARKS) -> Algorithm:
+    return read_algorithm(algorithm_folder(folder, program))
+
+
+def run(desk: KeyedDesk, chosen: Algorithm, person: str = "Bo", isolation: str = "auto"):
+    out = desk.folder.parent / "out"
+    secret = desk.secret(person)
+    return run_algorithm(chosen, desk.sealed, out, RunChoice(isolation), secret=secret)
+
+
+def test_a_run_stands_in_the_log_and_costs_no_look(desk: KeyedDesk, tmp_path: Path) -> None:
+    chosen = algorithm(tmp_path / "mine")
+    assert run(desk, chosen).states == {"ok": 4}
+    event = read_audit(desk.sealed).events[-1]
+    assert (event.step, event.person, event.role) == ("ran", "Bo", "operator")
+    assert event.facts["algorithm_digest"] == chosen.digest
+    assert event.facts["case_ids"] == " ".join(NAMES)
+    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed", "ran"]
+
+
+def test_who_may_not_run_is_refused_and_it_is_written_down(desk: KeyedDesk, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'Cem' is auditor, and may not run"):
+        run(desk, algorithm(tmp_path / "mine"), "Cem")
+    assert read_audit(desk.sealed).events[-1].step == "refused"
+
+
+def test_nothing_runs_there_without_walls(desk: KeyedDesk, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is sealed, and isolation 'none' keeps nothing apart"):
+        run(desk, algorithm(tmp_path / "mine"), isolation="none")
+    assert [one.step for one in read_audit(desk.sealed).events] == ["sealed"]
+
+
+def test_words_of_the_algorithm_stay_behind(desk: KeyedDesk, tmp_path: Path) -> None:
+    program = 'echo PIXELS; echo PIXELS >&2\necho "PIXELS,x" > "$2/PIXELS.csv"'
+    summary = run(desk, algorithm(tmp_path / "mine", program))
+    assert summary.states == {"output_invalid": 4}
+    assert {why for _, _, why in summary.problems} == {"what it wrote cannot be read as marks"}
+    out = tmp_path / "out"
+    assert not (out / "logs").exists()
+    assert not [path for path in out.rglob("*") if b"PIXELS" in path.read_bytes()]
+
+
+def test_the_same_algorithm_with_other_timings_is_the_same_look(
+    desk: KeyedDesk, tmp_path: Path
+) -> None:
+    chosen = algorithm(tmp_path / "mine")
+    digests = []
+    for number in range(2):
+        run(desk, chosen)
+        folder = tmp_path / f"mine-{number}"
+        (tmp_path / "out").rename(folder)
+        digests.append(submission_digest(folder))
+        evaluate_sealed(replace(desk.look("unused.csv"), marks=folder))
+    assert digests[0] == digests[1]
+    assert len(looks_of(read_audit(desk.sealed).events)) == 1
+
+
+def test_other_marks_or_states_are_another_look(desk: KeyedDesk, tmp_path: Path) -> None:
+    run(desk, algorithm(tmp_path / "mine"))
+    first = submission_digest(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out")
+    run(desk, algorithm(tmp_path / "fails", "exit 1"))
+    second = submission_digest(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out")
+    run(desk, algorithm(tmp_path / "late", "kill -9 $$"))
+    assert first != second
+    assert second == submission_digest(tmp_path / "out")  # neither gave a mark, all failed

@@ -1,0 +1,41 @@
+"""A template runs as it is, in its sandbox, and marks what it says it marks."""
+
+from pathlib import Path
+
+import pytest
+
+from builders.algorithms import algorithm_folder, needs_bubblewrap
+from nodulebench.errors import InputError
+from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.workflows.run.check import check_algorithm
+from nodulebench.workflows.run.template import new_algorithm
+
+pytestmark = needs_bubblewrap
+
+
+@pytest.mark.parametrize("language", ["python", "shell"])
+def test_a_template_runs_as_it_is(tmp_path: Path, language: str) -> None:
+    new_algorithm(tmp_path / "mine", language)
+    found = check_algorithm(read_algorithm(tmp_path / "mine"), "auto", 1)
+    (case,) = found.cases
+    assert (case.run.state, case.run.notices) == ("ok", ()), case.run.said
+    assert case.run.marks["score"].to_list() == [0.9]
+    assert found.is_good
+    assert found.is_repeatable
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    new_algorithm(tmp_path / "mine", "shell")
+    with pytest.raises(InputError, match="is not empty"):
+        new_algorithm(tmp_path / "mine", "python")
+
+
+def test_what_does_not_keep_to_the_contract_is_told(tmp_path: Path) -> None:
+    program = 'echo "no model"; head -c 3000000 /dev/zero > "$2/marks.csv"; sleep 0.9'
+    folder = algorithm_folder(tmp_path / "mine", program, timeout_s=1)
+    found = check_algorithm(read_algorithm(folder), "auto", 1)
+    assert not found.is_good
+    assert found.is_repeatable is None
+    (case,) = found.cases
+    assert (case.run.state, case.run.said) == ("output_invalid", "no model\n")
+    assert 0.8 < case.near["timeout_s"] < 1
