@@ -129,7 +129,8 @@ def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
     if len(boxes) < FEWEST_LETTERS:
         return boxes[:0]
     small = boxes[_are_of_letter_size(boxes)]
-    small = small[_may_lie_outside(small, stored, air)]
+    if len(small) >= FEWEST_LETTERS:
+        small = small[_may_lie_outside(small, stored, air)]
     if len(small) < FEWEST_LETTERS:
         return small[:0]
     reached = [stored[top:bottom, left:right].max() for top, bottom, left, right in small]

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nodulebench.deidentify.pictures.pieces import Numbers, Runs, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.pictures.pieces import (
+    Numbers,
+    Runs,
+    boxes_of,
+    pieces_of,
+    places_of,
+    runs_of,
+)
 
 TIMES_NEAR, MORE_PAIRS = 3, 12
 """A value stands out that has so many times the equal neighbours of values beside it, and more."""
@@ -46,7 +53,7 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
         return _NOTHING
     metal = most if (most - least) * abs(slope) >= METAL_HU else None
     steps: _Steps | None = None
-    for value in _outstanding(_equal_neighbours(stored, least)):
+    for value in _outstanding(_equal_neighbours(stored, least), least):
         is_lowest = value == least or (value != most and _is_next(stored, least, value))
         if is_lowest or value == metal:
             steps = steps or _steps(stored, SHARP_HU / abs(slope), most - least)
@@ -60,57 +67,53 @@ def drawn_boxes(stored: npt.NDArray[Any], slope: float) -> Numbers:
     return _NOTHING
 
 
-def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> Numbers:
-    """The value of every pixel that is the same as the one before or above it.
-
-    Of what fills the corners there is one pair for each, however large they are.
-    """
+def _equal_neighbours(stored: npt.NDArray[Any], least: int) -> npt.NDArray[Any]:
+    """The value of every pixel above the least that is the same as the one before or above it."""
     flat, width = stored.ravel(), stored.shape[1]
     same = np.zeros(len(flat), dtype=bool)
     np.equal(flat[1:], flat[:-1], out=same[1:])  # at the end of a row, too: one pixel of many
     same[width:] |= flat[width:] == flat[:-width]
     same &= flat > least
-    return np.concatenate((np.full(MORE_PAIRS + 1, least), _chosen(flat, same))).astype(np.int64)
+    return np.asarray(flat[places_of(same)])
 
 
-def _chosen(flat: npt.NDArray[Any], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """``flat[chosen]``, which takes twice as long where few are chosen, here and there."""
-    if len(flat) % 8:
-        return np.asarray(flat[chosen])
-    some = np.flatnonzero(chosen.view(np.uint64) != 0)  # eight at a time
-    within = np.flatnonzero(chosen.reshape(-1, 8)[some])
-    return np.asarray(flat.reshape(-1, 8)[some].ravel()[within])
+def _outstanding(pairs: npt.NDArray[Any], least: int) -> list[int]:
+    """Values that are far commoner among equal neighbours than values beside them.
 
-
-def _outstanding(pairs: Numbers) -> list[int]:
-    """Values that are far commoner among equal neighbours than values beside them."""
-    lowest = int(pairs.min())
-    count = np.bincount(pairs - lowest, minlength=2 * BESIDE + 1)
-    window = np.ones(2 * BESIDE + 1)
-    window[BESIDE] = 0
-    near = np.convolve(count, window / (2 * BESIDE), "same")
+    Args:
+        pairs: the value of each pair of equal neighbours.
+        least: what fills the corners, of which few pairs are counted, however large they are.
+    """
+    first = least - BESIDE
+    highest = int(pairs.max(initial=least))
+    count = np.bincount(pairs.astype(np.int64) - first, minlength=highest - first + BESIDE + 1)
+    count[BESIDE] = MORE_PAIRS + 1
+    common = np.flatnonzero(count > MORE_PAIRS)
+    around = count[common[:, None] + np.arange(-BESIDE, BESIDE + 1)]
+    own, left, right = around[:, BESIDE], around[:, BESIDE - 1], around[:, BESIDE + 1]
     # where there is little noise, all values of air or tissue are common: both neighbours are, too
-    near[1:-1] = np.maximum(near[1:-1], np.minimum(count[:-2], count[2:]))
-    return [int(one) + lowest for one in np.flatnonzero(count > TIMES_NEAR * near + MORE_PAIRS)]
+    near = np.maximum((around.sum(axis=1) - own) / (2 * BESIDE), np.minimum(left, right))
+    return list((common[own > TIMES_NEAR * near + MORE_PAIRS] + first).tolist())
 
 
 def _is_next(stored: npt.NDArray[Any], least: int, value: int) -> bool:
     """Whether nothing in a picture lies between its lowest value and another."""
-    return bool(np.count_nonzero(stored < value) == np.count_nonzero(stored == least))
+    flat = stored.ravel()
+    return not np.any((flat > least) & (flat < value))
 
 
 class _Steps(NamedTuple):
-    """Places, row by row, that differ much from the one before them in their row."""
+    """Places, row by row, that differ much from the one before them, be it in the row above."""
 
     place: Numbers
-    before: Numbers
+    before: npt.NDArray[Any]
     """The value before each."""
-    at: Numbers
+    at: npt.NDArray[Any]
     """The value of each."""
 
 
 def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
-    """Where a picture goes up or down by so much from one pixel of a row to the next.
+    """Where a picture goes up or down by so much from one pixel to the next.
 
     Args:
         stored: rows x columns, as stored.
@@ -119,10 +122,10 @@ def _steps(stored: npt.NDArray[Any], least: float, extent: int) -> _Steps:
     """
     flat = stored.ravel()
     kind = np.int16 if extent < 1 << 15 else np.int64
-    step = np.subtract(flat[1:], flat[:-1], dtype=kind, casting="unsafe")
-    place = np.flatnonzero(np.abs(step, out=step) >= math.ceil(least)) + 1
-    place = place[place % stored.shape[1] > 0]
-    return _Steps(place, flat[place - 1].astype(np.int64), flat[place].astype(np.int64))
+    step = np.zeros(len(flat), kind)
+    np.subtract(flat[1:], flat[:-1], out=step[1:], dtype=kind, casting="unsafe")
+    place = places_of(np.abs(step, out=step) >= math.ceil(least))
+    return _Steps(place, flat[place - 1], flat[place])
 
 
 def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: float) -> Runs:
@@ -134,18 +137,19 @@ def _sharp_within(stored: npt.NDArray[Any], steps: _Steps, value: int, least: fl
         value: of the runs.
         least: the step that counts.
     """
-    width = stored.shape[1]
-    is_large = np.abs(steps.at - steps.before) >= least
-    begin = steps.place[is_large & (steps.at == value)]
-    stop = steps.place[is_large & (steps.before == value)]
-    nearest = np.searchsorted(begin, stop) - 1  # the last beginning before each end
-    is_first = np.diff(nearest, prepend=-1) > 0
-    stop, start = stop[is_first], begin[nearest[is_first]]
-    in_row = start // width == stop // width
-    row = start[in_row] // width
-    runs = Runs(width + 1, start[in_row] + row, stop[in_row] + row)
-    if not len(runs.start):
-        return runs
+    flat, width = stored.ravel(), stored.shape[1]
+    begin, stop = steps.place[steps.at == value], steps.place[steps.before == value]
+    if not len(stop):
+        return Runs(width + 1, stop, stop)
+    stop = stop[np.searchsorted(stop[:-1], begin, side="right")]  # the first after each beginning
+    row = begin // width
+    is_within = (begin < stop) & (row * width < begin) & (stop < (row + 1) * width)
+    begin, stop, row = begin[is_within], stop[is_within], row[is_within]
+    if not len(row):
+        return Runs(width + 1, begin, stop)
+    beside = flat[np.concatenate((begin - 1, stop))].astype(np.int64)
+    is_large = (np.abs(beside - value) >= least).reshape(2, -1).all(axis=0)
+    runs = Runs(width + 1, begin + row, stop + row).only(is_large)
     rows, columns, run = runs.pixels()
     is_other = stored[rows, columns] != value
     return runs.only(np.bincount(run, is_other, len(runs.start)) == 0)

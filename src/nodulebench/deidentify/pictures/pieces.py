@@ -32,15 +32,24 @@ class Runs:
         return *np.divmod(place, self.width), run
 
 
+def places_of(mask: Flags) -> Numbers:
+    """Where a mask is set, row by row, as ``np.flatnonzero``; eight at a time: few mostly are."""
+    flat = mask.ravel()
+    if len(flat) % 8:
+        return np.flatnonzero(flat)
+    eights = flat.view(np.uint64)
+    some = np.flatnonzero(eights != 0)
+    within = np.flatnonzero(eights[some].view(bool))
+    return np.asarray((some[within >> 3] << 3) + (within & 7))
+
+
 def runs_of(mask: Flags) -> Runs:
     """The runs of a mask."""
     rows, columns = mask.shape
-    framed = np.zeros((rows, columns + 1), dtype=bool)
-    framed[:, :-1] = mask
-    flat = framed.ravel()
-    change = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    if flat[0]:
-        change = np.concatenate(([0], change))
+    changes = np.empty((rows, columns + 1), dtype=bool)
+    changes[:, 0], changes[:, -1] = mask[:, 0], mask[:, -1]
+    np.not_equal(mask[:, 1:], mask[:, :-1], out=changes[:, 1:-1])
+    change = places_of(changes)
     return Runs(columns + 1, change[0::2], change[1::2])
 
 

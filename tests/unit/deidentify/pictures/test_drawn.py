@@ -1,5 +1,6 @@
 """Pixels of one value with sharp edges were drawn; air, corners and metal that were cut off not."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,12 @@ import numpy.typing as npt
 import pytest
 from scipy import ndimage
 
-from nodulebench.deidentify.pictures.drawn import _chosen, _sharp_within, _steps, drawn_boxes
+from nodulebench.deidentify.pictures.drawn import (
+    _outstanding,
+    _sharp_within,
+    _steps,
+    drawn_boxes,
+)
 
 
 def picture(seed: int = 1, side: int = 128, noise: float = 12) -> npt.NDArray[Any]:
@@ -124,10 +130,18 @@ def test_steps_of_values_that_two_bytes_hardly_hold() -> None:
     assert _steps(lower, 16385, 32767).place.tolist() == [1, 2, 3, 5]
 
 
-@pytest.mark.parametrize("count", [0, 8, 64, 65])
-def test_values_are_chosen_as_numpy_chooses_them(count: int) -> None:
-    random = np.random.default_rng(count)
-    flat = random.integers(-9, 9, count).astype(np.int16)
-    for share in (0, 0.05, 0.5, 1):
-        mask = random.random(count) < share
-        assert _chosen(flat, mask).tolist() == flat[mask].tolist()
+@pytest.mark.parametrize("least", [-1024, 0, 30000])
+def test_values_stand_out_that_do_so_counted_one_by_one(least: int) -> None:
+    random = np.random.default_rng(least % 97)
+    for _ in range(40):
+        values = least + 1 + random.integers(0, 60, random.integers(0, 900))
+        pairs = np.concatenate((values, np.repeat(values[:3], random.integers(0, 90))))
+        count = Counter(pairs.tolist()) + Counter({least: 13})
+        expected = [
+            value
+            for value in sorted(count)
+            if count[value] > 12 + 3 * min(count[value - 1], count[value + 1])
+            and count[value]
+            > 12 + 3 * sum(count[value + by] for by in (*range(-8, 0), *range(1, 9))) / 16
+        ]
+        assert _outstanding(pairs.astype(np.int16), least) == expected

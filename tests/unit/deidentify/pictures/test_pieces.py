@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import ndimage
 
-from nodulebench.deidentify.pictures.pieces import boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.pictures.pieces import boxes_of, pieces_of, places_of, runs_of
 
 MASKS = arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=12))
 
@@ -52,3 +52,8 @@ def test_pieces_are_those_of_scipy(mask: npt.NDArray[np.bool_], over_corners: bo
 
 def pairs(box: npt.NDArray[np.int64]) -> Any:
     return box.reshape(2, 2).tolist()
+
+
+@given(mask=MASKS)
+def test_places_are_those_of_numpy(mask: npt.NDArray[np.bool_]) -> None:
+    assert places_of(mask).tolist() == np.flatnonzero(mask).tolist()
