@@ -11,6 +11,9 @@ LONG_KINDS = frozenset(
     {"OB", "OD", "OF", "OL", "OV", "OW", "SQ", "SV", "UC", "UN", "UR", "UT", "UV"}
 )
 """Kinds of element whose length takes four bytes."""
+KINDS = LONG_KINDS | frozenset(
+    "AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split()  # noqa: SIM905
+)
 
 
 def encoding_of(dataset: Any) -> tuple[bool, bool]:

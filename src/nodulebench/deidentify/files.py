@@ -16,6 +16,7 @@ from nodulebench.deidentify.memory import Memory, elements_of
 from nodulebench.deidentify.pictures.burned_in import find_text, refuse_by_header, scales_of
 from nodulebench.deidentify.pictures.picture import Picture, picture_in
 from nodulebench.deidentify.pseudonyms import Pseudonyms, is_registered
+from nodulebench.deidentify.read import read_dataset
 from nodulebench.deidentify.read_back import elements_in, is_known_clean, remember_clean
 from nodulebench.deidentify.refusal import RefusedError
 from nodulebench.errors import first_line
@@ -79,7 +80,7 @@ def deidentify_file(
     """
     source, memory, size = str(path), memory or Memory(0), 0
     try:
-        dataset = _read(path)
+        dataset = read_dataset(path)
         size = path.stat().st_size
         elements = elements_of(dataset)
         _refuse(dataset)
@@ -110,15 +111,6 @@ def deidentify_file(
         pseudonyms.days(identity.patient),
         size,
     )
-
-
-def _read(path: Path) -> Any:
-    with needs("images", "DICOM"):
-        import pydicom
-    try:
-        return pydicom.dcmread(path)
-    except (pydicom.errors.InvalidDicomError, EOFError) as error:
-        raise RefusedError("not_dicom") from error
 
 
 def _refuse(dataset: Any) -> None:
@@ -203,7 +195,7 @@ def check_file(
     """
     found: list[Notice] = []
     try:
-        dataset = _read(path)
+        dataset = read_dataset(path)
         pixels = dict(elements_of(dataset)).get(PIXEL_DATA)
         found = leftovers(dataset, memory=memory)
         _refuse(dataset)

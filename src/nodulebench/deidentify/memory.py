@@ -48,12 +48,12 @@ class Memory:
         known = self.about(*context)
         for tag, element in elements:
             key = key_of(tag, element)
-            if key is None:
-                yield tag, look(tag, element)
-                continue
-            if key not in known:
-                known[key] = look(tag, element)
-            yield tag, known[key]
+            found = known.get(key, known)  # which is no finding
+            if found is known:
+                found = look(tag, element)
+                if key is not None:
+                    known[key] = found
+            yield tag, found
 
     def about(self, *context: Hashable) -> dict[Hashable, Any]:
         """What is known in a context, by element; what is added is known from then on."""

@@ -8,6 +8,7 @@ import hmac
 import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import lru_cache
 
 from nodulebench.formats.dicom.header import uid_of_digest
 
@@ -37,7 +38,7 @@ class Pseudonyms:
         """The UID that stands for another; those that the standard has registered stay."""
         if not original or is_registered(original):
             return original
-        return uid_of_digest(self._digest("uid", original))
+        return _uid_of(self.key, original)
 
     def patient(self, identity: str) -> str:
         """The name and number that stand for a patient."""
@@ -48,9 +49,19 @@ class Pseudonyms:
         return int.from_bytes(self._digest("days", identity)[:8], "big") % MOST_DAYS + 1
 
     def _digest(self, purpose: str, words: str) -> bytes:
-        return hmac.digest(self.key, f"{purpose}\n{words}".encode(), "sha256")
+        return _digest(self.key, purpose, words)
 
 
+def _digest(key: bytes, purpose: str, words: str) -> bytes:
+    return hmac.digest(key, f"{purpose}\n{words}".encode(), "sha256")
+
+
+@lru_cache(maxsize=64)  # a slice and those after it name the same ones several times
+def _uid_of(key: bytes, original: str) -> str:
+    return uid_of_digest(_digest(key, "uid", original))
+
+
+@lru_cache(maxsize=64)
 def shifted_date(text: str, days: int) -> str:
     """A DICOM date so many days earlier; empty where it is none."""
     if not _DATE.fullmatch(text):

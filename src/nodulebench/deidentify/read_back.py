@@ -14,15 +14,12 @@ from nodulebench.deidentify.allowed import numbers
 from nodulebench.deidentify.allowed.actions import ACTIONS
 from nodulebench.deidentify.allowed.keep import KEPT_DATES
 from nodulebench.deidentify.check import ALLOWED_META, is_allowed_uid, uids_within
-from nodulebench.deidentify.encode import LONG_KINDS
+from nodulebench.deidentify.encode import KINDS, LONG_KINDS
 from nodulebench.deidentify.identity import Identity
 from nodulebench.deidentify.memory import LARGEST_BYTES, READ_BY, Memory
 from nodulebench.deidentify.plain import keyword_of, plain_numbers, plain_uids
 from nodulebench.deidentify.pseudonyms import is_registered, plain_time
 
-_KINDS = LONG_KINDS | frozenset(
-    "AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split()  # noqa: SIM905
-)
 _IMPLICIT = "1.2.840.10008.1.2"
 _OTHERWISE_WRITTEN = frozenset({"1.2.840.10008.1.2.2", "1.2.840.10008.1.2.1.99"})
 """Big end first, deflated."""
@@ -74,7 +71,7 @@ def _elements(header: bytes, place: int, end: int, *, is_implicit: bool) -> Iter
             if kind in LONG_KINDS:
                 (length,) = struct.unpack_from("<L", header, start)
                 start += 4
-            elif kind not in _KINDS:
+            elif kind not in KINDS:
                 raise ValueError(kind)
         place = start + length
         if place > end:

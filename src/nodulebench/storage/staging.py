@@ -174,11 +174,11 @@ def _own_run(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _stage_beside(target: Path, within: Path | None = None) -> Iterator[Path]:
-    whole = target.resolve()
+    beside = target.resolve().parent if within is None else within
     # the suffix stays, because writers look at it
-    stage = (within or whole.parent) / f".{token_hex(8)}-{whole.name}"
+    stage = beside / f".{token_hex(8)}-{target.name or 'folder'}"
     try:
-        whole.parent.mkdir(parents=True, exist_ok=True)
+        (beside if within is None else target.parent).mkdir(parents=True, exist_ok=True)
         yield stage
     except OSError as error:
         raise InputError.at(target, f"cannot be written: {error.strerror or error}.") from error

@@ -5,7 +5,7 @@ attribute is listed here, within what a CT scanner can mean by it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 KINDS = frozenset({"DS", "FD", "FL", "IS", "SL", "SS", "SV", "UL", "US", "UV"})
@@ -72,7 +72,7 @@ FEWEST_DIGITS = 6
 _DIGITS = re.compile(r"\d+")
 
 
-def stays(keyword: str, texts: Iterable[str], numbers: Iterable[str] = ()) -> bool:
+def stays(keyword: str, texts: Iterable[str], numbers: Collection[str] = ()) -> bool:
     """Whether the values of a number can be what their attribute says.
 
     Args:
@@ -93,7 +93,9 @@ def stays(keyword: str, texts: Iterable[str], numbers: Iterable[str] = ()) -> bo
         return False
     if not is_within:
         return False
-    return not any(number in _parts(text) for text in values for number in numbers)
+    if not numbers:
+        return True
+    return not any(number in parts for parts in map(_parts, values) for number in numbers)
 
 
 def _parts(text: str) -> set[str]:

@@ -15,7 +15,14 @@ import numpy.typing as npt
 
 from nodulebench.deidentify.allowed.vocabulary import is_known_code
 from nodulebench.deidentify.pictures.drawn import drawn_boxes
-from nodulebench.deidentify.pictures.pieces import Numbers, boxes_of, pieces_of, runs_of
+from nodulebench.deidentify.pictures.pieces import (
+    Numbers,
+    boxes_of,
+    pieces_of,
+    places_of,
+    runs_at,
+    runs_of,
+)
 from nodulebench.deidentify.pictures.signatures import screen_of
 from nodulebench.deidentify.refusal import RefusedError
 from nodulebench.formats.dicom.values import many_of, number_of, shared_item, text_of
@@ -122,7 +129,7 @@ def _bright_letters(stored: npt.NDArray[Any], air: float) -> Numbers:
     """
     peak = float(stored.max())
     half = (air + peak) / 2
-    bright = runs_of(_above(stored, half))
+    bright = runs_at(places_of(_above(stored, half)), stored.shape[1])
     if len(bright.start) < FEWEST_LETTERS * LEAST_HEIGHT:
         return np.empty((0, 4), dtype=np.int64)
     boxes = boxes_of(bright, pieces_of(bright, over_corners=False))

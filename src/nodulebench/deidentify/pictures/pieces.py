@@ -53,6 +53,14 @@ def runs_of(mask: Flags) -> Runs:
     return Runs(columns + 1, change[0::2], change[1::2])
 
 
+def runs_at(place: Numbers, columns: int) -> Runs:
+    """The runs of pixels that are given by their places, row by row."""
+    framed = place + place // columns
+    is_apart = np.ones(len(framed) + 1, dtype=bool)
+    np.not_equal(framed[1:], framed[:-1] + 1, out=is_apart[1:-1])
+    return Runs(columns + 1, framed[is_apart[:-1]], framed[is_apart[1:]] + 1)
+
+
 def pieces_of(runs: Runs, *, over_corners: bool) -> Numbers:
     """The number, from 0, of the piece that each run belongs to.
 
@@ -60,17 +68,21 @@ def pieces_of(runs: Runs, *, over_corners: bool) -> Numbers:
         runs: of a mask.
         over_corners: whether pixels belong together that touch at a corner alone.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     reach = 1 if over_corners else 0
-    first = np.searchsorted(runs.stop, runs.start + runs.width - reach, side="right")
-    after = np.searchsorted(runs.start, runs.stop + runs.width + reach, side="left")
-    touched = np.maximum(after - first, 0)
-    before = np.concatenate(([0], np.cumsum(touched)))
-    below = np.arange(before[-1]) + np.repeat(first - before[:-1], touched)
-    touching = csr_array((np.ones(len(below)), below, before), (len(first),) * 2)
-    return np.asarray(connected_components(touching, directed=False)[1], dtype=np.int64)
+    first = np.searchsorted(runs.stop, runs.start + (runs.width - reach), side="right")
+    after = np.searchsorted(runs.start, runs.stop + (runs.width + reach), side="left")
+    root = list(range(len(first)))  # of every run one before it in its piece, or itself
+    for run, below, end in zip(root.copy(), first.tolist(), after.tolist(), strict=True):
+        for other in range(below, end):
+            one = run
+            while root[one] != one:
+                root[one] = one = root[root[one]]
+            while root[other] != other:
+                root[other] = other = root[root[other]]
+            root[max(one, other)] = min(one, other)
+    for run, before in enumerate(root):
+        root[run] = root[before]
+    return np.unique(np.array(root, dtype=np.int64), return_inverse=True)[1]
 
 
 def boxes_of(runs: Runs, piece: Numbers) -> Numbers:
