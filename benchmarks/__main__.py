@@ -30,6 +30,7 @@ NAMES = (
 LONG = (
     "intervals",
     "candidate_blocks",
+    "candidate_kinds",
     "candidate_phantoms",
     "classifier_folds",
     "mutations",

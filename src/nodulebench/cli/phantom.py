@@ -14,6 +14,12 @@ from nodulebench.cli.progress import tell_line
 @option("--cases", COUNT, 3, "Patients.")
 @option("--seed", WHOLE, 0)
 @option(
+    "--people",
+    ["healthy", "clinical"],
+    "healthy",
+    "Healthy lungs at rest; or as clinics see them: denser or airier, diseased, bulging, moving.",
+)
+@option(
     "--image",
     ["metaimage", "dicom", "nifti"],
     ("metaimage",),

@@ -2,18 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.phantom.body.bronchovascular import LungTubes, grow_lung_tubes
+from nodulebench.phantom.body.bronchovascular import USUAL, LungTubes, grow_lung_tubes
 from nodulebench.phantom.body.chest import Chest, random_chest
+from nodulebench.phantom.clinical.bulges import grow_bulges
+from nodulebench.phantom.clinical.condition import (
+    Condition,
+    random_breath,
+    random_condition,
+    seen_in,
+)
+from nodulebench.phantom.clinical.hilum import SPARSE, hilar_vessels
+from nodulebench.phantom.drawing.tubes import Tubes
 from nodulebench.phantom.nodules.kinds import KINDS, make_nodule, random_diameter
 from nodulebench.phantom.nodules.nodule import ATTACHMENTS, Nodule
 from nodulebench.phantom.nodules.placing import NoPlaceError, Surroundings
 
-_ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY = range(7)
+_ANATOMY, _NODULES, TEXTURE, NOISE, SCANNER, _GROWTH, BODY, _CLINIC, DISEASE, STREAKS = range(10)
 """Streams of random numbers, so that one thing can change while the others stay."""
+
+People = Literal["healthy", "clinical"]
+"""Whom patients are drawn from: people without any disease but nodules, at rest; or people as
+clinics see them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,10 @@ class Patient:
     tubes: LungTubes
     nodules: tuple[Nodule, ...]
     age: int
+    condition: Condition | None = None
+    """None: nothing but nodules."""
+    bulges: Tubes | None = None
+    """What reaches from outside into the lungs."""
 
 
 def stream(seed: int, number: int, purpose: int) -> np.random.Generator:
@@ -44,14 +62,22 @@ def stream(seed: int, number: int, purpose: int) -> np.random.Generator:
     return np.random.default_rng([seed, number, purpose])
 
 
-def make_patient(seed: int, number: int, plans: Sequence[NodulePlan] | None = None) -> Patient:
+def make_patient(
+    seed: int,
+    number: int,
+    plans: Sequence[NodulePlan] | None = None,
+    *,
+    people: People = "healthy",
+) -> Patient:
     """A patient with the nodules planned, or with some of every type in turn.
 
     A nodule for which the lung has no room is left out.
     """
-    random = stream(seed, number, _ANATOMY)
+    random, clinic = stream(seed, number, _ANATOMY), stream(seed, number, _CLINIC)
+    is_clinical = people == "clinical"
     chest = random_chest(random)
-    tubes = grow_lung_tubes(chest, random)
+    chest = random_breath(chest, clinic) if is_clinical else chest
+    tubes = grow_lung_tubes(chest, random, SPARSE if is_clinical else USUAL)
     age = int(random.integers(50, 76))
     chance = stream(seed, number, _NODULES)
     wanted = _random_plans(number, chance) if plans is None else plans
@@ -74,8 +100,24 @@ def make_patient(seed: int, number: int, plans: Sequence[NodulePlan] | None = No
             continue
         nodules.append(nodule)
         around = around.with_nodule(nodule.shape.center_mm, nodule.shape.largest_reach_mm)
-    name = f"P{number:04d}"
-    return Patient(name, seed, number, chest, tubes, tuple(nodules), age)
+    patient = Patient(f"P{number:04d}", seed, number, chest, tubes, tuple(nodules), age)
+    return _with_condition(patient, clinic) if is_clinical else patient
+
+
+def _with_condition(patient: Patient, random: np.random.Generator) -> Patient:
+    """The patient with what clinics see beside nodules."""
+    chest, tubes = patient.chest, patient.tubes
+    condition = random_condition(chest, random)
+    vessels = Tubes.joined(tubes.vessels, hilar_vessels(chest, random))
+    around = Surroundings(chest, vessels)
+    nodules = tuple(seen_in(chest, nodule, random) for nodule in patient.nodules)
+    return replace(
+        patient,
+        condition=condition,
+        tubes=replace(tubes, vessels=vessels),
+        nodules=nodules,
+        bulges=grow_bulges(around, nodules, random),
+    )
 
 
 def _random_plans(number: int, random: np.random.Generator) -> list[NodulePlan]:

@@ -16,6 +16,10 @@ from nodulebench.phantom.body.plane import SliceGrid, make_plane, random_texture
 from nodulebench.phantom.body.surfaces import surfaces_along
 from nodulebench.phantom.body.tissue import draw_slice
 from nodulebench.phantom.body.wall import empty_slice
+from nodulebench.phantom.clinical.bulges import BULGE_HU
+from nodulebench.phantom.clinical.disease import draw_disease, random_disease
+from nodulebench.phantom.clinical.motion import blur_by_motion
+from nodulebench.phantom.clinical.streaks import draw_streaks
 from nodulebench.phantom.drawing.grid import Canvas
 from nodulebench.phantom.drawing.tubes import (
     IN_LUNG,
@@ -25,7 +29,7 @@ from nodulebench.phantom.drawing.tubes import (
     paint_tubes,
 )
 from nodulebench.phantom.nodules.nodule import Nodule, paint_nodule
-from nodulebench.phantom.patient import BODY, NOISE, TEXTURE, Patient, stream
+from nodulebench.phantom.patient import BODY, DISEASE, NOISE, STREAKS, TEXTURE, Patient, stream
 from nodulebench.phantom.scanner import Scanner, make_slices
 
 OESOPHAGUS_HU = 38.0
@@ -82,9 +86,12 @@ def scan_patient(
     inside = _draw_body(patient, canvas, scanner.parts_per_slice, bend, enhancement)
     _draw_between_lungs(patient, canvas, bend, enhancement, body)
     _draw_bones(patient, canvas, bend)
+    if patient.bulges is not None:
+        paint_tubes(canvas, patient.bulges, BULGE_HU, IN_LUNG)
     _draw_lung_tubes(patient, canvas)
     for nodule in patient.nodules:
         paint_nodule(canvas, nodule)
+    _disturb(patient, canvas, repeat)
     noise = stream(patient.seed, patient.number * 1000 + repeat, NOISE)
     hu = make_slices(canvas, scanner, noise)
     middle = scanner.parts_per_slice // 2
@@ -141,11 +148,15 @@ def _draw_body(
     inside = np.empty((len(canvas.z_mm) // parts, *canvas.hu.shape[1:]), dtype=np.bool_)
     empty = empty_slice(patient.chest, grid)
     heights = surfaces_along(patient.chest, bend, grid.x, grid.y, canvas.z_mm)
+    condition = patient.condition
+    disease = random_disease(stream(patient.seed, patient.number, DISEASE)) if condition else None
     for number, surfaces in enumerate(heights):
         canvas.hu[number] = empty
         z = float(canvas.z_mm[number])
         plane = make_plane(canvas.hu[number], surfaces, textures, grid, z)
         draw_slice(patient.chest, plane, enhancement)
+        if condition and disease:
+            draw_disease(patient.chest, plane, condition, disease)
         if number % parts == parts // 2:
             inside[number // parts] = surfaces.pleura < 0
     return inside
@@ -211,21 +222,38 @@ def _draw_bones(patient: Patient, canvas: Canvas, bend: Bend) -> None:
 def _draw_lung_tubes(patient: Patient, canvas: Canvas) -> None:
     """Lung vessels and airways."""
     chest, tubes = patient.chest, patient.tubes
-    paint_in_lung(canvas, tubes.vessels, chest.blood_hu, chest.parenchyma_hu)
-    paint_in_lung(canvas, tubes.twigs, chest.blood_hu, chest.parenchyma_hu)
-    paint_in_lung(canvas, tubes.bronchi, BRONCHUS_WALL_HU, chest.parenchyma_hu)
+    is_even = patient.condition is None
+    for drawn, hu in (
+        (tubes.vessels, chest.blood_hu),
+        (tubes.twigs, chest.blood_hu),
+        (tubes.bronchi, BRONCHUS_WALL_HU),
+    ):
+        paint_in_lung(canvas, drawn, hu, chest.parenchyma_hu, is_even=is_even)
     paint_tubes(canvas, tubes.lumens, BRONCHUS_LUMEN_HU)
     paint_tubes(canvas, tubes.central_airways.thinner(-AIRWAY_WALL_MM), AIRWAY_WALL_HU)
     paint_tubes(canvas, tubes.central_airways, LUMEN_HU)
 
 
+def _disturb(patient: Patient, canvas: Canvas, repeat: int) -> None:
+    """What dense contrast medium and motion do to the image of a patient."""
+    condition, chest = patient.condition, patient.chest
+    if condition is None:
+        return
+    if condition.arm is not None:
+        random = stream(patient.seed, patient.number * 1000 + repeat, STREAKS)
+        draw_streaks(chest, canvas, condition.arm, random)
+    blur_by_motion(chest, canvas, condition)
+
+
 def _without_airways(
     patient: Patient, inside: BoolArray, canvas: Canvas, middle: int, parts: int
 ) -> npt.NDArray[np.uint8]:
-    """Both lungs without trachea and main bronchi."""
+    """Both lungs without trachea and main bronchi, and without what bulges into them."""
     empty = np.zeros(inside.shape, dtype=np.float32)
     airways = Canvas(empty, canvas.x_mm, canvas.y_mm, canvas.z_mm[middle::parts])
     paint_tubes(airways, patient.tubes.central_airways.thinner(-AIRWAY_WALL_MM), 1.0)
+    if patient.bulges is not None:
+        paint_tubes(airways, patient.bulges, 1.0)
     is_lung = inside & (airways.hu < 0.5)
     side = np.where(canvas.x_mm < 3.0, RIGHT_LUNG, LEFT_LUNG).astype(np.uint8)
     return is_lung * side

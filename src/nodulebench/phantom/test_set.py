@@ -27,6 +27,7 @@ from nodulebench.phantom.patient import (
     Growth,
     NodulePlan,
     Patient,
+    People,
     follow_up,
     make_patient,
     stream,
@@ -84,11 +85,12 @@ def make_cases(
     matrix: int = 512,
     has_follow_up: bool = False,
     scan_plan: ScanPlan | None = None,
+    people: People = "healthy",
 ) -> Iterator[PhantomCase]:
     """The scans of ``count`` patients, and of the same patients months later if asked for."""
     plan = scan_plan or ScanPlan()
     for number in range(1, count + 1):
-        patient = make_patient(seed, number)
+        patient = make_patient(seed, number, people=people)
         yield _make_case(patient, 0, 0, (), matrix, plan)
         if has_follow_up:
             days = int(stream(seed, number * 1000 + 1, SCANNER).integers(*FOLLOW_UP_DAYS))
@@ -204,7 +206,7 @@ def _write_masks(case: PhantomCase, folder: Path) -> None:
 
 
 def _case_row(case: PhantomCase) -> dict[str, Any]:
-    scanner = case.scanner
+    scanner, condition = case.scanner, case.patient.condition
     return {
         "case_id": case.case_id,
         "patient_id": case.patient.patient_id,
@@ -218,6 +220,7 @@ def _case_row(case: PhantomCase) -> dict[str, Any]:
         "exposure_mas": scanner.exposure_mas,
         "is_contrast_enhanced": bool(case.header.contrast_agent),
         "days": case.days,
+        **({} if condition is None else condition.columns()),
     }
 
 

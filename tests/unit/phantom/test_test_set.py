@@ -140,3 +140,15 @@ def test_a_scan_plan_sets_what_it_names_and_leaves_the_rest_to_chance():
     assert thick.scan.volume.geometry.spacing_mm[2] == 7.0
     assert (thick.scanner.kernel, thick.vendor) == (free.scanner.kernel, free.vendor)
     assert thick.patient.chest == free.patient.chest
+
+
+def test_people_of_a_clinic_have_what_the_table_of_cases_says(tmp_path):
+    plan = ScanPlan(slice_thickness_mm=7.0)
+    (healthy,) = make_cases(1, 4, matrix=64, scan_plan=plan)
+    (case,) = make_cases(1, 4, matrix=64, scan_plan=plan, people="clinical")
+    row = write_test_set(tmp_path, [case], has_masks=False).cases.row(0, named=True)
+    condition = case.patient.condition
+    assert {name: row[name] for name in condition.columns()} == condition.columns()
+    assert (case.scanner, case.vendor) == (healthy.scanner, healthy.vendor)
+    assert case.patient.chest.half_width == healthy.patient.chest.half_width
+    assert not np.array_equal(case.scan.volume.hu[:10], healthy.scan.volume.hu[:10])

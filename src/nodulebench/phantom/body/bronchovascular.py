@@ -9,15 +9,8 @@ from nodulebench.phantom.body.chest import RIGHT, SIDES, Chest, heart_surface, l
 from nodulebench.phantom.drawing.tree import Tree, grow_tree
 from nodulebench.phantom.drawing.tubes import Tubes, path
 
-ENDS_PER_LITRE = 720
-"""How many ends arteries and veins have each; from these on there are only twigs."""
-END_RADIUS_MM = 0.38
 TWIG_PARENT_RADIUS_MM = 1.2
-TWIGS_PER_VESSEL = 3
 TWIG_MM = (2.5, 6.0)
-SCATTERED_PER_LITRE = 3000
-SCATTERED_MM = (3.0, 9.0)
-SCATTERED_RADIUS_MM = (0.25, 0.55)
 SUBPLEURAL_MM = 7.0
 """Vessels end this far from the pleura."""
 BRONCHUS_LEAST_ENDS = 24
@@ -26,6 +19,23 @@ BRONCHUS_TO_ARTERY = 0.82
 HEART_MARGIN_MM = 4.0
 TRACHEA_RADIUS_MM = 8.6
 MAIN_BRONCHUS_RADIUS_MM = 6.6
+
+
+@dataclass(frozen=True, slots=True)
+class Branching:
+    """How vessels divide."""
+
+    ends_per_litre: float = 720
+    """How many ends arteries and veins have each; from these on there are only twigs."""
+    end_radius_mm: float = 0.38
+    twigs_per_vessel: int = 3
+    scattered_per_litre: float = 3000
+    """The ends of vessels that are thinner still."""
+    scattered_mm: tuple[float, float] = (3.0, 9.0)
+    scattered_radius_mm: tuple[float, float] = (0.25, 0.55)
+
+
+USUAL = Branching()
 
 
 @dataclass(frozen=True)
@@ -48,18 +58,20 @@ def hilum(chest: Chest, side: int) -> FloatArray:
     return np.array([side * 36.0 * scale, chest.spine_y - 42.0 * scale, z * scale])
 
 
-def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
+def grow_lung_tubes(
+    chest: Chest, random: np.random.Generator, branching: Branching = USUAL
+) -> LungTubes:
     """All vessels and airways of both lungs."""
     arteries, veins, bronchi, lumens = [], [], [], []
     for side in SIDES:
-        lobes = _ends_by_lobe(chest, side, random)
-        vein_lobes = _ends_by_lobe(chest, side, random)
+        lobes = _ends_by_lobe(chest, side, branching, random)
+        vein_lobes = _ends_by_lobe(chest, side, branching, random)
         entry = hilum(chest, side)
         atrium = np.array([side * 24.0, chest.spine_y - 34.0, -44.0])
         for ends, vein_ends in zip(lobes, vein_lobes, strict=True):
-            artery = grow_tree(entry, ends, END_RADIUS_MM, random)
+            artery = grow_tree(entry, ends, branching.end_radius_mm, random)
             arteries.append(artery.tubes)
-            veins.append(grow_tree(atrium, vein_ends, END_RADIUS_MM, random).tubes)
+            veins.append(grow_tree(atrium, vein_ends, branching.end_radius_mm, random).tubes)
             bronchus, lumen = _beside(chest, artery, side)
             bronchi.append(bronchus)
             lumens.append(lumen)
@@ -67,7 +79,8 @@ def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
     return LungTubes(
         vessels=vessels,
         twigs=Tubes.joined(
-            _twigs(vessels, random), *(_scattered(chest, side, random) for side in SIDES)
+            _twigs(vessels, branching, random),
+            *(_scattered(chest, side, branching, random) for side in SIDES),
         ),
         bronchi=Tubes.joined(*bronchi),
         lumens=Tubes.joined(*lumens),
@@ -75,9 +88,11 @@ def grow_lung_tubes(chest: Chest, random: np.random.Generator) -> LungTubes:
     )
 
 
-def _ends_by_lobe(chest: Chest, side: int, random: np.random.Generator) -> list[FloatArray]:
+def _ends_by_lobe(
+    chest: Chest, side: int, branching: Branching, random: np.random.Generator
+) -> list[FloatArray]:
     """Evenly scattered ends in each lobe of a lung."""
-    points = _random_points(chest, side, ENDS_PER_LITRE, random)
+    points = _random_points(chest, side, branching.ends_per_litre, random)
     lobe = lobe_of(chest, points, side)
     return [points[lobe == number] for number in np.unique(lobe)]
 
@@ -95,22 +110,22 @@ def _random_points(
     return points[depth < -SUBPLEURAL_MM]
 
 
-def _twigs(vessels: Tubes, random: np.random.Generator) -> Tubes:
+def _twigs(vessels: Tubes, branching: Branching, random: np.random.Generator) -> Tubes:
     """Two generations of short side branches along all small vessels."""
     small = vessels.chosen(vessels.end_radius < TWIG_PARENT_RADIUS_MM)
-    first = _side_branches(small, TWIGS_PER_VESSEL, random)
+    first = _side_branches(small, branching.twigs_per_vessel, random)
     return Tubes.joined(first, _side_branches(first, 2, random))
 
 
-def _scattered(chest: Chest, side: int, random: np.random.Generator) -> Tubes:
+def _scattered(chest: Chest, side: int, branching: Branching, random: np.random.Generator) -> Tubes:
     """Ends of vessels all over a lung, which point away from its hilum."""
-    start = _random_points(chest, side, SCATTERED_PER_LITRE, random)
+    start = _random_points(chest, side, branching.scattered_per_litre, random)
     heading = start - hilum(chest, side)
     heading /= np.linalg.norm(heading, axis=1, keepdims=True)
     heading += random.normal(0, 0.5, start.shape)
     heading /= np.linalg.norm(heading, axis=1, keepdims=True)
-    length = random.uniform(*SCATTERED_MM, (len(start), 1))
-    radius = random.uniform(*SCATTERED_RADIUS_MM, len(start))
+    length = random.uniform(*branching.scattered_mm, (len(start), 1))
+    radius = random.uniform(*branching.scattered_radius_mm, len(start))
     return Tubes(start, start + length * heading, radius, 0.7 * radius)
 
 

@@ -52,6 +52,8 @@ class Chest:
     parenchyma_hu: float = -910.0
     gravity_hu: float = 45.0
     """How much denser the lung is at the back than at the front."""
+    texture_hu: float = 28.0
+    """How uneven lung is from one millimetre to the next."""
     blood_hu: float = 42.0
     """Of heart, great vessels and lung vessels; contrast medium raises it."""
 

@@ -13,7 +13,6 @@ from nodulebench.phantom.drawing.grid import Field, fill
 
 FISSURE_HU = 80.0
 """How much denser than lung a fissure is, when it fills a voxel."""
-FINE_TEXTURE_HU = 28.0
 COARSE_TEXTURE_HU = 11.0
 
 
@@ -30,7 +29,7 @@ def draw_slice(chest: Chest, plane: Plane, enhancement: Enhancement) -> None:
 
 def _parenchyma(chest: Chest, plane: Plane) -> Field:
     """Lung without visible vessels: denser at the back, uneven, with its fissures."""
-    lung = plane.fine * np.float32(FINE_TEXTURE_HU)
+    lung = plane.fine * np.float32(chest.texture_hu)
     lung += COARSE_TEXTURE_HU * plane.patches
     lung += chest.gravity_hu * (plane.y - chest.center_y) / 180.0 + chest.parenchyma_hu
     oblique, horizontal = fissure_surfaces(

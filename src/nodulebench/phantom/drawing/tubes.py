@@ -89,15 +89,30 @@ def paint_tubes(
         part += cover * (hu - part)
 
 
-def paint_in_lung(canvas: Canvas, tubes: Tubes, hu: float, lung_hu: float) -> None:
+def paint_in_lung(
+    canvas: Canvas, tubes: Tubes, hu: float, lung_hu: float, *, is_even: bool = True
+) -> None:
     """Draw tubes into lung only, where the brighter of both stays.
 
     Tubes thinner than a voxel add to it what they take of its volume.
+
+    Args:
+        canvas: what is drawn on.
+        tubes: what is drawn.
+        hu: their density.
+        lung_hu: of the lung around.
+        is_even: whether lung is about as dense everywhere, and nothing less dense stays beside a
+            tube; else a voxel is mixed of the tube and of what is there.
     """
     radius = np.maximum(tubes.start_radius, tubes.end_radius)
     is_thin = radius < THIN_SHARE * canvas.voxel_mm
     for part, cover in _covers(canvas, tubes.chosen(~is_thin), np.ones(3)):
-        brighter = np.maximum(part, lung_hu + cover * np.float32(hu - lung_hu))
+        mixed = (
+            lung_hu + cover * np.float32(hu - lung_hu)
+            if is_even
+            else part + cover * (np.float32(hu) - part)
+        )
+        brighter = np.maximum(part, mixed)
         np.copyto(part, brighter, where=part < LUNG_BELOW_HU)
     _add_thin(canvas, tubes.chosen(is_thin), hu - lung_hu)
 

@@ -1,0 +1,1 @@
+"""What clinics see beside healthy people: diseased lung, bulging surfaces, motion, streaks."""

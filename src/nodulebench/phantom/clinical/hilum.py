@@ -1,0 +1,38 @@
+"""Chest -> how its lung vessels divide, and the crowd of short, wide ones around each hilum."""
+
+import numpy as np
+
+from nodulebench.phantom.body.bronchovascular import Branching, hilum
+from nodulebench.phantom.body.chest import SIDES, Chest, lung_surface
+from nodulebench.phantom.drawing.tree import grow_tree
+from nodulebench.phantom.drawing.tubes import Tubes
+
+SPARSE = Branching(
+    ends_per_litre=400,
+    end_radius_mm=0.52,
+    twigs_per_vessel=2,
+    scattered_per_litre=1800,
+    scattered_mm=(8.0, 22.0),
+    scattered_radius_mm=(0.2, 0.36),
+)
+"""Fewer, longer and wider vessels, as detectors find them in scans of people."""
+ENDS = 20
+END_RADIUS_MM = 0.75
+REACH_MM = (18.0, 62.0)
+"""How far from the hilum their ends lie."""
+
+
+def hilar_vessels(chest: Chest, random: np.random.Generator) -> Tubes:
+    """Vessels of either side that branch soon after they enter the lung."""
+    trees = []
+    for side in SIDES:
+        root = hilum(chest, side)
+        heading = random.standard_normal((40 * ENDS, 3))
+        heading /= np.linalg.norm(heading, axis=1, keepdims=True)
+        ends = root + heading * random.uniform(*REACH_MM, (len(heading), 1))
+        x, y, z = ends.T
+        inside = lung_surface(chest, x, y, z, side) < -4.0
+        ends = ends[inside][:ENDS]
+        if len(ends):
+            trees.append(grow_tree(root, ends, END_RADIUS_MM, random).tubes)
+    return Tubes.joined(*trees)
