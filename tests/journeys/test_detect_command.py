@@ -1,3 +1,4 @@
+import json
 import zipfile
 from dataclasses import replace
 
@@ -25,11 +26,12 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def scan():
-    """A box of tissue with two lungs of 72 x 72 x 60 mm and a nodule of 12 mm in the right one."""
-    hu = np.full((40, 80, 120), -1000, dtype=np.int16)
+    """A box of tissue with two lungs of 72 x 80 x 100 mm and a nodule of 12 mm in the right one."""
+    hu = np.full((60, 80, 120), -1000, dtype=np.int16)
     hu[:, 10:70, 10:110] = 40
-    hu[5:35, 20:60, 18:54] = -850
-    hu[5:35, 20:60, 66:102] = -850
+    for first in (18, 66):
+        hu[5:55, 20:60, first : first + 36] = -850
+        hu[5:55, 23:58:6, first + 3 : first + 34 : 6] = -400  # vessels
     volume = make_volume(hu, spacing_mm=(2.0, 2.0, 2.0), origin_mm=(-130.0, -60.0, -180.0))
     index = np.argwhere(np.ones(hu.shape))
     world = volume.geometry.to_world(index[:, ::-1].astype(float))
@@ -136,6 +138,29 @@ def test_a_test_set_is_read_whole_and_a_broken_case_is_told(tmp_path, capsys, sc
     assert "1 hit, 0 missed" in capsys.readouterr().out
 
 
+def test_what_is_no_lung_is_a_warning_a_state_and_a_file_and_never_passes_in_silence(
+    tmp_path, capsys, scan
+):
+    belly = np.where(scan.hu < -500, -1000, scan.hu)  # the lungs are gas now
+    marks, path = tmp_path / "marks", tmp_path / "belly.mhd"
+    metaimage.write_volume(replace(scan, hu=belly.astype(np.int16)), path)
+    assert run("detect", "largecad", path, "--out", marks) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("warning: belly: what was taken for the lungs is not as lungs are: no ")
+    assert "their median density in HU is -1,000, not -985 to -500" in told
+    submission = read_submission(marks)
+    assert submission.runs is not None
+    assert submission.runs["state"].to_list() == ["lungs_implausible"]
+    (warning,) = json.loads((marks / "warnings.json").read_text())
+    assert (warning["case_id"], warning["code"]) == ("belly", "lungs_implausible")
+    assert warning["values"]["doubts"][0] == {"code": "lungs_without_tissue", "values": {}}
+    # marks of a sound scan in the same place take the warning away
+    metaimage.write_volume(scan, path)
+    assert run("detect", "largecad", path, "--out", marks) == 0
+    assert not (marks / "warnings.json").exists()
+    assert "warning" not in capsys.readouterr().err
+
+
 def test_bad_images_are_refused_with_a_reason(tmp_path, capsys, scan):
     def told(path):
         assert run("detect", "isicad", path, "--out", tmp_path / "marks") == 1
@@ -144,7 +169,7 @@ def test_bad_images_are_refused_with_a_reason(tmp_path, capsys, scan):
     holes = scan.hu.astype(np.float32)
     holes[3, 4, 5] = np.nan
     nifti.write_volume(Volume(holes, scan.geometry), tmp_path / "nan.nii")
-    assert "1 of 384000 voxels are not finite numbers" in told(tmp_path / "nan.nii")
+    assert "1 of 576000 voxels are not finite numbers" in told(tmp_path / "nan.nii")
 
     half = np.sqrt(0.5)
     turned = np.array([[half, -half, 0], [half, half, 0], [0, 0, 1]])

@@ -58,6 +58,7 @@ def command(
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
+    So does one whose lungs are not as lungs are; its marks are written, with warnings.json.
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b
@@ -65,6 +66,7 @@ def command(
     nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
+    from nodulebench.language import english
     from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.workflows.detect import detect
 
@@ -96,10 +98,12 @@ def command(
             )
     detect.write_detections(names, detections, out)
     failed = [one for one in detections if one.problem]
+    for name, warning in detect.warnings_of(detections):
+        click.echo(f"warning: {name}: {english(warning)}", err=True)
     marks = sum(one.marks.height for one in detections)
     read = len(detections) - len(failed)
     click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
     for one in failed:
         for line in one.problem.splitlines():
             click.echo(f"error: {one.case_id}: {line}", err=True)
-    return 1 if failed else 0
+    return 1 if any(one.state != "ok" for one in detections) else 0

@@ -104,6 +104,7 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "columns_unread": ("columns",),
     "cases_without_marks": ("count", "cases"),
     "runs_failed": ("runs", "failed", "timed_out"),
+    "runs_lungs_implausible": ("runs", "count"),
     "strata_not_known": ("columns",),
     "marks_over_cap": ("count", "cap", "ties"),
     "candidates_scored": ("scored", "candidates"),

@@ -189,9 +189,10 @@ MARK_SLICES = TableSchema(
 
 RUN_STATES = (
     *("ok", "failed", "timed_out", "out_of_memory", "too_many_processes"),
-    *("output_invalid", "output_missing", "infrastructure"),
+    *("output_invalid", "output_missing", "lungs_implausible", "infrastructure"),
 )
-"""How a run ends; all but ``infrastructure`` are results of the algorithm."""
+"""How a run ends; all but ``infrastructure`` are results of the algorithm. Where its lungs are
+implausible there may be marks, but they were looked for in what may be no lung."""
 RUNS = TableSchema(
     "RUNS",
     "One row per case that the algorithm was run on.",

@@ -44,6 +44,15 @@ NOTICES = {
         "their border that lies at the skin|left_out_share=air as dark as lung left out, beside "
         "their volume,} is {value:,.4g}, not {low:,g} to {high:,g}"
     ),
+    "lungs_implausible": (
+        "what was taken for the lungs is not as lungs are: {doubts:list}. Nodules may be missed "
+        "and marks may lie outside of the lungs: look at the scan before these marks are used."
+    ),
+    "lungs_unusual": "have a look at the lungs: {doubts:list}.",
+    "runs_lungs_implausible": (
+        "In {count:,} of {runs:,} runs the algorithm found no plausible lungs[: {names:names}]. "
+        "Their cases stay in every denominator, and their marks count."
+    ),
     "one_lung": "there is but one lung (the other has {smaller_share:.0%} of its volume)",
     "threshold_declared": (
         "Recall, precision, F, false positives per case and misses are read at the threshold "

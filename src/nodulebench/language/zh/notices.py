@@ -40,6 +40,15 @@ NOTICES = {
         "left_out_share=未纳入的肺样含气区域与肺体积之比}为 {value:,.4g}，应在 {low:,g} 至 "
         "{high:,g} 之间"
     ),
+    "lungs_implausible": (
+        "所认定的肺不符合肺的特征：{doubts:list}。可能漏检结节，标记可能位于肺外：使用这些标记前"
+        "请查看该扫描。"
+    ),
+    "lungs_unusual": "请查看肺部：{doubts:list}。",
+    "runs_lungs_implausible": (
+        "{runs:,} 次运行中有 {count:,} 次算法未找到可信的肺[：{names:names}]。相应病例仍计入所有"
+        "分母，其标记照常计数。"
+    ),
     "one_lung": "只有一侧肺（另一侧为其体积的 {smaller_share:.0%}）",
     "threshold_declared": (
         "召回率、精确率、F 值、每例假阳性数和漏检按算法声明的阈值 {declared:g} 读取；曲线及由其读取"

@@ -70,21 +70,20 @@ def cases_without_marks(reference: Reference, submission: Submission) -> tuple[N
 
 
 def failed_runs(submission: Submission) -> tuple[Notice, ...]:
-    """How many runs ended without a result, by the submission's own table."""
+    """How many runs ended without a result or in doubt of it, by the submission's own table."""
     if submission.runs is None:
         return ()
-    failed = submission.runs.filter(pl.col("state") != "ok")
-    if not failed.height:
-        return ()
-    late = failed.filter(pl.col("state") == "timed_out").height
-    return (
-        Notice(
-            "runs_failed",
-            {
-                "failed": failed.height - late,
-                "timed_out": late,
-                "runs": submission.runs.height,
-                "names": failed["case_id"].head(MOST_NAMED).to_list(),
-            },
-        ),
-    )
+    state, count = submission.runs["state"], submission.runs.height
+    failed = submission.runs.filter(~state.is_in(["ok", "lungs_implausible"]))["case_id"]
+    doubtful = submission.runs.filter(state == "lungs_implausible")["case_id"]
+    late = int((state == "timed_out").sum())
+    notices = []
+    if len(failed):
+        counts = {"failed": len(failed) - late, "timed_out": late, "runs": count}
+        names = failed.head(MOST_NAMED).to_list()
+        notices.append(Notice("runs_failed", {**counts, "names": names}))
+    if len(doubtful):
+        names = doubtful.head(MOST_NAMED).to_list()
+        values = {"count": len(doubtful), "runs": count, "names": names}
+        notices.append(Notice("runs_lungs_implausible", values))
+    return tuple(notices)

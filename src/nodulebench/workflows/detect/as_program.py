@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 from nodulebench.errors import NoduleBenchError
+from nodulebench.language import english
 from nodulebench.workflows.detect.detect import (
     DetectionTask,
     detect_case,
     detector_names,
+    warnings_of,
     write_detections,
 )
 
@@ -21,7 +23,10 @@ def main(names: str, given: str, out: str) -> None:
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
     detectors = detector_names(names)
     task = DetectionTask(detectors, Path(given) / case["image"], case["case_id"])
-    write_detections(detectors, [detect_case(task)], Path(out))
+    detection = detect_case(task)
+    write_detections(detectors, [detection], Path(out))
+    for name, warning in warnings_of([detection]):
+        print(f"warning: {name}: {english(warning)}", file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

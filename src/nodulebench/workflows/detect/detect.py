@@ -22,10 +22,13 @@ from nodulebench.formats.images.set_images import images_folder, images_of_set
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.volume import Volume
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.local import Lost, work
+from nodulebench.storage.json_text import write_json
 
+WARNINGS = "warnings.json"
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
 
@@ -92,6 +95,8 @@ class Detection:
     problem: str = ""
     """Why there are no marks."""
     state: str = "ok"
+    doubts: tuple[Notice, ...] = ()
+    """What is not as lungs are in the lungs that were looked into."""
 
     @property
     def seconds(self) -> float:
@@ -133,7 +138,15 @@ def detect_case(task: DetectionTask) -> Detection:
         candidates = candidates.best(task.most_marks)
     with stage("describing"):
         marks, slices = describe(chest, candidates, case_id)
-    return Detection(case_id, marks, slices, tuple(stages), _peak_memory_mb())
+    return Detection(
+        case_id,
+        marks,
+        slices,
+        tuple(stages),
+        _peak_memory_mb(),
+        state="ok" if chest.lungs.is_plausible else "lungs_implausible",
+        doubts=chest.lungs.doubts,
+    )
 
 
 def detect_set(
@@ -183,6 +196,7 @@ def detect_set(
         done[number] = result
         count = result.marks.height
         told = result.state if result.problem else f"{count} marks in {result.seconds:.1f} s"
+        told += ", lungs implausible" if result.state == "lungs_implausible" else ""
         progress(f"{result.case_id}: {told}", sum(one is not None for one in done), len(tasks))
     return [one for one in done if one is not None]
 
@@ -206,8 +220,25 @@ def submission_of(names: Sequence[str], detections: Sequence[Detection]) -> Subm
 
 
 def write_detections(names: Sequence[str], detections: Sequence[Detection], out: Path) -> None:
-    """Write a submission folder that ``evaluate`` takes."""
+    """Write a submission folder that ``evaluate`` takes, with what is to be known of its marks."""
     write_marks(submission_of(names, detections), out)
+    told = [{"case_id": case_id, **notice.to_json()} for case_id, notice in warnings_of(detections)]
+    if told:
+        write_json(told, out / WARNINGS)
+    else:
+        (out / WARNINGS).unlink(missing_ok=True)  # those of older marks in the same place
+
+
+def warnings_of(detections: Sequence[Detection]) -> list[tuple[str, Notice]]:
+    """The cases whose lungs are in doubt, with what is told of them."""
+    return [(one.case_id, _warning(one)) for one in detections if one.doubts]
+
+
+def _warning(one: Detection) -> Notice:
+    doubts = [doubt.to_json() for doubt in one.doubts]
+    if one.state == "lungs_implausible":
+        return Notice("lungs_implausible", {"doubts": doubts})
+    return Notice("lungs_unusual", {"doubts": doubts})
 
 
 def _detect_or_tell(task: DetectionTask) -> Detection:

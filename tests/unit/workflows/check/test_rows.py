@@ -51,4 +51,17 @@ def test_failed_runs_are_shown() -> None:
         "denominator.",
     )
     assert failed_runs(submission(case("a", run(1)))) == ()
+
+
+def test_runs_whose_lungs_were_implausible_are_told_apart() -> None:
+    doubtful = run(2, "lungs_implausible")
+    said = submission(case("a", run(1)), case("b", doubtful), case("c", run(1, "failed")))
+    assert sentences(failed_runs(said)) == (
+        "Of 3 runs 1 failed and 0 ran out of time: 'c'. Their cases stay in every denominator.",
+        "In 1 of 3 runs the algorithm found no plausible lungs: 'b'. Their cases stay in every "
+        "denominator, and their marks count.",
+    )
+
+
+def test_without_runs_none_failed() -> None:
     assert failed_runs(submission(case("a"))) == ()
