@@ -40,8 +40,9 @@ def command(
 ) -> int:
     r"""Test how ALGORITHM's marks change when the image CASE is changed in known ways.
 
-    ALGORITHM is a built-in detector's name or several joined by '+', or a command with {case} and
-    {out}. No reference is needed. Ends with 1 if a relation does not hold.
+    ALGORITHM is a built-in detector's name or several joined by '+', a folder with an
+    algorithm.toml, or a command with {case} and {out}. No reference is needed. Ends with 1 if a
+    relation does not hold.
 
     \b
     nodulebench robustness isicad scan.mhd --out robustness/

@@ -83,12 +83,18 @@ class Slot:
             Mount(self.scratch.output, profile.output, is_writable=True),
         )
         return Job(
-            command=(*run.command, *profile.arguments),
+            command=(*self.algorithm.command, *profile.arguments),
             mounts=self.scratch.reachable(mounts),
             limits=limits_of(run.resources, self.gpus),
             folder=self.algorithm.folder,
             environment=dict(self.algorithm.environment) | profile.environment,
+            root=self._root(),
         )
+
+    def _root(self) -> Path | None:
+        if self.algorithm.root is None:
+            return None
+        return self.scratch.reachable([Mount(self.algorithm.root, "/")])[0].source
 
     def _execute(self) -> CaseRun:
         said, seconds = Said(), self.algorithm.run.resources.timeout_s

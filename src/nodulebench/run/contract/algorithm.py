@@ -2,11 +2,12 @@
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nodulebench.errors import InputError
 from nodulebench.model.algorithm import AlgorithmManifest, RunContract, parse_manifest
+from nodulebench.run.contract.image import unpack_image
 from nodulebench.run.isolation.sandbox import Mount
 from nodulebench.storage.digest import bytes_digest, file_digest
 
@@ -25,9 +26,16 @@ class Algorithm:
     digest: str
     """Of all its files."""
     mounts: tuple[Mount, ...] = ()
+    command: tuple[str, ...] = ()
+    """What is started; of an image it is known once that is unpacked."""
     folder: str = PLACE
     """Where its command is started, inside."""
     environment: tuple[tuple[str, str], ...] = ()
+    archive: Path | None = None
+    """The image that it is, where it is one."""
+    root: Path | None = None
+    """The unpacked image."""
+    image_digest: str = ""
 
     @property
     def name(self) -> str:
@@ -58,21 +66,42 @@ def read_algorithm(folder: Path) -> Algorithm:
             "has no table [run], which says what is started.",
             "A template has one: nodulebench algorithm new",
         )
-    if run.image:
-        raise InputError.at(
-            f"{file} field 'run.image'",
-            "image archives cannot be run yet.",
-            "Unpack the image beside the manifest and name its program as run.command.",
-        )
-    _refuse_missing_program(folder, run, file)
-    _refuse_unreadable(folder)
-    mounts = [Mount(folder.resolve(), PLACE)]
+    archive = folder / run.image if run.image else None
+    if archive is None:
+        _refuse_missing_program(folder, run, file)
+        _refuse_unreadable(folder)
+        mounts = [Mount(folder.resolve(), PLACE)]
+    else:
+        if not archive.is_file():
+            raise InputError.at(f"{file} field 'run.image'", f"'{run.image}' is not there.")
+        mounts = []
     if run.model:
         model = folder / run.model
         if not model.is_dir():
             raise InputError.at(f"{file} field 'run.model'", f"'{run.model}' is no folder there.")
         mounts.append(Mount(model.resolve(), MODEL))
-    return Algorithm(manifest, run, file_digest(folder), tuple(mounts))
+    digest = file_digest(folder)
+    return Algorithm(manifest, run, digest, tuple(mounts), run.command, archive=archive)
+
+
+def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:
+    """The algorithm as it is started: an image is unpacked into the folder, anything else is ready.
+
+    Raises:
+        InputError: if the archive is no image, or not the one that was declared.
+    """
+    if algorithm.archive is None:
+        return algorithm
+    root = folder / "root"
+    image = unpack_image(algorithm.archive, root, algorithm.run.digest)
+    return replace(
+        algorithm,
+        command=image.command,
+        folder=image.folder,
+        environment=tuple(image.environment.items()),
+        root=root,
+        image_digest=image.digest,
+    )
 
 
 def _refuse_missing_program(folder: Path, run: RunContract, file: Path) -> None:
@@ -117,4 +146,4 @@ def command_algorithm(
     digest = bytes_digest(f"{name} of NoduleBench {version}".encode())
     mounts = tuple(Mount(folder, str(folder)) for folder in folders)
     pairs = tuple(environment.items())
-    return Algorithm(manifest, run, digest, mounts, "/tmp", pairs)  # noqa: S108
+    return Algorithm(manifest, run, digest, mounts, command, "/tmp", pairs)  # noqa: S108

@@ -63,8 +63,6 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     root: Path | None = None
     """An unpacked image; None: the programs of this machine (``/usr``)."""
-    image: str = ""
-    """The image by its name, for engines that have loaded it."""
 
 
 @dataclass(frozen=True, slots=True)

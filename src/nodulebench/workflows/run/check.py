@@ -7,7 +7,7 @@ from typing import Any
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.phantom.test_set import ScanPlan, make_cases
-from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.run.contract.algorithm import Algorithm, unpacked
 from nodulebench.run.isolation.choose import choose_isolation
 from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.run.slot import CaseRun, open_slot
@@ -59,6 +59,7 @@ def check_algorithm(
     """
     with scratch_folder() as folder:
         walls, _ = choose_isolation(isolation, folder)
+        algorithm = unpacked(algorithm, folder)
 
         def read() -> tuple[list[CheckedCase], bool | None]:
             found = []

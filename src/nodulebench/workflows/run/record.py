@@ -33,6 +33,7 @@ def run_record(
             "name": algorithm.name,
             "version": algorithm.manifest.version,
             "digest": algorithm.digest,
+            "image_digest": algorithm.image_digest or None,
         },
         "contract": algorithm.run.model_dump(mode="json", by_alias=True),
         "test_set": set_name,

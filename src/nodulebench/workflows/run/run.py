@@ -15,7 +15,7 @@ from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
 from nodulebench.run.cases import OpaqueCase, opaque_cases, run_cases
-from nodulebench.run.contract.algorithm import Algorithm
+from nodulebench.run.contract.algorithm import Algorithm, unpacked
 from nodulebench.run.isolation.choose import NONE, choose_isolation
 from nodulebench.run.isolation.scratch import scratch_folder
 from nodulebench.run.journal import RunJournal, open_journal
@@ -88,6 +88,7 @@ def run_algorithm(
                 test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
             )
         gpus = _cards(algorithm, choice.slots)
+        algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)
         known_as = identity(algorithm, isolation.name, cases.digest)
         with open_journal(out, known_as) as journal:

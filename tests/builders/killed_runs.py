@@ -1,0 +1,76 @@
+"""Runs that are killed at seeded moments and gone on with -> what they leave, to be compared."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+
+from builders.algorithms import MARKS, algorithm_folder, images_set
+
+CASES = 8
+PROGRAM = 'grep -q "$(printf "\\\\003")" "$1/ct.raw" && exit 5\n' + MARKS + "sleep 0.03"
+"""Fails on one case, and takes a while on all."""
+PATIENCE_S = 120.0
+MEASURED = ("seconds", "cpu_seconds", "peak_memory_mb", "peak_anonymous_mb")
+
+
+class KilledRuns:
+    """One algorithm and one set, run again and again into folders of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.algorithm = algorithm_folder(folder / "mine", PROGRAM)
+        self.cases = images_set(folder / "set", CASES)
+        self.whole = self.tables(self.run_until_done(folder / "whole"))
+
+    def start(self, out: Path) -> "subprocess.Popen[bytes]":
+        """Begin a run, or go on with it."""
+        words = ["run", str(self.algorithm), str(self.cases), "--out", str(out), "--processes", "2"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "nodulebench", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+
+    def run_until_done(self, out: Path) -> Path:
+        """Run to the end."""
+        with self.start(out) as process:
+            _, said = process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0, said.decode()
+        return out
+
+    def kill_and_go_on(self, seed: int) -> tuple[dict[str, pl.DataFrame], int]:
+        """Kill a run once or twice, go on with it, and give its tables and how often it was hit."""
+        chance, out, hits = random.Random(seed), self.folder / f"killed-{seed}", 0
+        for _ in range(chance.randint(1, 2)):
+            lines, delay = chance.randint(0, CASES), chance.random() * 0.06
+            with self.start(out) as process:
+                deadline = time.monotonic() + PATIENCE_S
+                while process.poll() is None and _lines(out) < lines:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.002)
+                time.sleep(delay)
+                if process.poll() is None:
+                    hits += 1
+                os.kill(process.pid, signal.SIGKILL)
+                process.communicate(timeout=PATIENCE_S)
+        return self.tables(self.run_until_done(out)), hits
+
+    def tables(self, out: Path) -> dict[str, pl.DataFrame]:
+        """Marks and runs, times aside."""
+        runs = pl.read_parquet(out / "runs.parquet")
+        marks = pl.read_parquet(out / "marks.parquet")
+        return {"marks": marks, "runs": runs.drop(MEASURED)}
+
+
+def _lines(out: Path) -> int:
+    """Cases that stand in a journal, its first line aside."""
+    try:
+        return (out / "journal.jsonl").read_bytes().count(b"\n") - 1
+    except OSError:
+        return -1
