@@ -34,6 +34,8 @@ LONG = (
     "candidate_phantoms",
     "classifier_folds",
     "mutations",
+    "network_lists",
+    "network_scans",
     "network_folds",
 )
 

@@ -9,6 +9,8 @@ import pytest
 
 from builders.places import TEST_DATA
 
+# tests run side by side already, and threads of PyTorch would wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # machines differ in speed, so no example has a deadline; CI runs the same examples every time
 hypothesis.settings.register_profile(
     "nodulebench", deadline=None, derandomize=bool(os.environ.get("CI"))

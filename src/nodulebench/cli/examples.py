@@ -16,7 +16,9 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option("--blocks", type=FOLDER, help="blocks.csv and foldN.npz.xz; or")
 @click.option("--images", type=FOLDER, help="whole scans: a folder of images, a test set.")
 @click.option("--detectors", help="Who looks for candidates, joined by '+'; or")
-@click.option("--candidates", type=FILE, help="a list of candidates in the scans.")
+@click.option(
+    "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is judged."
+)
 @click.option("--folds", help="Of scans a table of series and folds; of blocks such as 0,1.")
 @option("--processes", COUNT, 2, "Blocks at once.")
 def command(
@@ -25,7 +27,7 @@ def command(
     blocks: Path | None,
     images: Path | None,
     detectors: str | None,
-    candidates: Path | None,
+    candidates: tuple[Path, ...],
     folds: str | None,
     processes: int,
 ) -> None:
@@ -33,8 +35,9 @@ def command(
 
     A candidate within the radius of a nodule is one, on an excluded finding it is neither. Several
     detectors give one merged list, which is judged; all that they found is learnt from. Beside the
-    arrays lie the candidates that are judged, and the folds; of blocks a reference too. A scan that
-    the table of folds lacks is judged and never learnt from.
+    arrays lie the candidates that are judged, and the folds; of blocks a reference too, and their
+    faces move in at random before anybody looks, for a nodule lies in the middle of each. A scan
+    that the table of folds lacks is judged and never learnt from.
 
     \b
     nodulebench examples blocks/ --blocks nodule_blocks/ --reference luna16/ --detectors etrocad+m5l
@@ -45,17 +48,16 @@ def command(
 
     if (blocks is None) == (images is None):
         raise click.UsageError("Give --blocks or --images.")
-    if (detectors is None) == (candidates is None):
+    if (detectors is None) == (not candidates):
         raise click.UsageError("Give --detectors or --candidates.")
     with ProgressLine("making examples") as line:
         if blocks is not None:
-            if detectors is None:
-                raise click.UsageError("Blocks take --detectors.")
             made = block_examples(
                 out,
                 blocks,
                 reference,
-                detectors,
+                detectors=detectors,
+                candidates=candidates,
                 folds=_numbers(folds),
                 processes=processes,
                 progress=line.tell,

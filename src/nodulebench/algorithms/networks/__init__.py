@@ -17,6 +17,7 @@ NAMES = {
     "cadimi": "cadimi",
     "m5lcad": "m5lcad",
     "twoscale": "twoscale",
+    "twoscale_small": "twoscale",
 }
 """Each network's file."""
 

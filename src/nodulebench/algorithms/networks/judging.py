@@ -1,12 +1,14 @@
 """Examples + trained network -> the probability that each candidate is a nodule."""
 
 from dataclasses import replace
+from functools import cache
 
 import torch
 from torch import Tensor, nn
 
 from nodulebench.algorithms.networks.augment import faces, shifts_mm, turns
 from nodulebench.algorithms.networks.examples import Examples
+from nodulebench.algorithms.networks.looks import Look
 from nodulebench.algorithms.networks.network import Augment, Network, scaled
 from nodulebench.algorithms.networks.patches import cut
 
@@ -26,8 +28,11 @@ def judge(
         tries: patches of a candidate that are averaged; the first is as it is, the others are
             turned and moved as in training, by draws that follow from the number of the try.
     """
-    look = torch.from_numpy(network.look.offset_mm).to(examples.place.device)
-    module.eval()
+    device = examples.place.device
+    look = network.look if device.type == "cpu" else torch.from_numpy(network.look.offset_mm)
+    if isinstance(look, Tensor):
+        look = look.to(device)
+    module = laid_out(module, device).eval()
     found = []
     with torch.inference_mode():
         for part in torch.split(chosen, JUDGED_AT_ONCE):
@@ -36,7 +41,7 @@ def judge(
                 random = torch.Generator(device=part.device).manual_seed(attempt)
                 how = _gentle(network.recipe.augment) if attempt else Augment()
                 patches = patches_around(examples, part, look, how, random, is_learning=False)
-                with mixed(part.device):
+                with mixed(part.device, is_learning=False):
                     total += module(scaled(patches)).float().softmax(dim=1)[:, 1]
             found.append(total / tries)
     return torch.cat(found) if found else torch.zeros(0)
@@ -54,7 +59,7 @@ def area_under_roc(score: Tensor, is_nodule: Tensor) -> float:
 def patches_around(
     examples: Examples,
     chosen: Tensor,
-    look: Tensor,
+    look: Tensor | Look,
     how: Augment,
     random: torch.Generator,
     *,
@@ -82,6 +87,22 @@ def _gentle(augment: Augment) -> Augment:
     return replace(augment, zoom=(1.0, 1.0), shift_mm=min(augment.shift_mm, 1.0))
 
 
-def mixed(device: torch.device) -> torch.autocast:
-    """Half precision where it pays."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+def laid_out(module: nn.Module, device: torch.device) -> nn.Module:
+    """A network on its device, with its maps beside each other, as convolutions want them."""
+    is_deep = any(isinstance(one, nn.Conv3d) for one in module.modules())
+    order = torch.channels_last_3d if is_deep else torch.channels_last
+    ordered: nn.Module = module.to(memory_format=order)  # type: ignore[call-overload]
+    return ordered.to(device)
+
+
+def mixed(device: torch.device, *, is_learning: bool) -> torch.autocast:
+    """Half precision where it pays: on a GPU, and for judging on a CPU that computes with it."""
+    is_half = device.type == "cuda" or (not is_learning and _has_half())
+    return torch.autocast(device.type, torch.bfloat16, enabled=is_half)
+
+
+@cache
+def _has_half() -> bool:
+    """Whether the CPU multiplies numbers of half precision by itself."""
+    ask = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return bool(ask is not None and ask())

@@ -12,6 +12,9 @@ Offsets = npt.NDArray[np.float32]
 Plane = tuple[tuple[float, float, float], tuple[float, float, float]]
 """The directions of a plane's rows and columns."""
 
+Grid = tuple[Offsets, Offsets, Offsets]
+"""Offsets along z, y and x."""
+
 ORTHOGONAL: tuple[Plane, ...] = (
     ((0, 1, 0), (0, 0, 1)),
     ((1, 0, 0), (0, 0, 1)),
@@ -37,6 +40,8 @@ class Look:
 
     offset_mm: Offsets
     """shape x 3: how far from the place each point lies."""
+    grids: tuple[Grid, ...] = ()
+    """Where the points are boxes of voxels: the offsets along the axes of each box."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -46,8 +51,10 @@ class Look:
 
 def cube(size: tuple[int, int, int], step_mm: tuple[float, float, float]) -> Look:
     """A box of voxels: how many and how far apart along z, y and x."""
-    axes = [_centred(count, step) for count, step in zip(size, step_mm, strict=True)]
-    return Look(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).astype(np.float32))
+    z, y, x = (
+        _centred(count, step).astype(np.float32) for count, step in zip(size, step_mm, strict=True)
+    )
+    return Look(np.stack(np.meshgrid(z, y, x, indexing="ij"), axis=-1), ((z, y, x),))
 
 
 def planes(
@@ -74,7 +81,9 @@ def planes(
 
 def together(*looks: Look) -> Look:
     """Several looks of one shape as one, side by side in front."""
-    return Look(np.stack([look.offset_mm for look in looks]))
+    grids = tuple(grid for look in looks for grid in look.grids)
+    is_whole = all(look.grids for look in looks)
+    return Look(np.stack([look.offset_mm for look in looks]), grids if is_whole else ())
 
 
 def _centred(count: int, step_mm: float) -> npt.NDArray[np.float64]:

@@ -21,6 +21,9 @@ MOST_POINTS = 1 << 24
 """Points that are interpolated at once: what bounds the memory."""
 
 
+BOXES_AT_ONCE = 32
+
+
 @dataclass(frozen=True, eq=False)
 class Scans:
     """Images as one buffer; axes are z, y, x towards head, back and left."""
@@ -86,6 +89,8 @@ def cut(
     Returns:
         n x the shape of the look, as 32-bit floats.
     """
+    if isinstance(look, Look) and look.grids and turn is None and not scans.voxels.is_cuda:
+        return _cut_boxes(scans, which, place, look, low, high)
     offset = torch.from_numpy(look.offset_mm) if isinstance(look, Look) else look
     offset = offset.to(scans.voxels.device)
     flat = offset.reshape(-1, 3)
@@ -103,6 +108,66 @@ def cut(
         bounds = (_of(low, some), _of(high, some))
         parts.append(interpolate(scans, which[some], place[some], flat, _of(turn, some), *bounds))
     return torch.cat(parts or [flat.new_empty(0, len(flat))]).reshape(-1, *offset.shape[:-1])
+
+
+def _cut_boxes(
+    scans: Scans,
+    which: Tensor,
+    place: Tensor,
+    look: Look,
+    low: Tensor | None,
+    high: Tensor | None,
+) -> Tensor:
+    """Boxes along the axes: the voxels in each once, then one axis after the other.
+
+    The same numbers as by eight voxels for every point, in a tenth of the time of a CPU.
+    """
+    shape = scans.shape[which]
+    first = torch.zeros_like(shape) if low is None else low
+    last = shape - 1 if high is None else high
+    parts = []
+    for grid in look.grids:
+        found = []
+        for begin in range(0, len(which), BOXES_AT_ONCE):
+            some = slice(begin, begin + BOXES_AT_ONCE)
+            axes = [
+                _along(
+                    place[some, axis],
+                    torch.from_numpy(offsets),
+                    scans.spacing_mm[which[some], axis],
+                    first[some, axis],
+                    last[some, axis],
+                )
+                for axis, offsets in enumerate(grid)
+            ]
+            (z, in_z), (y, in_y), (x, in_x) = axes
+            rows, columns = (shape[some, axis, None, None, None] for axis in (1, 2))
+            index = (z[:, :, None, None] * rows + y[:, None, :, None]) * columns
+            index = index + x[:, None, None, :] + scans.start[which[some], None, None, None]
+            values = scans.voxels[index].to(torch.float32)
+            values = torch.einsum("nkx,nzyx->nzyk", in_x, values)
+            values = torch.einsum("njy,nzyk->nzjk", in_y, values)
+            found.append(torch.einsum("niz,nzjk->nijk", in_z, values))
+        parts.append(torch.cat(found or [torch.empty(0, *map(len, grid))]))
+    whole = torch.stack(parts, dim=1) if look.offset_mm.ndim > 4 else parts[0]
+    return whole * scans.step_hu + scans.lowest_hu
+
+
+def _along(
+    place: Tensor, offsets: Tensor, spacing_mm: Tensor, first: Tensor, last: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Along one axis: the voxels that are wanted (n x voxels), and how much of each is in a point.
+
+    Returns:
+        Their indices, mirrored at the faces; and n x points x voxels, rows that sum to one.
+    """
+    at = place[:, None] + offsets[None] / spacing_mm[:, None]
+    begin = at.amin(dim=1).floor()
+    count = int((at.amax(dim=1) - begin).max()) + 2
+    wanted = begin[:, None] + torch.arange(count, dtype=at.dtype)
+    share = (1 - (at[:, :, None] - wanted[:, None, :]).abs()).clamp(min=0)
+    index = _mirrored(wanted, first[:, None], last[:, None]).round().to(torch.int64)
+    return index, share
 
 
 @cache

@@ -18,6 +18,7 @@ from nodulebench.algorithms.networks.examples import Examples
 from nodulebench.algorithms.networks.judging import (
     area_under_roc,
     judge,
+    laid_out,
     mixed,
     patches_around,
 )
@@ -173,23 +174,19 @@ def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
 def _begin(
     network: Network, how: Recipe, device: torch.device, start: nn.Module | None = None
 ) -> Learner:
-    module = _laid_out(network.build(), device)
+    module = _placed(network.build(), device)
     if start is not None:
         module.load_state_dict(start.state_dict())
     average = module
     if how.average:
-        average = _laid_out(network.build(), device)
+        average = _placed(network.build(), device)
         average.load_state_dict(module.state_dict())
     return Learner(module, average, _optimizer(module, how))
 
 
-def _laid_out(module: nn.Module, device: torch.device) -> nn.Module:
-    """A network on its device, with its maps beside each other where a GPU wants them so."""
-    if device.type == "cuda":
-        is_deep = any(isinstance(one, nn.Conv3d) for one in module.modules())
-        order = torch.channels_last_3d if is_deep else torch.channels_last
-        module = module.to(memory_format=order)  # type: ignore[call-overload]
-    return module.to(device)
+def _placed(module: nn.Module, device: torch.device) -> nn.Module:
+    """On a CPU the order of its numbers stays, so that weights are the same as ever."""
+    return laid_out(module, device) if device.type == "cuda" else module
 
 
 def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
@@ -236,7 +233,7 @@ def _learn(learner: Learner, patches: Tensor, target: Tensor, how: Recipe) -> Te
         group["lr"] = rate_at(how, learner.step)
     learner.module.train()
     learner.optimizer.zero_grad(set_to_none=True)
-    with mixed(patches.device):
+    with mixed(patches.device, is_learning=True):
         loss = _loss(learner.module, patches, target, how)
     loss.backward()  # type: ignore[no-untyped-call]
     learner.optimizer.step()

@@ -51,6 +51,8 @@ class BlockTask:
     block: Block
     findings: pl.DataFrame
     seed: int
+    given: Found | None = None
+    """Its candidates, where nobody has to look for any."""
 
 
 def of_block(task: BlockTask) -> CaseExamples:
@@ -61,10 +63,12 @@ def of_block(task: BlockTask) -> CaseExamples:
         ((block.volume.hu.astype(np.int32) - LOWEST_HU) // HU_PER_STEP).astype(np.uint8),
         block.volume.geometry,
     )
-    box = tuple(slice(*ends) for ends in zip(first, last + 1, strict=True))
-    volume = block.volume.part(box)
-    lungs = segment_part_of_lung(volume, block.block_id)
-    found = detected(task.names, see_chest(volume, block.block_id, lungs))
+    found = task.given
+    if found is None:
+        box = tuple(slice(*ends) for ends in zip(first, last + 1, strict=True))
+        volume = block.volume.part(box)
+        lungs = segment_part_of_lung(volume, block.block_id)
+        found = detected(task.names, see_chest(volume, block.block_id, lungs))
     part = np.stack([first, last])
     return _labelled(block.block_id, block.series, block.fold, whole, part, found, task.findings)
 
@@ -84,10 +88,15 @@ def detected(names: Sequence[str], chest: Chest) -> Found:
     """The merged list, and what its members proposed elsewhere."""
     each = {name: candidates_of(name, chest) for name in names}
     merged = together(each)
-    known = {tuple(row) for row in merged.center_mm.round(3).tolist()}
-    others = np.concatenate([one.center_mm for one in each.values()])
-    fresh = [row for row in others.tolist() if tuple(np.round(row, 3)) not in known]
-    return _joined(merged, np.array(fresh, dtype=np.float64).reshape(-1, 3))
+    return _with_others(merged, [one.center_mm for one in each.values()])
+
+
+def _with_others(judged: Candidates, others_mm: Sequence[FloatArray]) -> Found:
+    """Candidates that are judged, and others that do not lie at the same places."""
+    known = {tuple(row) for row in judged.center_mm.round(3).tolist()}
+    others = [row for part in others_mm for row in part.tolist()]
+    fresh = [row for row in others if tuple(np.round(row, 3).tolist()) not in known]
+    return _joined(judged, np.array(fresh, dtype=np.float64).reshape(-1, 3))
 
 
 def _joined(judged: Candidates, others_mm: FloatArray) -> Found:
@@ -99,12 +108,14 @@ def _joined(judged: Candidates, others_mm: FloatArray) -> Found:
     )
 
 
-def given(listed: pl.DataFrame, case_id: str) -> Found:
-    """The candidates of a case in a list: all of them are judged and learnt from."""
-    own = listed.filter(case_id=case_id)
-    score = own["score"].fill_null(0.0).to_numpy()
+def given(lists: Sequence[pl.DataFrame], case_id: str) -> Found:
+    """The candidates of a case in lists: those of the first are judged, all are learnt from."""
+    own, *others = (one.filter(case_id=case_id) for one in lists)
     place = own.select(PLACE).to_numpy().reshape(-1, 3)
-    return _joined(Candidates(place, score, np.full(len(place), np.nan)), np.empty((0, 3)))
+    score = own["score"].fill_null(0.0).to_numpy()
+    judged = Candidates(place, score, np.full(len(place), np.nan))
+    more = [one.select(PLACE).to_numpy().reshape(-1, 3) for one in others]
+    return _with_others(judged, more)
 
 
 def _labelled(

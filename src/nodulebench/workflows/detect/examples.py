@@ -19,6 +19,9 @@ from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats import read_reference
 from nodulebench.formats.images.case_images import NoImageError, image_reader
 from nodulebench.formats.lidc.nodule_blocks import (
+    FOLDS as BLOCK_FOLDS,
+)
+from nodulebench.formats.lidc.nodule_blocks import (
     HU_PER_STEP,
     LOWEST_HU,
     findings_inside,
@@ -66,9 +69,10 @@ def block_examples(
     out: Path,
     blocks: Path,
     reference: Path,
-    detectors: str,
     *,
-    folds: Sequence[int],
+    detectors: str | None = None,
+    candidates: Sequence[Path] = (),
+    folds: Sequence[int] = BLOCK_FOLDS,
     seed: int = SEED,
     processes: int = 2,
     progress: Progress = untold,
@@ -79,7 +83,8 @@ def block_examples(
         out: the folder to write.
         blocks: folder with blocks.csv and the folds.
         reference: the nodules of the scans.
-        detectors: names, joined by ``+``; their merged list is judged, all of it is learnt from.
+        detectors: names, joined by ``+``; their merged list is judged, all of it is learnt from; or
+        candidates: lists of candidates, whose cases are the blocks; the first is judged.
         folds: of the blocks.
         seed: of the moved faces, so that the middle of a block tells nothing.
         processes: blocks at once.
@@ -88,12 +93,19 @@ def block_examples(
     Raises:
         InputError: if a block cannot be read or shows no lung.
     """
-    names, truth = detector_names(detectors), read_reference(reference)
+    names = detector_names(detectors) if detectors else ()
+    truth, listed = read_reference(reference), [read_places(one) for one in candidates]
     made: list[CaseExamples] = []
     nodules = []
     for number, fold in enumerate(folds):
         tasks = [
-            BlockTask(names, block, findings_inside(block, truth), seed)
+            BlockTask(
+                names,
+                block,
+                findings_inside(block, truth),
+                seed,
+                given(listed, block.block_id) if listed else None,
+            )
             for block in read_blocks(blocks, [fold])
         ]
         nodules += [task.findings for task in tasks]
@@ -106,8 +118,8 @@ def block_examples(
         CASES.conform(pl.DataFrame({"case_id": [one.case_id for one in made]}), "blocks"),
         NODULES.arrange(pl.concat(nodules, how="diagonal_relaxed")),
     )
-    data = f"{len(made)} blocks of CT scans, candidates of {', '.join(names)}"
-    return _write(out, made, data, own)
+    source = ", ".join(names or [one.name for one in candidates])
+    return _write(out, made, f"{len(made)} blocks of CT scans, candidates of {source}", own)
 
 
 def scan_examples(
@@ -116,7 +128,7 @@ def scan_examples(
     reference: Path,
     *,
     detectors: str | None = None,
-    candidates: Path | None = None,
+    candidates: Sequence[Path] = (),
     folds: Path | None = None,
     progress: Progress = untold,
 ) -> Made:
@@ -127,7 +139,8 @@ def scan_examples(
         images: a folder of images or a test set.
         reference: the nodules of the scans.
         detectors: names, joined by ``+``, that look for candidates; or
-        candidates: a list of candidates, as LUNA16's or as marks in any format.
+        candidates: lists of candidates, as LUNA16's or as marks in any format; the first is
+            judged, and what others have besides is learnt from.
         folds: a table of series and folds; a scan that it lacks is never learnt from. None: all
             scans are of fold 0.
         progress: told how far the work is.
@@ -137,7 +150,7 @@ def scan_examples(
     """
     names = detector_names(detectors) if detectors else ()
     truth, fold_of = read_reference(reference), _fold_of(folds)
-    listed = None if candidates is None else read_places(candidates)
+    listed = [read_places(one) for one in candidates]
     wanted = truth.cases["case_id"].to_list()
     read = image_reader(images, wanted)
     made: list[CaseExamples] = []
@@ -149,17 +162,13 @@ def scan_examples(
             missing = error
             continue
         findings = truth.nodules.filter(case_id=case_id)
-        found = (
-            detected(names, see_chest(volume, case_id))
-            if listed is None
-            else given(listed, case_id)
-        )
+        found = given(listed, case_id) if listed else detected(names, see_chest(volume, case_id))
         fold = fold_of.get(case_id, NO_FOLD) if folds else 0
         made.append(of_scan(case_id, fold, volume, findings, found))
         progress(case_id, number + 1, len(wanted))
     if missing is not None and not made:
         raise missing
-    source = ", ".join(names) or (candidates.name if candidates else "")
+    source = ", ".join(names or [one.name for one in candidates])
     return _write(out, made, f"{len(made)} whole scans, candidates of {source}")
 
 

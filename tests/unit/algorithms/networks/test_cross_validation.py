@@ -65,9 +65,9 @@ def test_each_fold_is_judged_by_weights_that_never_saw_it(
     # s3 is of no fold, so that the weights of all folds never saw it either
     assert [choose_unseen(f"s{scan}", cards).number for scan in range(4)] == [0, 1, 2, 2]
     assert not choose_unseen("s2", cards).is_unseen
-    kept = np.load(tmp_path / "m5lcad-0.npz")
-    assert kept["chosen"].tolist() == [*range(6), *range(18, 24)]
-    assert kept["score"].shape == (12,)
+    with np.load(tmp_path / "m5lcad-0.npz") as kept:
+        assert kept["chosen"].tolist() == [*range(6), *range(18, 24)]
+        assert kept["score"].shape == (12,)
     assert [one.step for one in done[0].curve] == [2, 4, 6]
     assert "area" in done[0].card.figures
     assert not list(tmp_path.glob("*.state"))

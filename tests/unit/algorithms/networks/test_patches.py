@@ -8,7 +8,7 @@ from hypothesis import strategies as st  # noqa: E402
 from scipy.ndimage import map_coordinates  # noqa: E402
 
 from nodulebench.algorithms.networks import patches as module  # noqa: E402
-from nodulebench.algorithms.networks.looks import SYMMETRY, cube, planes  # noqa: E402
+from nodulebench.algorithms.networks.looks import SYMMETRY, cube, planes, together  # noqa: E402
 from nodulebench.algorithms.networks.patches import cut, scans_of  # noqa: E402
 
 
@@ -108,8 +108,42 @@ def test_many_places_are_cut_in_parts_alike(monkeypatch: pytest.MonkeyPatch) -> 
     scans = scans_of([a_scan()], [[1.0, 1.0, 1.0]])
     which, look = torch.zeros(7, dtype=torch.int64), cube((3, 3, 3), (1.0, 1.0, 1.0))
     at = places(*np.random.default_rng(3).uniform(0, 9, (7, 3)).tolist())
-    whole = cut(scans, which, at, look)
+    offsets = torch.from_numpy(look.offset_mm)
+    points, boxes = cut(scans, which, at, offsets), cut(scans, which, at, look)
     monkeypatch.setattr(module, "MOST_POINTS", 60)
+    monkeypatch.setattr(module, "BOXES_AT_ONCE", 2)
 
-    assert torch.equal(cut(scans, which, at, look), whole)
-    assert cut(scans, which[:0], at[:0], look).shape == (0, 3, 3, 3)
+    assert torch.equal(cut(scans, which, at, offsets), points)
+    assert torch.allclose(cut(scans, which, at, look), boxes, atol=1e-3)
+    assert cut(scans, which[:0], at[:0], offsets).shape == (0, 3, 3, 3)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    at=st.lists(st.tuples(*[st.floats(-3, 13)] * 3), min_size=1, max_size=4),
+    spacing=st.tuples(*[st.floats(0.5, 3.0)] * 3),
+)
+def test_boxes_are_cut_as_single_points_are(
+    at: list[tuple[float, ...]], spacing: tuple[float, ...]
+) -> None:
+    scans = scans_of([a_scan(1), a_scan()], [[1.0, 1.0, 1.0], spacing])
+    look = together(cube((3, 4, 5), (1.0, 0.7, 1.5)), cube((3, 4, 5), (2.0, 2.0, 0.4)))
+    which = torch.arange(len(at)) % 2
+    place = places(*(list(one) for one in at))
+    low = torch.tensor([[1, 0, 2]]).repeat(len(at), 1)
+    high = torch.tensor([[6, 11, 9]]).repeat(len(at), 1)
+
+    boxes = cut(scans, which, place, look, low=low, high=high)
+
+    points = cut(scans, which, place, torch.from_numpy(look.offset_mm), low=low, high=high)
+    assert boxes.shape == points.shape == (len(at), 2, 3, 4, 5)
+    assert torch.allclose(boxes, points, atol=0.1)  # of 1,400 HU
+
+
+def test_no_place_gives_no_box() -> None:
+    scans = scans_of([a_scan()], [[1.0, 1.0, 1.0]])
+    look = cube((3, 4, 5), (1.0, 1.0, 1.0))
+
+    found = cut(scans, torch.zeros(0, dtype=torch.int64), torch.zeros(0, 3), look)
+
+    assert found.shape == (0, 3, 4, 5)

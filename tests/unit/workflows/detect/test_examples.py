@@ -38,7 +38,7 @@ def scans(tmp_path_factory):
 def of_blocks(data, tmp_path_factory):
     blocks, truth = data
     out = tmp_path_factory.mktemp("examples") / "blocks"
-    made = block_examples(out, blocks, truth, "etrocad+largecad", folds=[0, 1], processes=1)
+    made = block_examples(out, blocks, truth, detectors="etrocad+largecad", folds=[0, 1])
     return out, made
 
 
@@ -79,7 +79,7 @@ def test_scans_with_a_list_of_candidates_become_examples(data, scans, tmp_path):
     folds = tmp_path / "folds.csv"
     folds.write_text("seriesuid,fold\ns0,0\ns1,4\n")
     made = scan_examples(
-        tmp_path / "out", scans, truth, candidates=scans / "candidates.csv", folds=folds
+        tmp_path / "out", scans, truth, candidates=[scans / "candidates.csv"], folds=folds
     )
     examples = read_examples(tmp_path / "out")
     assert (made.cases, made.candidates, made.judged, made.nodules) == (3, 9, 6, 6)
@@ -98,11 +98,25 @@ def test_findings_that_are_neither_are_judged_and_not_learnt_from(data, scans, t
     (luna16 / "annotations_excluded.csv").write_text(
         "seriesuid,coordX,coordY,coordZ,diameter_mm\ns0,30,18,6,-1\n"
     )
-    scan_examples(tmp_path / "out", scans, luna16, candidates=scans / "candidates.csv")
+    scan_examples(tmp_path / "out", scans, luna16, candidates=[scans / "candidates.csv"])
     examples = read_examples(tmp_path / "out")
     assert examples.is_learnt.tolist() == [True, False, True] + [True] * 6
     assert examples.is_judged.tolist() == [True, True, False] * 3
     assert examples.fold.tolist() == [0, 0, 0], "without a table all are of one fold"
+
+
+def test_blocks_take_lists_of_candidates_of_which_the_first_is_judged(data, tmp_path):
+    blocks, truth = data
+    header = "seriesuid,coordX,coordY,coordZ,probability\n"
+    (tmp_path / "first.csv").write_text(header + "b2,14,18,20,0.9\n")
+    (tmp_path / "more.csv").write_text(header + "b2,14,18,20,0.7\nb2,30,18,12,0.4\n")
+    lists = [tmp_path / "first.csv", tmp_path / "more.csv"]
+    block_examples(tmp_path / "out", blocks, truth, candidates=lists, folds=[2])
+    examples = read_examples(tmp_path / "out")
+    # the nodule as it was listed, the place on the vessel, and the nodule itself
+    assert examples.place.tolist() == [[20, 18, 14], [12, 18, 30], [20, 18, 14]]
+    assert examples.is_judged.tolist() == [True, False, False]
+    assert examples.is_nodule.tolist() == [True, False, True]
 
 
 def test_folds_that_are_no_numbers_and_images_that_are_not_there_are_told(data, scans, tmp_path):

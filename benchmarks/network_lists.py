@@ -1,0 +1,79 @@
+"""Kept findings of detectors -> lists of candidates, as ``examples`` takes them.
+
+``python -m benchmarks.network_lists OUT KEPT...`` takes folders that ``candidate_blocks --keep``,
+``candidate_scans --keep`` and the like wrote, and writes OUT/judged.csv, the merged list of all
+detectors, and OUT/others.csv, what each of them found.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.candidate_findings import FIVE, PLACE, Findings, read_findings
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.detectors import together
+from nodulebench.storage.csv_text import write_csv
+
+
+def found_in(folder: Path) -> Iterator[Findings]:
+    """The findings in a folder, or in the folders below it."""
+    for one in sorted({path.parent for path in folder.rglob("cases.parquet")}):
+        found = read_findings(one)
+        if found is not None:
+            yield found
+
+
+def of_case(marks: pl.DataFrame) -> Candidates:
+    """The candidates of a detector in one case, best first."""
+    best = marks.sort("score", descending=True, maintain_order=True)
+    columns = (best["score"].to_numpy(), best["diameter_mm"].to_numpy())
+    return Candidates(best.select(PLACE).to_numpy().reshape(-1, 3), *columns)
+
+
+def as_list(case_id: str, found: Candidates, series: Mapping[str, str]) -> pl.DataFrame:
+    """Candidates as LUNA16 lists them."""
+    return pl.DataFrame(
+        {
+            "seriesuid": [series.get(case_id, case_id)] * len(found),
+            "coordX": found.center_mm[:, 0],
+            "coordY": found.center_mm[:, 1],
+            "coordZ": found.center_mm[:, 2],
+            "probability": found.score,
+        },
+        schema_overrides={"seriesuid": pl.String},
+    )
+
+
+def main() -> None:
+    """Write both lists."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("kept", type=Path, nargs="+")
+    parser.add_argument("--detectors", default=",".join(FIVE), help="merged into one list")
+    parser.add_argument("--series", type=Path, help="table with id and seriesuid of scans")
+    given = parser.parse_args()
+    series: dict[str, str] = {}
+    if given.series:
+        series = dict(pl.read_csv(given.series).select("id", "seriesuid").iter_rows())
+    judged, others = [], []
+    for folder in given.kept:
+        for findings in found_in(folder):
+            for case_id in findings.reference.cases["case_id"]:
+                each = {
+                    name: of_case(one.marks.filter(case_id=case_id))
+                    for name, one in findings.submissions.items()
+                    if name != "centre"
+                }
+                chosen = {name: each[name] for name in given.detectors.split(",")}
+                judged.append(as_list(case_id, together(chosen), series))
+                others += [as_list(case_id, one, series) for one in each.values()]
+    given.out.mkdir(parents=True, exist_ok=True)
+    for name, parts in (("judged", judged), ("others", others)):
+        write_csv(pl.concat(parts), given.out / f"{name}.csv")
+        print(f"{name}.csv: {sum(part.height for part in parts)} candidates")
+
+
+if __name__ == "__main__":
+    main()
