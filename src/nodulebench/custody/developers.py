@@ -103,7 +103,7 @@ class Names:
 
     def first(self, name: str) -> str:
         """The first name of the developer who is called so."""
-        skeletons = _skeletons(name)
+        skeletons = skeletons_of(name)
         known = (self._first[one] for one in skeletons if one in self._first)
         found = next(known, same_developer(name))
         for one in skeletons:
@@ -111,7 +111,21 @@ class Names:
         return found
 
 
-def _skeletons(name: str) -> tuple[str, str]:
+def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of names that are not the same and look so, each with the first that it looks like."""
+    first: dict[str, str] = {}
+    found = []
+    for name in names:
+        skeletons = skeletons_of(name)
+        like = next((first[one] for one in skeletons if one in first), name)
+        if same_developer(like) != same_developer(name) and (like, name) not in found:
+            found.append((like, name))
+        for one in skeletons:
+            first.setdefault(one, name)
+    return found
+
+
+def skeletons_of(name: str) -> tuple[str, str]:
     """What a name looks like in capitals and in small letters."""
     plain = same_developer(name)
     return _skeleton(plain.upper()), _skeleton(plain)

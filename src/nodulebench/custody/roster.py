@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nodulebench.custody.audit import Event
-from nodulebench.custody.developers import same_developer
+from nodulebench.custody.developers import look_alikes, same_developer, skeletons_of
 from nodulebench.custody.policy import CustodyPolicy
 from nodulebench.errors import Problem, refuse_any
 from nodulebench.storage.csv_text import read_columns
@@ -58,6 +58,7 @@ def read_roster(path: Path) -> tuple[Entry, ...]:
             entries.append(Entry(path.parent / cells.pop("file"), **cells))
             problems += _wrong_with(entries[-1], where)
     problems += _repeated(entries, path.name)
+    problems += _alike(entries, path.name)
     if not entries and not problems:
         problems.append(Problem(path.name, "lists no algorithm."))
     refuse_any(problems)
@@ -96,6 +97,12 @@ def alias_problems(
             yield Problem(
                 where, "stood for another developer's algorithm in this set.", "Give another one."
             )
+        elif one.alias.casefold() not in owners:
+            like = {looks: known for known in owners for looks in skeletons_of(known)}
+            for known in {like[looks] for looks in skeletons_of(one.alias) if looks in like}:
+                yield Problem(
+                    where, f"looks like '{known}', which stands in this set.", "Give another one."
+                )
 
 
 def alias_owners(events: Sequence[Event]) -> dict[str, str]:
@@ -120,9 +127,8 @@ def _wrong_with(entry: Entry, where: str) -> Iterator[Problem]:
         yield Problem(
             where, f"alias '{entry.alias}' could be the number of a look.", "Give one such as A1."
         )
-    alias = same_developer(entry.alias)
-    telling = map(same_developer, (entry.developer, entry.name))
-    told = [one for one in telling if len(one) > 1 and one in alias]
+    telling = [one for one in (entry.developer, entry.name) if len(same_developer(one)) > 1]
+    told = [same_developer(one) for one in telling if _is_within(one, entry.alias)]
     if told:
         yield Problem(
             where,
@@ -138,3 +144,24 @@ def _repeated(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
     ):
         for value in sorted(one for one, count in Counter(values).items() if count > 1):
             yield Problem(source, f"{word} '{value}' stands in several lines.")
+
+
+def _is_within(name: str, alias: str) -> bool:
+    """Whether an alias holds a name, or what looks like it."""
+    is_told = same_developer(name) in same_developer(alias)
+    if is_told or alias.isascii():  # where 1 and l are not meant to be alike
+        return is_told
+    return any(map(str.__contains__, skeletons_of(alias), skeletons_of(name)))
+
+
+def _alike(entries: Sequence[Entry], source: str) -> Iterator[Problem]:
+    for word, names in (
+        ("aliases", [one.alias for one in entries]),
+        ("developers", [one.developer for one in entries]),
+    ):
+        for name, other in look_alikes(names):
+            yield Problem(
+                source,
+                f"{word} '{name}' and '{other}' look alike.",
+                "Write one in the same letters everywhere; give others names that differ.",
+            )

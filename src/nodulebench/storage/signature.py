@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
 from nodulebench.storage.durable import create_once, replace_whole
+from nodulebench.storage.keys.key_file import key_content, refuse_read_by_others
 from nodulebench.storage.keys.person_key import (
     KIND,
     PrivateKey,
@@ -105,7 +106,9 @@ def _write_public(key: "Ed25519PublicKey", path: Path) -> tuple[Path, str]:
 
 def is_encrypted(path: Path) -> bool:
     """Whether a private key needs a passphrase."""
-    return has_passphrase(path) if is_person_key(path) else b"ENCRYPTED" in _pem(path)
+    return (
+        has_passphrase(path) if is_person_key(path) else b"ENCRYPTED" in key_content(path, _NEW_KEY)
+    )
 
 
 def sign_folder(
@@ -235,9 +238,11 @@ def _private_key(path: Path, passphrase: str) -> "Ed25519PrivateKey":
         from cryptography.hazmat.primitives import serialization
     if is_person_key(path):
         return read_private_key(path, passphrase).ed25519
-    pem = _pem(path)
+    pem = key_content(path, _NEW_KEY)
     if b"PUBLIC KEY" in pem:
         raise InputError.at(path, "is a public key; signing needs the private one.")
+    if b"PRIVATE KEY" in pem:
+        refuse_read_by_others(path)
     return loaded_key(
         path,
         lambda secret: serialization.load_pem_private_key(pem, secret),
@@ -252,7 +257,7 @@ def _public_key(path: Path) -> "Ed25519PublicKey":
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    pem = _pem(path)
+    pem = key_content(path, _NEW_KEY)
     if b"PRIVATE KEY" in pem:
         raise InputError.at(
             path, "is a private key.", "Check with the public one; keep this secret."
@@ -275,12 +280,3 @@ def _key_digest(key: "Ed25519PublicKey") -> str:
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return "sha256:" + hashlib.sha256(der).hexdigest()
-
-
-def _pem(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError.at(
-            path, f"cannot be read: {error.strerror or error}.", _NEW_KEY
-        ) from error

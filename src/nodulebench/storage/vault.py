@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
+from nodulebench.storage.keys.key_file import key_content, refuse_read_by_others
 
 if TYPE_CHECKING:
     from nodulebench.storage.keys.person_key import PrivateKey
@@ -29,6 +30,7 @@ SCRYPT_COST = 1 << 17
 """128 MiB and about half a second for each guess at a passphrase."""
 
 _MAGIC = b"nodulebench-sealed-1\n"
+_NEW_KEY = "Make one with: nodulebench seal --new-vault-key vault.key"
 _KEY_FILE_WORD = "nodulebench-vault-key-1"
 _TAG_BYTES, _SALT_BYTES, _PREFIX_BYTES = 16, 32, 7
 _MOST_SCRYPT_COST = 1 << 20
@@ -157,18 +159,12 @@ def read_key_file(path: Path) -> Secret:
         InputError: if it cannot be read, holds no key, or everybody may read it.
     """
     try:
-        words = path.read_text(encoding="ascii").split()
-        mode = path.stat().st_mode
-    except (OSError, UnicodeDecodeError) as error:
+        words = key_content(path, _NEW_KEY).decode("ascii").split()
+    except UnicodeDecodeError as error:
         raise InputError.at(path, f"cannot be read as a key file: {error}.") from error
     if len(words) != 2 or words[0] != _KEY_FILE_WORD or len(words[1]) != 64:
-        raise InputError.at(
-            path,
-            "is no key file of a vault.",
-            "Make one with: nodulebench seal --new-vault-key vault.key",
-        )
-    if os.name == "posix" and mode & 0o077:
-        raise InputError.at(path, "can be read by others.", f"Run first: chmod 600 {path}")
+        raise InputError.at(path, "is no key file of a vault.", _NEW_KEY)
+    refuse_read_by_others(path)
     return Secret("key file", bytes.fromhex(words[1]))
 
 

@@ -160,6 +160,20 @@ def test_the_private_key_is_for_its_owner_alone_and_never_overwritten(key: Path)
     assert key.read_bytes() == before
 
 
+@pytest.mark.parametrize("passphrase", ["", "secret"])
+def test_a_key_that_others_can_read_is_refused(
+    folder: Path, tmp_path: Path, passphrase: str
+) -> None:
+    path = tmp_path / "open.pem"
+    new_key(path, passphrase)
+    for mode in (0o640, 0o604, 0o644):
+        path.chmod(mode)
+        with pytest.raises(InputError, match=r"open.pem: can be read by others\. Run first: chmod"):
+            sign_folder(folder, path, passphrase=passphrase)
+    path.chmod(0o400)
+    sign_folder(folder, path, passphrase=passphrase)
+
+
 def test_an_encrypted_key_needs_its_passphrase(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "locked.pem"
     public, _ = new_key(path, "correct horse")
@@ -188,6 +202,7 @@ def test_what_is_no_key_is_told(folder: Path, key: Path, public: Path, tmp_path:
     x_private.write_bytes(
         other.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
+    x_private.chmod(0o600)
     x_public.write_bytes(
         other.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
+from nodulebench.storage.keys.key_file import key_content, refuse_read_by_others
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -128,7 +129,7 @@ def is_person_key(path: Path) -> bool:
 
 def has_passphrase(path: Path) -> bool:
     """Whether a private key of OpenSSH needs a passphrase."""
-    body = re.sub(rb"-----[A-Z ]+-----|\s", b"", _content(path))
+    body = re.sub(rb"-----[A-Z ]+-----|\s", b"", key_content(path, _NEW_KEY))
     try:
         start = base64.b64decode(body)[:64]
     except binascii.Error:
@@ -145,15 +146,14 @@ def read_private_key(path: Path, passphrase: str = "") -> PrivateKey:
     with needs("keys", "a person's key"):
         import bcrypt  # noqa: F401  # opens keys that have a passphrase
         from cryptography.hazmat.primitives import serialization
-    content = _content(path)
+    content = key_content(path, _NEW_KEY)
     if content.lstrip().startswith(KIND.encode()):
         raise InputError.at(
             path, "is a public key; to sign and to open needs the private one beside it."
         )
     if not content.startswith(_OPENSSH):
         raise InputError.at(path, "is no private key of OpenSSH.", _NEW_KEY)
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise InputError.at(path, "can be read by others.", f"Run first: chmod 600 {path}")
+    refuse_read_by_others(path)
     key = loaded_key(
         path,
         lambda secret: serialization.load_ssh_private_key(content, secret),
@@ -232,12 +232,3 @@ def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> Publi
     public = PublicKey(key.public_key().public_bytes_raw())
     public_file.write_text(f"{public.line} {' '.join(comment.split())}".rstrip() + "\n", "utf-8")
     return public
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError.at(
-            path, f"cannot be read: {error.strerror or error}.", _NEW_KEY
-        ) from error

@@ -139,6 +139,15 @@ def test_an_alias_stays_with_its_developer(desk: Desk) -> None:
         run(desk, path)
 
 
+def test_an_alias_that_looks_like_one_of_before_is_refused(desk: Desk) -> None:
+    path = roster(desk)
+    run(desk, path)
+    other = desk.folder / "other.csv"
+    other.write_text("file,developer,alias\none.csv,Delta Ltd,\u04102\n", encoding="utf-8")
+    with pytest.raises(InputError, match="looks like 'a2', which stands in this set"):
+        run(desk, other)
+
+
 def test_an_alias_that_another_run_gave_away_meanwhile_is_refused(desk: Desk) -> None:
     path = roster(desk)
     other = desk.folder / "other.csv"
