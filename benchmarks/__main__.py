@@ -26,6 +26,7 @@ NAMES = (
     "red_team",
     "lidc_readers",
     "annotation_growth",
+    "run_isolated",
 )
 LONG = (
     "intervals",

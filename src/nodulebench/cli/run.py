@@ -28,6 +28,7 @@ ISOLATIONS = ["auto", "bubblewrap", "none"]
     "What keeps the algorithm apart; none: nothing, for a program of your own.",
 )
 @option("--processes", COUNT, 1, "Cases at the same time.", to="slots")
+@option("--repeat", COUNT, 1, "Read each case so often: are the marks the same?")
 @click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
 @click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
 @opening_options
@@ -37,6 +38,7 @@ def command(
     out: Path,
     isolation: str,
     slots: int,
+    repeat: int,
     only_failed: bool,
     dry_run: bool,
     opening: Opening,
@@ -59,7 +61,7 @@ def command(
     from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm)
-    choice = RunChoice(isolation, slots, only_failed)
+    choice = RunChoice(isolation, slots, only_failed, repeat)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:
         needs = needs_of(chosen, test_set, choice, secret, opening.person)
@@ -87,6 +89,9 @@ def command(
     told = ", ".join(f"{count} {state}" for state, count in summary.states.items())
     before = f" ({summary.was_known} from before)" if summary.was_known else ""
     click.echo(f"{sum(summary.states.values())} cases{before}: {told}")
+    same, repeated = summary.reproduced
+    if repeated:
+        click.echo(f"{same} of {repeated} cases gave the same marks {repeat} times")
     print_written(summary.folder)
     print_next(f"nodulebench evaluate {out} --reference {test_set} --protocol …")
     return 0 if summary.is_complete else 1

@@ -208,6 +208,9 @@ RUNS = TableSchema(
         optional("exit_code", pl.Int64, "of the program, where it ended by itself"),
         optional("signal", pl.Int64, "that ended the program", minimum=1),
         optional("attempts", pl.Int64, "how often it was started on the case", minimum=1),
+        optional("repeats", pl.Int64, "how often the case was read on purpose", minimum=1),
+        optional("is_reproduced", pl.Boolean, "every time gave the same marks"),
+        optional("seconds_spread", pl.Float64, "longest less shortest time", "s", minimum=0),
     ),
     key=("case_id",),
 )

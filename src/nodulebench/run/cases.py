@@ -55,6 +55,7 @@ class Work:
     images: Images
     folder: Path
     """For the places of the sandboxes; whoever runs in them can come through it."""
+    repeats: int
     waiting: "queue.SimpleQueue[OpaqueCase]"
     done: "queue.SimpleQueue[tuple[OpaqueCase, CaseRun] | BaseException | None]"
     stopped: threading.Event
@@ -68,6 +69,7 @@ def run_cases(
     folder: Path,
     *,
     slots: int = 1,
+    repeats: int = 1,
     gpus: Sequence[tuple[int, ...]] = (),
 ) -> Iterator[tuple[OpaqueCase, CaseRun]]:
     """Let an algorithm read cases; what came of each, as they end.
@@ -79,6 +81,7 @@ def run_cases(
         images: the image of each.
         folder: where sandboxes may have their files.
         slots: cases at the same time.
+        repeats: how often each case is read; the first time counts.
         gpus: for each slot the graphics cards that are its own.
 
     Raises:
@@ -89,6 +92,7 @@ def run_cases(
         isolation,
         images,
         folder,
+        repeats,
         queue.SimpleQueue(),
         queue.SimpleQueue(),
         threading.Event(),
@@ -164,7 +168,10 @@ def _read(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
     for attempt in range(1, MOST_ATTEMPTS + 1):
         try:
             with work.images(case.case_id) as volume:
-                run = slot.read(volume, case.name)
+                runs = [slot.read(volume, case.name)]
+                while runs[0].state == "ok" and len(runs) < work.repeats:
+                    runs.append(slot.read(volume, case.name))
+            run = _compared(runs)
         except (OSError, NoduleBenchError) as error:
             with suppress(OSError):
                 slot.close()
@@ -174,3 +181,21 @@ def _read(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
         if run.state != "infrastructure" or work.stopped.is_set():
             break
     return run
+
+
+def _compared(runs: Sequence[CaseRun]) -> CaseRun:
+    """The first of several runs on a case, with whether the others gave the same."""
+    first, *others = runs
+    if not others:
+        return first
+    seconds = [run.measured["seconds"] for run in runs if run.state == "ok"]
+    is_same = all(
+        run.state == "ok" and run.marks.equals(first.marks) and run.slices.equals(first.slices)
+        for run in others
+    )
+    told = {
+        "repeats": len(runs),
+        "is_reproduced": is_same,
+        "seconds_spread": max(seconds) - min(seconds),
+    }
+    return replace(first, measured=first.measured | told)

@@ -36,11 +36,11 @@ def image(_: str) -> Iterator[Volume]:
     yield small_volume()
 
 
-def ran(folder: Path, names: list[str], images=image, slots: int = 1) -> dict[str, CaseRun]:
+def ran(folder: Path, names: list[str], images=image, **how: int) -> dict[str, CaseRun]:
     cases = [OpaqueCase(name, f"case-{name}") for name in names]
     with scratch_folder() as place:
         given = read_algorithm(folder), Bubblewrap(), cases, images, place
-        return {case.case_id: run for case, run in run_cases(*given, slots=slots)}
+        return {case.case_id: run for case, run in run_cases(*given, **how)}
 
 
 @needs_bubblewrap
@@ -79,6 +79,24 @@ def test_an_image_that_fails_once_is_tried_again_and_a_failing_program_is_not(
     why = runs["never"].why
     assert why is not None
     assert why.values["problem"] == "never: cannot be read."
+
+
+@needs_bubblewrap
+def test_a_case_that_is_read_several_times_tells_whether_the_marks_are_the_same(
+    tmp_path: Path,
+) -> None:
+    chance = NAME + (
+        'test "$name" = case-same && n=1 || n=$(od -An -N4 -tu4 /dev/urandom)\n'
+        'echo "seriesuid,coordX,coordY,coordZ,probability" > "$2/m.csv"\n'
+        'echo "$name,1,2,3,$n" >> "$2/m.csv"'
+    )
+    runs = ran(algorithm_folder(tmp_path / "mine", chance), ["same", "other"], repeats=3)
+    assert [runs[name].measured["is_reproduced"] for name in ("same", "other")] == [True, False]
+    assert runs["same"].measured["repeats"] == 3
+    assert runs["same"].measured["seconds_spread"] > 0
+    assert runs["same"].measured["attempts"] == 1
+    failed = ran(algorithm_folder(tmp_path / "fails", "exit 1"), ["a"], repeats=2)["a"]
+    assert "repeats" not in failed.measured
 
 
 @needs_bubblewrap

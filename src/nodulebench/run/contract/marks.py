@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from polars.exceptions import PanicException
 
-from nodulebench.errors import NoduleBenchError, first_line
-from nodulebench.formats import read_submission
+from nodulebench.errors import InputError, NoduleBenchError, first_line
+from nodulebench.formats import FORMATS, fitting
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.algorithm import MarkAdapter, RunContract
@@ -29,6 +29,7 @@ _ADAPTERS: dict[MarkAdapter, str | None] = {
     "gc-2d-boxes": "grand_challenge_json",
 }
 """How a file is read -> the format it is read as; None: as its content says."""
+_CASE_TYPES = CASES.empty().schema
 _CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
 
 
@@ -66,31 +67,41 @@ def read_output(
         # a document of one case may have no name for it but that of its file
         names = dict.fromkeys((name, path.name.partition(".")[0]))
         found, parts = _read(path, _cases(names, volume, images), _ADAPTERS[adapter])
-        prefix = pl.lit(f"{number}-")
-        marks.append(found.with_columns(prefix + pl.col("mark_id")))
-        slices.append(parts.with_columns(prefix + pl.col("mark_id")))
+        if len(wanted) > 1:  # names of marks may be the same in two files
+            prefix = pl.lit(f"{number}-")
+            found, parts = (one.with_columns(prefix + pl.col("mark_id")) for one in (found, parts))
+        marks.append(found)
+        slices.append(parts)
     return _plain(pl.concat(marks), pl.concat(slices), volume, name)
 
 
 def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.DataFrame:
     """The case under every name that it may have in its marks."""
     columns = geometry_columns(volume.geometry)
-    cases = CASES.arrange(pl.DataFrame([{"case_id": name, **columns} for name in names]))
+    cases = pl.DataFrame([{"case_id": name, **columns} for name in names], schema=_CASE_TYPES)
     return cases if images is None else cases.with_columns(pl.lit(str(images)).alias(IMAGES))
 
 
 def _alone(taken: Path) -> Path:
     """The file that a folder holds, if it is but one: then its own format counts."""
     inside = list(taken.iterdir())
-    is_one = len(inside) == 1 and inside[0].is_file() and not inside[0].name.startswith("marks.")
-    return inside[0] if is_one else taken
+    if len(inside) != 1 or not inside[0].is_file():
+        return taken
+    try:
+        fitting(inside[0], "marks")
+    except InputError:  # it may be a table of ours, which is known by its name in a folder
+        return taken
+    return inside[0]
 
 
 def _read(
     path: Path, cases: pl.DataFrame, format_name: str | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     try:
-        submission = read_submission(path, cases, format_name)
+        form = FORMATS[format_name] if format_name else fitting(path, "marks")
+        if form.read_marks is None:
+            raise InputError.at(path, f"is {form.name}, which holds no marks.")
+        submission = form.read_marks(path, cases)
     except NoduleBenchError as error:
         problem = first_line(error).replace(f"{path.parent}/", "")
         raise OutputRefusedError(Notice("output_no_marks", {"problem": problem})) from error
@@ -115,17 +126,12 @@ def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str)
     outside = int((~volume.geometry.contains(place)).sum()) if len(place) else 0
     if outside:
         notices.append(Notice("run_marks_outside", {"outside": outside, "marks": marks.height}))
-    names = marks.select("mark_id", new=pl.int_range(1, pl.len() + 1).cast(pl.String))
     named = pl.lit(name).alias("case_id")
-    kept = slices.join(names, on="mark_id", how="inner", maintain_order="left_right")
-    return TakenMarks(
-        MARKS.arrange(
-            marks.with_columns(
-                named,
-                names["new"].alias("mark_id"),
-                pl.when(pl.col("category").str.contains(_CATEGORY)).then(pl.col("category")),
-            )
-        ),
-        MARK_SLICES.arrange(kept.with_columns(named, pl.col("new").alias("mark_id"))),
-        tuple(notices),
-    )
+    numbers = pl.Series("mark_id", [str(number) for number in range(1, marks.height + 1)])
+    if slices.height:
+        new = pl.DataFrame({"mark_id": marks["mark_id"], "new": numbers})
+        kept = slices.join(new, on="mark_id", how="inner", maintain_order="left_right")
+        slices = MARK_SLICES.arrange(kept.with_columns(named, pl.col("new").alias("mark_id")))
+    is_known = pl.col("category").str.contains(_CATEGORY)
+    plain = marks.with_columns(named, numbers, pl.when(is_known).then(pl.col("category")))
+    return TakenMarks(MARKS.arrange(plain), slices, tuple(notices))

@@ -13,13 +13,14 @@ RECORD = "run.json"
 SCHEMA = "nodulebench/run@1"
 
 
-def identity(algorithm: Algorithm, isolation: str, set_digest: str) -> dict[str, Any]:
+def identity(algorithm: Algorithm, isolation: str, set_digest: str, repeats: int) -> dict[str, Any]:
     """What must be the same for a run to be gone on with."""
     return {
         "algorithm": algorithm.digest,
         "contract": algorithm.run.model_dump(mode="json", by_alias=True),
         "isolation": isolation,
         "test_set": set_digest,
+        "repeats": repeats,
     }
 
 

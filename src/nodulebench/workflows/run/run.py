@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import polars as pl
@@ -39,6 +40,8 @@ class RunChoice:
     """Cases at the same time."""
     is_only_failed: bool = False
     """Whether cases that failed are run again, too."""
+    repeats: int = 1
+    """How often each case is read, to see whether the marks are the same; the first counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class RunSummary:
     """Case, state and why, of those that are not ok or have something to be told."""
     was_known: int
     """Cases that were there from before."""
+    reproduced: tuple[int, int] = (0, 0)
+    """Cases that gave the same marks every time, of those that were read several times."""
 
     @property
     def is_complete(self) -> bool:
@@ -90,7 +95,7 @@ def run_algorithm(
         gpus = _cards(algorithm, choice.slots)
         algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)
-        known_as = identity(algorithm, isolation.name, cases.digest)
+        known_as = identity(algorithm, isolation.name, cases.digest, choice.repeats)
         with open_journal(out, known_as) as journal:
             wanted = _wanted(cases, journal, choice)
             was_known = len(cases.case_ids) - len(wanted)
@@ -104,16 +109,34 @@ def run_algorithm(
                 }
                 cases.record(facts, [one.case_id for one in wanted])
             found = run_cases(
-                algorithm, isolation, wanted, cases.image, scratch, slots=choice.slots, gpus=gpus
+                algorithm,
+                isolation,
+                wanted,
+                cases.image,
+                scratch,
+                slots=choice.slots,
+                repeats=choice.repeats,
+                gpus=gpus,
             )
+            begin = monotonic()
             for number, (case, run) in enumerate(found, 1):
                 kept = _kept(case, run, is_sealed=cases.is_sealed)
                 if not cases.is_sealed:
                     _write_log(out / LOGS, case.case_id, run)
                 journal.add(case.case_id, kept)
                 shown = case.name if cases.is_sealed else case.case_id
-                progress(f"{shown}: {run.state}", was_known + number, len(cases.case_ids))
+                left = (monotonic() - begin) / number * (len(wanted) - number)
+                told = f"{shown}: {run.state}, {duration(left)} left" if left else shown
+                progress(told, was_known + number, len(cases.case_ids))
             return _written(algorithm, cases, journal, record, out, was_known)
+
+
+def duration(seconds: float) -> str:
+    """How long something takes, in a unit that fits."""
+    minutes, hours = seconds / 60, seconds / 3600
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    return f"{minutes:.0f} min" if hours < 2 else f"{hours:.1f} h"
 
 
 def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[OpaqueCase]:
@@ -169,7 +192,10 @@ def _written(
     write_marks(submission_of(algorithm, runs), out)
     counted = {state: states[state] for state in RUN_STATES if states[state]}
     write_json(record | {"cases": len(cases.case_ids), "states": counted}, out / RECORD)
-    return RunSummary(out, counted, tuple(_problems(runs)), was_known)
+    same = [
+        told for run in runs.values() if (told := run.measured.get("is_reproduced")) is not None
+    ]
+    return RunSummary(out, counted, tuple(_problems(runs)), was_known, (sum(same), len(same)))
 
 
 def submission_of(algorithm: Algorithm, runs: dict[str, CaseRun]) -> Submission:

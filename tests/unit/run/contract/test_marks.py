@@ -121,5 +121,6 @@ def test_a_reader_that_breaks_down_is_the_output_s_fault(
     def broken(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(taken_marks, "read_submission", broken)
+    monkeypatch.setattr(taken_marks, "fitting", broken)
+    (tmp_path / "second.csv").touch()
     assert refused(luna(tmp_path)) == "output_no_marks"

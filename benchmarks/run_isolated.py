@@ -1,0 +1,117 @@
+"""What a sandbox costs, what hostile programs come to in it, and runs that are killed.
+
+``python -m benchmarks.run_isolated [timing|hostile|kills] ...``; without a word, all of them.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from builders.algorithms import algorithm_folder, images_set, small_volume
+from builders.hostile import HOSTILE
+from builders.killed_runs import KilledRuns
+from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.run.isolation.bare import Bare
+from nodulebench.run.isolation.bubblewrap import Bubblewrap
+from nodulebench.run.isolation.sandbox import Isolation
+from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.run.slot import CaseRun, open_slot
+from nodulebench.workflows.run.run import RunChoice, run_algorithm
+
+CASES, REPEATS, KILLS = 10_000, 100, 50
+FAST = """#!/usr/bin/python3 -I
+import sys
+print("ready", flush=True)
+for line in sys.stdin:
+    with open("/output/marks.csv", "w") as file:
+        file.write("seriesuid,coordX,coordY,coordZ,probability\\ncase,1,2,3,0.5\\n")
+    print("done", flush=True)
+"""
+
+
+def _read(folder: Path, isolation: Isolation, cases: int) -> tuple[list[float], list[CaseRun]]:
+    """Seconds of each case, and what came of them."""
+
+    def work() -> tuple[list[float], list[CaseRun]]:
+        seconds, runs = [], []
+        with (
+            scratch_folder() as place,
+            open_slot(read_algorithm(folder), isolation, place / "slot") as slot,
+        ):
+            for number in range(cases):
+                start = time.perf_counter()
+                runs.append(slot.read(small_volume(), f"case-{number}"))
+                seconds.append(time.perf_counter() - start)
+        return seconds, runs
+
+    return in_own_thread(work)
+
+
+def timing(folder: Path) -> None:
+    """Milliseconds a case with and without walls, alternating, and many cases by calls."""
+    algorithm = algorithm_folder(folder / "mine")
+    found: dict[str, list[float]] = {"none": [], "bubblewrap": []}
+    for _ in range(REPEATS // 10):
+        for isolation in (Bare(), Bubblewrap()):
+            found[isolation.name] += _read(algorithm, isolation, 10)[0]
+    middle = {name: 1000 * statistics.median(seconds) for name, seconds in found.items()}
+    least = {name: 1000 * min(seconds) for name, seconds in found.items()}
+    print("| isolation | ms a case, median | least |\n|---|---|---|")
+    for name in found:
+        print(f"| {name} | {middle[name]:.1f} | {least[name]:.1f} |")
+    more = middle["bubblewrap"] - middle["none"], least["bubblewrap"] - least["none"]
+    print(f"the sandbox alone: {more[0]:.1f} ms (least {more[1]:.1f} ms)")
+    many = algorithm_folder(folder / "many", FAST, 'mode = "invoke"')
+    start, cpu = time.perf_counter(), time.process_time()
+    summary = run_algorithm(
+        read_algorithm(many),
+        images_set(folder / "set", CASES),
+        folder / "out",
+        RunChoice("bubblewrap", slots=2),
+    )
+    took, worked = time.perf_counter() - start, time.process_time() - cpu
+    print(
+        f"{CASES:,} trivial cases by calls, images included: {took:.0f} s ({worked:.0f} s of CPU)"
+    )
+    print(f"states: {summary.states}")
+
+
+def hostile(folder: Path) -> None:
+    """What every hostile program came to."""
+    print("| program | state | exit code | as it must be |\n|---|---|---|---|")
+    for number, (name, one) in enumerate(HOSTILE.items()):
+        made = algorithm_folder(folder / str(number), one.program, **one.resources)
+        run = _read(made, Bubblewrap(), 1)[1][0]
+        is_right = run.state == one.state
+        print(f"| {name} | {run.state} | {run.measured['exit_code']} | {is_right} |")
+
+
+def kills(folder: Path) -> None:
+    """How often a killed run did not end like an undisturbed one."""
+    runs, wrong, hits = KilledRuns(folder), [], 0
+    for seed in range(KILLS):
+        found, hit = runs.kill_and_go_on(1000 + seed)
+        hits += hit
+        if any(not found[name].equals(table) for name, table in runs.whole.items()):
+            wrong.append(seed)
+    print(f"{KILLS} runs, {hits} kills: {len(wrong)} ended otherwise {wrong or ''}")
+
+
+PARTS: dict[str, Callable[[Path], None]] = {"timing": timing, "hostile": hostile, "kills": kills}
+
+
+def main() -> None:
+    """Run what is asked for."""
+    for name in sys.argv[1:] or PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            PARTS[name](Path(folder) / name)
+        print()
+
+
+if __name__ == "__main__":
+    main()
