@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -34,7 +35,7 @@ from nodulebench.algorithms.chest import see_chest
 from nodulebench.imaging.lungs.lung_density import lung_density
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import NODULE_TYPES
-from nodulebench.phantom.patient import SCANNER, NodulePlan, make_patient, stream
+from nodulebench.phantom.patient import SCANNER, NodulePlan, People, make_patient, stream
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
 from nodulebench.phantom.truth import nodule_rows, nodule_tables
@@ -53,9 +54,11 @@ PLANS = tuple(NodulePlan(kind) for kind in NODULE_TYPES)
 """Every phantom has a nodule of each type, of any size, surface and attachment."""
 
 
-def phantom_case(number: int, exposure_mas: float | None = None) -> Case:
+def phantom_case(
+    number: int, exposure_mas: float | None = None, people: People = "healthy"
+) -> Case:
     """A phantom on a scanner of its own; with an exposure, the same one at that dose."""
-    patient = make_patient(SEED, number, PLANS)
+    patient = make_patient(SEED, number, PLANS, people=people)
     chest = patient.chest
     half_width = chest.half_width + chest.wall_mm + chest.fat_mm
     chance = stream(SEED, number * 1000, SCANNER)
@@ -122,11 +125,15 @@ def main() -> None:
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
     parser.add_argument("--phantoms", type=int, default=100)
     parser.add_argument("--dose-phantoms", type=int, default=12, help="of these, at falling dose")
+    parser.add_argument("--people", choices=get_args(People), default="healthy")
     parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
     options = parser.parse_args()
     names = options.detectors.split(",")
     findings = joined_findings(
-        [_one(number, None, names, options.keep) for number in range(1, options.phantoms + 1)]
+        [
+            _one(number, None, names, options.keep, options.people)
+            for number in range(1, options.phantoms + 1)
+        ]
     )
     nodules = nodules_to_find(findings.reference)
     judged = judge_all(findings)
@@ -139,12 +146,14 @@ def main() -> None:
         print_exchange(judged, nodules)
     if options.dose_phantoms:
         print(f"\nThe same {options.dose_phantoms} phantoms at {len(DOSES_MAS)} doses\n")
-        print_dose_table(options.dose_phantoms, names, options.keep)
+        print_dose_table(options.dose_phantoms, names, options.keep, options.people)
     print()
     print_cpu(findings)
 
 
-def print_dose_table(phantoms: int, names: Sequence[str], keep: Path | None) -> None:
+def print_dose_table(
+    phantoms: int, names: Sequence[str], keep: Path | None, people: People
+) -> None:
     """Run detectors on the same phantoms at each dose and print what they find.
 
     Noise adds candidates, of which some hit by chance; so sensitivity is printed twice: of all
@@ -154,17 +163,19 @@ def print_dose_table(phantoms: int, names: Sequence[str], keep: Path | None) -> 
     found = {}
     for dose in DOSES_MAS:
         findings = joined_findings(
-            [_one(number, dose, names, keep) for number in range(1, phantoms + 1)]
+            [_one(number, dose, names, keep, people) for number in range(1, phantoms + 1)]
         )
         nodules = nodules_to_find(findings.reference).height
         by_dose[dose] = _shown(judge_all(findings), len(names))
         found[dose] = findings
     print_doses(by_dose, nodules)
     print()
-    print_doses_at_rates(found, names)
+    print_doses_at_rates(found, names, people)
 
 
-def print_doses_at_rates(found: dict[float, Findings], names: Sequence[str]) -> None:
+def print_doses_at_rates(
+    found: dict[float, Findings], names: Sequence[str], people: People
+) -> None:
     """Print the mean sensitivity at fixed rates of false positives, and how many candidates."""
     print("| dose (mAs) | noise SD (HU) | " + " | ".join(names) + " |")
     print("|---|---|" + "---|" * len(names))
@@ -176,20 +187,22 @@ def print_doses_at_rates(found: dict[float, Findings], names: Sequence[str]) -> 
             curve = froc_of(findings.reference, submission)
             mean = np.mean([float(curve.y[curve.x <= rate].max(initial=0.0)) for rate in RATES])
             cells.append(f"{mean:.3f} ({submission.marks.height / cases:.0f})")
-        print(f"| {dose:g} | {noise_sd_hu(dose):.0f} | " + " | ".join(cells) + " |")
+        print(f"| {dose:g} | {noise_sd_hu(dose, people):.0f} | " + " | ".join(cells) + " |")
 
 
-def noise_sd_hu(dose: float) -> float:
+def noise_sd_hu(dose: float, people: People) -> float:
     """In the lungs of the first phantom."""
-    chest = phantom_case(1, dose).chest
+    chest = phantom_case(1, dose, people).chest
     return lung_density(chest.hu, chest.lungs).noise_sd_hu
 
 
-def _one(number: int, dose: float | None, names: Sequence[str], keep: Path | None) -> Findings:
+def _one(
+    number: int, dose: float | None, names: Sequence[str], keep: Path | None, people: People
+) -> Findings:
     def cases() -> Iterator[Case]:
-        yield phantom_case(number, dose)
+        yield phantom_case(number, dose, people)
 
-    label = f"phantom{number}" + ("" if dose is None else f"-{dose:g}")
+    label = f"{people}{number}" + ("" if dose is None else f"-{dose:g}")
     return kept_findings(cases, detectors(names), None if keep is None else keep / label)
 
 

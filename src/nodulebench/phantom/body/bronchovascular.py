@@ -6,7 +6,7 @@ import numpy as np
 
 from nodulebench.model.arrays import FloatArray
 from nodulebench.phantom.body.chest import RIGHT, SIDES, Chest, heart_surface, lobe_of, lung_surface
-from nodulebench.phantom.drawing.tree import Tree, grow_tree
+from nodulebench.phantom.drawing.tree import FLARE, STRETCH, Tree, grow_tree
 from nodulebench.phantom.drawing.tubes import Tubes, path
 
 TWIG_PARENT_RADIUS_MM = 1.2
@@ -28,6 +28,8 @@ class Branching:
     ends_per_litre: float = 720
     """How many ends arteries and veins have each; from these on there are only twigs."""
     end_radius_mm: float = 0.38
+    stretch: float = STRETCH
+    flare: float = FLARE
     twigs_per_vessel: int = 3
     scattered_per_litre: float = 3000
     """The ends of vessels that are thinner still."""
@@ -69,9 +71,9 @@ def grow_lung_tubes(
         entry = hilum(chest, side)
         atrium = np.array([side * 24.0, chest.spine_y - 34.0, -44.0])
         for ends, vein_ends in zip(lobes, vein_lobes, strict=True):
-            artery = grow_tree(entry, ends, branching.end_radius_mm, random)
+            artery = _tree(entry, ends, branching, random)
             arteries.append(artery.tubes)
-            veins.append(grow_tree(atrium, vein_ends, branching.end_radius_mm, random).tubes)
+            veins.append(_tree(atrium, vein_ends, branching, random).tubes)
             bronchus, lumen = _beside(chest, artery, side)
             bronchi.append(bronchus)
             lumens.append(lumen)
@@ -86,6 +88,13 @@ def grow_lung_tubes(
         lumens=Tubes.joined(*lumens),
         central_airways=_central_airways(chest),
     )
+
+
+def _tree(
+    root: FloatArray, ends: FloatArray, branching: Branching, random: np.random.Generator
+) -> Tree:
+    radius, stretch, flare = branching.end_radius_mm, branching.stretch, branching.flare
+    return grow_tree(root, ends, radius, random, stretch=stretch, flare=flare)
 
 
 def _ends_by_lobe(

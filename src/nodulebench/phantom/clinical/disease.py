@@ -14,7 +14,7 @@ HOLE_HU = -985.0
 """In emphysema."""
 HAZE_HU = 120.0
 """How much denser the densest ground glass is than the lung around."""
-NET_HU, SCAR_HU = 650.0, 110.0
+NET_HU, SCAR_HU = 500.0, 90.0
 """How much denser the net of fibrosis is, and the lung between its strands."""
 NET_SHARPNESS = 2.6
 SUBPLEURAL_MM = 14.0

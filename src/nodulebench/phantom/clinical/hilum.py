@@ -8,15 +8,17 @@ from nodulebench.phantom.drawing.tree import grow_tree
 from nodulebench.phantom.drawing.tubes import Tubes
 
 SPARSE = Branching(
-    ends_per_litre=400,
-    end_radius_mm=0.52,
+    ends_per_litre=240,
+    end_radius_mm=0.62,
+    stretch=0.52,
+    flare=1.0,
     twigs_per_vessel=2,
     scattered_per_litre=1800,
     scattered_mm=(8.0, 22.0),
     scattered_radius_mm=(0.2, 0.36),
 )
 """Fewer, longer and wider vessels, as detectors find them in scans of people."""
-ENDS = 20
+ENDS = 14
 END_RADIUS_MM = 0.75
 REACH_MM = (18.0, 62.0)
 """How far from the hilum their ends lie."""

@@ -14,6 +14,8 @@ from nodulebench.phantom.drawing.tubes import Tubes
 
 STRETCH = 0.42
 """How far towards the middle of its points a branch runs before it divides."""
+FLARE = 1.15
+"""How much wider a branch begins than it goes on."""
 TAPER = 2.6
 """A parent's radius to this power is the sum of its daughters' (Murray's law has 3)."""
 UNEVENNESS = 0.22
@@ -29,7 +31,13 @@ class Tree:
 
 
 def grow_tree(
-    root: FloatArray, points: FloatArray, end_radius_mm: float, random: np.random.Generator
+    root: FloatArray,
+    points: FloatArray,
+    end_radius_mm: float,
+    random: np.random.Generator,
+    *,
+    stretch: float = STRETCH,
+    flare: float = FLARE,
 ) -> Tree:
     """Branches from a root to every point."""
     starts: list[FloatArray] = []
@@ -41,7 +49,7 @@ def grow_tree(
         start, served, parent = waiting.pop()
         count = len(served)
         middle = served.mean(axis=0)
-        stop = served[0] if count == 1 else start + STRETCH * (middle - start)
+        stop = served[0] if count == 1 else start + stretch * (middle - start)
         if count > LAST_POINTS:
             length = float(np.linalg.norm(stop - start))
             stop = stop + random.normal(0, 0.07 * length, 3)
@@ -56,9 +64,9 @@ def grow_tree(
     ends = np.array(counts, dtype=np.int64)
     radius = end_radius_mm * ends.astype(np.float64) ** (1 / TAPER)
     parent_radius = np.where(np.array(parents) >= 0, radius[np.array(parents)], radius)
-    # a daughter begins a little wider than it goes on, never wider than its parent
+    # a daughter is never wider than its parent
     tubes = Tubes(
-        np.array(starts), np.array(stops), np.minimum(parent_radius, 1.15 * radius), radius
+        np.array(starts), np.array(stops), np.minimum(parent_radius, flare * radius), radius
     )
     return Tree(tubes, ends)
 
