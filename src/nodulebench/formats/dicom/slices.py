@@ -56,6 +56,15 @@ FACTS = {
     "irradiation_events": "IrradiationEventUID",
 }
 """What is kept of a header beside its geometry -> the DICOM keyword."""
+FRAME_FACTS = {
+    "kernel": ("CTReconstructionSequence", "ConvolutionKernel"),
+    "kvp": ("CTXRayDetailsSequence", "KVP"),
+    "tube_current_ma": ("CTExposureSequence", "XRayTubeCurrentInmA"),
+    "exposure_mas": ("CTExposureSequence", "ExposureInmAs"),
+    "ctdi_vol_mgy": ("CTExposureSequence", "CTDIvol"),
+    "irradiation_events": ("IrradiationEventIdentificationSequence", "IrradiationEventUID"),
+}
+"""The same of a frame -> its group of attributes, and the keyword there (PS3.3, C.8.15.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +201,11 @@ def _slices(data: Any, path: Path, file: BinaryIO) -> list[SliceHeader] | NoSlic
             told = Notice("frames_undescribed", {"count": len(frames), "of": pixels.frames})
             return NoSlices(str(path), told, is_damaged=True)
         shared = next(iter(data.get("SharedFunctionalGroupsSequence") or []), None)
+        groups = [partial(shared_item, one, shared) for one in frames]
+        facts = common.pop("facts")
         return [
-            SliceHeader(**common, frame=number, **_plane(partial(shared_item, one, shared)))
-            for number, one in enumerate(frames)
+            SliceHeader(**common, frame=number, facts=facts | _frame_facts(group), **_plane(group))
+            for number, group in enumerate(groups)
         ]
     return [SliceHeader(**common, frame=0, **_plane(lambda _: data))]
 
@@ -218,6 +229,12 @@ def _common(data: Any, path: Path, sop_class: str, pixels: PixelPlace) -> dict[s
         "has_conversion_type": "ConversionType" in data,
         "facts": {name: told for name, told in facts.items() if told},
     }
+
+
+def _frame_facts(group: Callable[[str], Any]) -> dict[str, str]:
+    """What the groups of attributes of a frame say of how it was made."""
+    told = {name: text_of(group(part), keyword) for name, (part, keyword) in FRAME_FACTS.items()}
+    return {name: text for name, text in told.items() if text}
 
 
 def _plane(group: Callable[[str], Any]) -> dict[str, Any]:

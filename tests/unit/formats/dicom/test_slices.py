@@ -172,6 +172,33 @@ def test_every_frame_of_an_enhanced_ct_is_a_slice(file, is_compressed):
         assert np.array_equal(stored_values(one), plane + number)
 
 
+def test_how_the_frames_of_an_enhanced_ct_were_made_is_told_by_their_groups(file):
+    enhanced(file, frames=2)
+    data = pydicom.dcmread(file)
+    for name in ("ConvolutionKernel", "KVP", "XRayTubeCurrent", "Exposure", "CTDIvol"):
+        data.pop(name, None)
+    reconstruction, tube, event = Dataset(), Dataset(), Dataset()
+    reconstruction.ConvolutionKernel, tube.KVP = ["B70f", "3"], "120"
+    event.IrradiationEventUID = "1.2.3"
+    shared = data.SharedFunctionalGroupsSequence[0]
+    shared.CTReconstructionSequence, shared.CTXRayDetailsSequence = [reconstruction], [tube]
+    shared.IrradiationEventIdentificationSequence = [event]
+    for number, frame in enumerate(data.PerFrameFunctionalGroupsSequence):
+        exposure = Dataset()
+        exposure.CTDIvol, exposure.ExposureInmAs = 2.5 + number, 40.0
+        exposure.XRayTubeCurrentInmA = 80.5
+        frame.CTExposureSequence = [exposure]
+    data.save_as(file)
+    made = {"kernel": "B70f\\3", "kvp": "120", "irradiation_events": "1.2.3"}
+    made |= {"tube_current_ma": "80.5", "exposure_mas": "40.0"}
+    first, second = (one.facts for one in read_slices(file))
+    assert {**made, "ctdi_vol_mgy": "2.5"}.items() <= first.items()
+    assert {**made, "ctdi_vol_mgy": "3.5"}.items() <= second.items()
+    del data.PerFrameFunctionalGroupsSequence[1].CTExposureSequence
+    data.save_as(file)
+    assert "ctdi_vol_mgy" not in read_slices(file)[1].facts
+
+
 def test_a_frame_that_is_not_described_makes_the_file_unreadable(file):
     enhanced(file)
     data = pydicom.dcmread(file)
