@@ -30,6 +30,18 @@ OUT = ["--out", "sealed"]
 SEAL += OUT
 
 
+def test_protocols_that_divide_differently_are_told(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = desk.folder / "policy.toml"
+    named = '[reuse]\nprotocols = ["luna16", "fotin-2008"]'
+    policy.write_text(policy.read_text().replace("[reuse]", named))
+    assert run("seal", "--new-vault-key", "vault.key") == 0
+    assert run(*SEAL, "--vault-key", "vault.key") == 0
+    shown = capsys.readouterr().err
+    assert "protocols luna16 and fotin-2008 of the policy differ in size_limit" in shown
+
+
 def test_from_sealing_to_the_audit(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     key = ["--vault-key", "vault.key"]
     assert run("seal", "--new-vault-key", "vault.key") == 0

@@ -96,6 +96,12 @@ def command(
             "further look (policy.toml: [reuse] plans, protocols)",
             err=True,
         )
+    for one, other, fields in made.differing:
+        click.echo(
+            f"note: protocols {one} and {other} of the policy differ in {', '.join(fields)}: what "
+            "is told of both can, by subtraction, tell of few nodules; name such as divide alike",
+            err=True,
+        )
     click.echo(f"wrote {out}")
     opened = f"{out} --vault-key …" if secret.key is None else f"{out} --key …"
     print_next(

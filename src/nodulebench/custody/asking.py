@@ -5,6 +5,8 @@ protocols with strata of their own, asks for one nodule after the other. The sig
 what may be asked; where it names nothing, every plan and protocol makes a further look.
 """
 
+from itertools import combinations
+
 from nodulebench.custody.developers import refuse_mixed, same_developer
 from nodulebench.custody.policy import Reuse
 from nodulebench.errors import InputError
@@ -57,6 +59,48 @@ def refuse_unasked(protocol: TestProtocol, plan: TestPlan | None, reuse: Reuse) 
             "single nodules.",
             f"Take one of {', '.join(NAMES)}, or seal with it among 'protocols'.",
         )
+
+
+SIZES = frozenset({"size", "lung_rads_size", "fleischner_size"})
+"""Strata that divide by one measure at cuts of their own."""
+
+
+def differing_protocols(reuse: Reuse) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Pairs of protocols of a policy that count or divide nodules differently.
+
+    What is in a stratum of one and not of the other can be a single nodule: told of both, in two
+    looks, their difference tells of it.
+
+    Returns:
+        The names of two protocols and the fields in which they differ; for a protocol that is
+        named by its digest, which cannot be looked into, the field is its digest.
+    """
+    named: dict[str, str] = {}
+    for one in reuse.protocols:
+        named.setdefault(_digest(one), one)
+    return [
+        (one, other, differing)
+        for one, other in combinations(named.values(), 2)
+        if (differing := _differing(one, other))
+    ]
+
+
+def _differing(one: str, other: str) -> tuple[str, ...]:
+    if not {one, other} <= set(NAMES):
+        return ("digest",)
+    first, second = (_choosing(load_protocol(name)) for name in (one, other))
+    return tuple(field for field in first if first[field] != second[field])
+
+
+def _choosing(protocol: TestProtocol) -> dict[str, object]:
+    """What of a protocol says which nodules count, and which of them together."""
+    sizes = SIZES & set(protocol.strata)
+    return {
+        "scope": protocol.scope,
+        "size_limit": protocol.size_limit,
+        "strata": sizes,
+        "size_bins_mm": protocol.size_bins_mm if "size" in sizes else None,
+    }
 
 
 def refuse_unknown(developer: str, reuse: Reuse) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from nodulebench import __version__
 from nodulebench.custody import layout
+from nodulebench.custody.asking import differing_protocols
 from nodulebench.custody.audit import log_of, next_event
 from nodulebench.custody.datasheet import make_datasheet
 from nodulebench.custody.evidence import evidence_answers
@@ -78,6 +79,8 @@ class SealReport:
     """Whether the same set had been sealed there before, and nothing was done."""
     is_open_question: bool = False
     """Whether the policy names neither plans nor protocols, so that anybody's may be asked."""
+    differing: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """Protocols of the policy that count or divide nodules differently, and in which fields."""
 
 
 def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
@@ -124,6 +127,7 @@ def seal_bundle(order: SealOrder, progress: Progress = untold) -> SealReport:
         taken_over=placed.taken_over,
         gaps=gaps,
         is_open_question=not (policy.reuse.plans or policy.reuse.protocols),
+        differing=tuple(differing_protocols(policy.reuse)),
     )
 
 
