@@ -29,6 +29,7 @@ NAMES = (
     "run_isolated",
 )
 LONG = (
+    "broken_runs",
     "intervals",
     "candidate_blocks",
     "candidate_kinds",

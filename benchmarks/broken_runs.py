@@ -1,7 +1,9 @@
 """Commands that write, broken off everywhere: what is lost, stuck, doubled or told badly?
 
-Each command is killed at every operation on files, meets a full disk at every one, and loses its
-power at every one. ``python -m benchmarks broken_runs [STEP]`` tries every STEPth only.
+Each is killed at every operation on files, meets a full disk at every one, and loses its power.
+``python -m benchmarks.broken_runs FOLDER`` keeps what came of each command in FOLDER, so that a run
+that was stopped goes on where it was; ``python -m benchmarks.broken_runs table FOLDER`` prints what
+is there.
 """
 
 import json
@@ -13,50 +15,66 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-JOBS = (
-    *("evaluate", "evaluate --force", "compare", "report", "sign", "sign anew", "sign --new-key"),
-    *("test-plan freeze", "bundle", "convert to a table", "convert to a folder", "combine"),
-    *("draw", "coverage", "conformance export", "seal", "seal --encrypt-images"),
-    *("seal --new-vault-key", "custody new-key", "custody admit", "custody rotate"),
-    *("custody revoke", "custody rekey", "custody retire", "custody withdraw", "custody migrate"),
-    *("evaluate --roster", "report of kept results", "compare of kept results"),
-    *("curate", "curate --export", "bundle --curated", "receive", "phantom", "train"),
-    *("deidentify", "deidentify --jobs 2", "reference build", "reference build, again"),
-    *("reference rename", "reference priors"),
-)
 WAYS = ("killed", "full", "power_cut")
+KINDS = ("lost", "stuck", "doubled", "untold")
+HEADER = (
+    *("command", "killed", "full disk", "power cut"),
+    *("lost", "stuck", "doubled", "badly told"),
+)
 
 
 def main() -> None:
-    """Print a table, and below it whatever went wrong."""
-    step = sys.argv[2] if len(sys.argv) > 2 else "1"
-    print("| command | killed | full disk | power cut | lost | stuck | doubled | badly told |")
-    print("|---|---|---|---|---|---|---|---|", flush=True)
+    """Break off every command, and print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(Path(folder))
+        print_table(Path(folder))
+
+
+def run(folder: Path) -> None:
+    """Break off whatever was not yet."""
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
+    subprocess.run(
+        [sys.executable, "-m", "builders.broken_runs", "all", str(folder)],
+        env={**os.environ, **dict.fromkeys(threads, "1"), "PYTHONPATH": path},
+        check=True,
+    )
+
+
+def print_table(folder: Path) -> None:
+    """Print what was kept as a table, and below it whatever went wrong."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from builders.broken_jobs import JOBS
+
+    print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
     wrong = []
     for job in JOBS:
-        found = [outcome(job, way, step) for way in WAYS]
-        kinds = ("lost", "stuck", "doubled", "untold")
-        counts = [sum(len(one[kind]) for one in found) for kind in kinds]
-        cells = [*(one["runs"] for one in found), *counts]
-        print(f"| `{job}` | " + " | ".join(map(str, cells)) + " |", flush=True)
-        wrong += [f"{job}: {told}" for one in found for kind in kinds for told in one[kind]]
+        files = {way: folder / f"{job}.{way}.json" for way in WAYS}
+        found = {
+            way: json.loads(file.read_text(encoding="utf-8"))
+            for way, file in files.items()
+            if file.exists()
+        }
+        cells = [_tried(found.get(way)) for way in WAYS]
+        cells += [str(sum(len(one[kind]) for one in found.values())) for kind in KINDS]
+        print(f"| `{job}` | {' | '.join(cells)} |")
+        wrong += [
+            f"{job}, {way}, {kind}: {told}"
+            for way, one in found.items()
+            for kind in KINDS
+            for told in one[kind]
+        ]
     print("\n".join(wrong))
 
 
-def outcome(job: str, way: str, step: str) -> dict[str, Any]:
-    """What came of one command broken off in one way."""
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, "-m", "builders.broken_runs", folder, job, way, step],
-            env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            check=True,
-        )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+def _tried(found: dict[str, Any] | None) -> str:
+    """How often a command was broken off, and at which operations; a dash: not in this way."""
+    if found is None:
+        return "–"
+    return f"{found['runs']}" if found["step"] == 1 else f"{found['runs']} ({found['step']})"
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] != "table":
+        run(Path(sys.argv[1]))
+    print_table(Path(sys.argv[-1]))

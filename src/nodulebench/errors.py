@@ -59,6 +59,10 @@ class InputError(NoduleBenchError):
             shown.append(f"... and {hidden} more problems of the same input.")
         super().__init__("\n".join(shown))
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Sequence[Problem]]]:
+        """Travel between processes with every problem."""
+        return type(self), (self.problems,)
+
     @classmethod
     def at(cls, where: "str | Path", what: str, remedy: str = "") -> Self:
         """The error of one problem."""

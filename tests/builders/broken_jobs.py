@@ -1,140 +1,20 @@
 """Commands that write, as jobs to break off: what has to be there before, what they leave."""
 
-import io
-import lzma
-import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
-from nodulebench.errors import InputError
-from nodulebench.storage.keys.person_key import read_private_key
-from nodulebench.storage.staging import UNFINISHED
-from nodulebench.storage.vault import person_secret, read_key_file
-from nodulebench.workflows.custody.sealed_set import open_sealed
-from nodulebench.workflows.custody.verify_sealed import verify_sealed
-
-COLUMNS = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
-SCORED = "seriesuid,coordX,coordY,coordZ,probability\n"
-CRITERIA = """
-name = "acceptance"
-[[criteria]]
-figure = "recall"
-rule = "luna16"
-comparison = ">="
-limit = 0.5
-"""
-DESIGN = 'name = "mine"\n[[rules]]\nname = "many"\nminimum_rows = 1\n'
-EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
-CHANCE = re.compile("[0-9a-f]{32,}|[0-9.]{30,}|P-[0-9A-F]{10}|(?<=results/)[0-9]{8}")
-"""Digests, UIDs, pseudonyms, the numbers of events: other ones in every run."""
-TRUTH = """case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,density
-a,n1,3,1.5,10,20,7,7,solid
-"""
-PRIORS = """case_id,nodule_id,date,prior_date,prior_diameter_mm
-a,n1,2026-01-01,2025-07-01,
-"""
-
-
-def make_desk(folder: Path) -> None:
-    """A small LUNA16 reference, two submissions and criteria."""
-    luna16 = folder / "luna16"
-    luna16.mkdir(parents=True)
-    (luna16 / "annotations.csv").write_text(COLUMNS + "scan1,0,0,0,8\nscan2,0,0,0,5\n")
-    (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text("scan1\nscan2\nscan3\n")
-    (folder / "mine.csv").write_text(SCORED + "scan1,0,0,0,0.9\nscan3,80,0,0,0.4\n")
-    (folder / "other.csv").write_text(SCORED + "scan2,0,0,0,0.8\nscan3,80,0,0,0.3\n")
-    (folder / "criteria.toml").write_text(CRITERIA)
-    (folder / "design.toml").write_text(DESIGN)
-    (folder / "pool.csv").write_text("case_id,patient_id\na,1\nb,2\nc,3\n")
-
-
-def make_set(folder: Path) -> None:
-    """A bundle of two cases, a policy that names keys, one that does not, and a roster of two."""
-    from builders.keyed import make_keyed_desk, new_person
-    from builders.sealed import POLICY
-
-    folder.mkdir(parents=True)
-    desk = make_keyed_desk(folder, cases=2)
-    for person in ("Bo2", "Dee", "Rep"):
-        new_person(desk, person)
-    aliases = '\n[roster]\naliases = ["A1", "A2"]\n'
-    (folder / "old.toml").write_text(POLICY + aliases)
-    policy = folder / "policy.toml"
-    reporter = f'[[people]]\nname = "Rep"\nroles = ["reporter"]\nkey = "{desk.line("Rep")}"\n\n'
-    policy.write_text(policy.read_text().replace("[reuse]", f"{reporter}[reuse]") + aliases)
-    desk.marks("one.csv", "scan0")
-    desk.marks("two.csv", "scan0", "scan1")
-    rows = "one.csv,Alpha Ltd,A1\ntwo.csv,Beta Ltd,A2\n"
-    (folder / "roster.csv").write_text("file,developer,alias\n" + rows)
-
-
-def make_archive(folder: Path) -> None:
-    """Two small CT series, each with a nodule in a table of marks."""
-    from builders.dicom import write_series
-
-    uids = [write_series(folder / "archive" / name, name) for name in ("first", "second")]
-    luna16 = folder / "luna16"
-    luna16.mkdir()
-    (luna16 / "annotations.csv").write_text(COLUMNS + f"{uids[0]},-160,-100,700,8\n")
-    (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text("\n".join(uids) + "\n")
-
-
-def make_readings(folder: Path) -> None:
-    """What readers drew, a truth with an earlier scan, and CT slices that name their patients."""
-    from builders.identified_slice import identified_slice
-    from builders.readings import block, read, readings
-    from nodulebench.formats.findings_tables import write_findings
-
-    four = ("1", "2", "3", "4")
-    folder.mkdir(parents=True)
-    drawn = (block(reader, (9, 9), (12, 12)) for reader in four)
-    write_findings(readings(read("a", *drawn, readers=four)), folder / "findings")
-    (folder / "truth.csv").write_text(TRUTH)
-    (folder / "priors.csv").write_text(PRIORS)
-    (folder / "in").mkdir()
-    for number in range(1, 5):
-        identified_slice(number).save_as(folder / "in" / f"{number}.dcm")
-    series = str(identified_slice().SeriesInstanceUID)
-    luna16 = folder / "luna16"
-    luna16.mkdir()
-    (luna16 / "annotations.csv").write_text(COLUMNS + f"{series},0,0,0,8\n")
-    (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text(series + "\n")
-
-
-def make_blocks(folder: Path) -> None:
-    """Ten folds with a block each, with a nodule and a crossing of vessels, for training."""
-    import numpy as np
-
-    from builders.lung_scenes import LUNG_HU, ball, rod
-
-    shape, place = (40, 40, 40), (20.0, 18.0, 14.0)
-    blocks, luna16 = folder / "blocks", folder / "luna16"
-    blocks.mkdir(parents=True)
-    luna16.mkdir()
-    names = "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"
-    names += "spacing_x_mm,spacing_y_mm,spacing_z_mm,size_x,size_y,size_z"
-    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(10)]
-    (blocks / "blocks.csv").write_text("\n".join([names, *rows]) + "\n")
-    for fold in range(10):
-        hu = LUNG_HU + 30.0 * np.random.default_rng(fold).standard_normal(shape)
-        crossing = rod((0, 18, 30), 2.0, shape)
-        for thing in (ball(place, 3.0 + 0.2 * fold, shape), crossing, crossing.swapaxes(0, 1)):
-            hu = np.maximum(hu, LUNG_HU + thing)
-        held = io.BytesIO()
-        np.savez(held, **{f"b{fold}": np.clip(np.rint((hu + 1024) / 16), 0, 127).astype(np.uint8)})
-        with lzma.open(blocks / f"fold{fold}.npz.xz", "wb", preset=0) as file:
-            file.write(held.getvalue())
-    at = "14,18,20"
-    nodules = "".join(f"s{fold},{at},7\n" for fold in range(10))
-    (luna16 / "annotations.csv").write_text(COLUMNS + nodules)
-    (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text("".join(f"s{fold}\n" for fold in range(10)))
+from builders.broken_desks import (
+    make_archive,
+    make_blocks,
+    make_chest,
+    make_desk,
+    make_keyed_panel,
+    make_observers,
+    make_panel,
+    make_readings,
+    make_set,
+)
 
 
 @dataclass(frozen=True)
@@ -153,86 +33,40 @@ class Job:
     """Whether the command, given again after it was done, takes a further step."""
     uncounted: tuple[str, ...] = ()
     """How names begin of which every run may write one more."""
+    step: int = 1
+    """How many operations lie between two tries, where each takes seconds."""
+    has_workers: bool = False
+    """Whether other processes write for it, so that each try has to be one by itself."""
 
 
-def receive(archive: Path, folder: Path) -> int:
-    """Keep every file of an archive as a listener does that is sent it; 1 if one is refused."""
-    import pydicom
-
-    from nodulebench.curate.intake.listen import _stored
-
-    refused = []
-    for path in sorted(archive.rglob("*.dcm")):
-        sent = pydicom.dcmread(path)
-        event = SimpleNamespace(dataset=sent, file_meta=sent.file_meta)
-        if _stored(event, folder, lambda told: sys.stdout.write(f"error: {told}\n")):
-            refused.append(path)
-    return int(bool(refused))
-
-
-def open_set(sealed: Path) -> int:
-    """Open a sealed set, with a key of one's own or with the secret of all, and verify it."""
-    secret = read_key_file(Path("vault.key")) if Path("vault.key").exists() else None
-    try:
-        open_sealed(sealed, person_secret(read_private_key(Path("cem.key"))), "", None)
-    except InputError:
-        if secret is None:
-            raise
-        open_sealed(sealed, secret, "Cem", None)
-    problems = verify_sealed(sealed).problems
-    sys.stdout.write("\n".join(map(str, problems)))
-    return int(bool(problems))
-
-
-def state(folder: Path, uncounted: tuple[str, ...] = ()) -> list[str]:
-    """The names of files that count, without chance; locks and what killed runs left do not."""
-    found = []
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        is_left = any(UNFINISHED.fullmatch(part) for part in name.parts)
-        if path.is_file() and not is_left and not re.fullmatch(r"\..+\.lock", path.name):
-            found.append(CHANCE.sub("#", name.as_posix()))
-    return sorted(one for one in found if not one.startswith(uncounted))
-
-
-PLAIN = {
+EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
+RESULT = ("result", (EVALUATE.format("mine.csv"),), "verify result")
+SIGN = "sign result --key key.pem --by Laboratory"
+NEW_KEY = "sign --new-key key.pem"
+RESULTS = {
     "evaluate": Job(EVALUATE.format("mine.csv"), "result", (), "verify result"),
-    "evaluate --force": Job(
-        EVALUATE.format("other.csv --force"),
-        "result",
-        (EVALUATE.format("mine.csv"),),
-        "verify result",
-    ),
+    "evaluate --force": Job(EVALUATE.format("other.csv --force"), *RESULT),
     "compare": Job(
         "compare result --baseline mine --bootstraps 10 --permutations 10",
         "result",
         (EVALUATE.format("mine.csv other.csv"),),
         "verify result",
     ),
-    "report": Job(
-        "report result --for developer --algorithm mine",
-        "result",
-        (EVALUATE.format("mine.csv"),),
-        "verify result",
-    ),
-    "sign": Job(
-        "sign result --key key.pem --by Laboratory",
-        "result",
-        (EVALUATE.format("mine.csv"), "sign --new-key key.pem"),
-        "verify result",
-    ),
-    "sign anew": Job(
-        "sign result --key key.pem --by Laboratory",
+    "report": Job("report result --for developer --algorithm mine", *RESULT),
+    "report --pdf": Job("report result --pdf", *RESULT),
+    "sign": Job(SIGN, "result", (EVALUATE.format("mine.csv"), NEW_KEY), "verify result"),
+    "sign, signed before": Job(
+        SIGN,
         "result",
         (
             EVALUATE.format("mine.csv"),
-            "sign --new-key key.pem",
+            NEW_KEY,
             "sign --new-key older.pem",
             "sign result --key older.pem --by Before",
         ),
         "verify result",
     ),
-    "sign --new-key": Job("sign --new-key key.pem", "key.pem key.pub.pem"),
+    "sign --new-key": Job(NEW_KEY, "key.pem key.pub.pem"),
     "test-plan freeze": Job(
         "test-plan freeze --criteria criteria.toml --reference luna16 --out plan.json "
         "--bootstraps 10",
@@ -250,7 +84,10 @@ PLAIN = {
         (),
         "evaluate folder --reference luna16 --bootstraps 10",
     ),
-    "combine": Job("combine mine.csv other.csv --reference luna16 --out both.csv", "both.csv"),
+    "combine": Job(
+        "combine mine.csv other.csv --reference luna16 --out both.csv --table each.csv",
+        "both.csv each.csv",
+    ),
     "draw": Job(
         "draw pool.csv --design design.toml --count 2 --seed 1 --out drawn.csv", "drawn.csv"
     ),
@@ -261,7 +98,6 @@ OPEN = "open sealed"
 SEAL = "seal bundle --key ada.key --policy policy.toml --out sealed"
 ROSTER = "evaluate --roster roster.csv --reference sealed --bootstraps 10 --key bo.key --out told"
 VERIFY = "verify sealed --key safe.key"
-DEIDENTIFY = "deidentify in --out clean --key-table who.keys --vault-key vault.key"
 
 
 def change(command: str, *before: str, is_step: bool = False) -> Job:
@@ -271,10 +107,18 @@ def change(command: str, *before: str, is_step: bool = False) -> Job:
     )
 
 
+def use(command: str, out: str, *before: str) -> Job:
+    """What is done with a sealed set; every try stands in its log."""
+    return Job(command, out, (SEAL, *before), VERIFY, make_set, uncounted=("sealed/audit",))
+
+
 CUSTODY = {
     "seal": Job(SEAL, "sealed", (), VERIFY, make_set),
     "seal --encrypt-images": Job(f"{SEAL} --encrypt-images", "sealed", (), VERIFY, make_set),
     "seal --new-vault-key": Job("seal --new-vault-key vault.key", "vault.key"),
+    "unseal": use("unseal sealed --key ada.key --reason new --out plain", "plain sealed"),
+    "unseal --result": use("unseal sealed --key cem.key --result 2", "sealed", ROSTER),
+    "audit --anchor": use("audit sealed --anchor far.anchor --key cem.key", "far.anchor sealed"),
     "custody new-key": Job("custody new-key me.key", "me.key me.key.pub"),
     "custody admit": change(
         "admit sealed --key safe.key --person Dee --role auditor --new-key dee.key.pub"
@@ -297,74 +141,66 @@ CUSTODY = {
         make_set,
         is_change=True,
     ),
-    "evaluate --roster": Job(
-        ROSTER,
+    "evaluate on a sealed set": use(
+        "evaluate one.csv --reference sealed --bootstraps 10 --key bo.key --developer Alpha "
+        "--out told",
         "sealed told",
-        (SEAL,),
-        VERIFY,
-        make_set,
-        uncounted=("sealed/audit", "sealed/results"),
     ),
-    "report of kept results": Job(
-        "report sealed --key rep.key --out study",
-        "study sealed",
-        (SEAL, ROSTER),
-        VERIFY,
-        make_set,
-        uncounted=("sealed/audit",),
+    "evaluate --roster": use(ROSTER, "sealed told"),
+    "report of kept results": use(
+        "report sealed --key rep.key --out study", "study sealed", ROSTER
     ),
-    "compare of kept results": Job(
+    "compare of kept results": use(
         "compare sealed --key rep.key --baseline A1 --bootstraps 10 --permutations 10 --out study",
         "study sealed",
-        (SEAL, ROSTER),
-        VERIFY,
-        make_set,
-        uncounted=("sealed/audit",),
+        ROSTER,
     ),
 }
 CURATE = "curate archive --out curated --processes 1"
+DEIDENTIFY = "deidentify in --out clean --key-table who.keys --vault-key vault.key"
+VAULT_KEY = "seal --new-vault-key vault.key"
+CLEAN = (
+    "clean who.keys who.keys.quarantine.csv",
+    (VAULT_KEY,),
+    "deidentify --show-keys --key-table who.keys --vault-key vault.key",
+    make_readings,
+)
 IMAGES = {
+    "receive listen": Job("receive listen", "received", (), "", make_archive),
+    "receive fetch": Job(
+        "receive fetch http://pacs.example/dicom-web --out received",
+        *("received", (), "", make_archive),
+    ),
+    "deidentify": Job(DEIDENTIFY, *CLEAN),
+    "deidentify --jobs 2": Job(f"{DEIDENTIFY} --jobs 2", *CLEAN, has_workers=True),
     "curate": Job(CURATE, "curated", (), "", make_archive),
     "curate --export": Job(f"{CURATE} --export cases", "curated cases", (), "", make_archive),
     "bundle --curated": Job(
         "bundle luna16 --curated curated --out bag", "bag", (CURATE,), "verify bag", make_archive
     ),
-    "receive": Job("receive", "received", (), "", make_archive),
     "phantom": Job(
         "phantom made --cases 1 --matrix 64 --thickness 7 --no-masks",
         "made",
         (),
         "coverage made --design design.toml",
     ),
+    "demo": Job("demo --phantoms 2 --out demo", "demo", (), "verify demo/result", step=6),
+    "detect": Job("detect largecad chest.mhd --out found", "found", (), "", make_chest),
     "train": Job(
         "train etrocad --blocks blocks --reference luna16 --out weights.npz",
-        "weights.npz",
-        (),
-        "",
-        make_blocks,
+        *("weights.npz", (), "", make_blocks),
     ),
-    "deidentify": Job(
-        DEIDENTIFY,
-        "clean who.keys who.keys.quarantine.csv",
-        ("seal --new-vault-key vault.key",),
-        "deidentify --show-keys --key-table who.keys --vault-key vault.key",
-        make_readings,
+    "robustness": Job(
+        "robustness 'sh finder.sh {case} {out}' chest.mhd --test noise --out tested",
+        *("tested", (), "", make_chest),
     ),
-    "deidentify --jobs 2": Job(
-        f"{DEIDENTIFY} --jobs 2",
-        "clean who.keys who.keys.quarantine.csv",
-        ("seal --new-vault-key vault.key",),
-        "",
-        make_readings,
-    ),
+}
+REFERENCE = {
     "reference build": Job(
         "reference build findings --out built --findings drawn",
-        "built drawn",
-        (),
-        "",
-        make_readings,
+        *("built drawn", (), "", make_readings),
     ),
-    "reference build, again": Job(
+    "reference build over another": Job(
         "reference build findings --out built",
         "built",
         ("reference build findings --out built --set minimum_agreement=4",),
@@ -373,12 +209,116 @@ IMAGES = {
     ),
     "reference rename": Job(
         "reference rename luna16 --key-table who.keys --vault-key vault.key --out renamed",
-        "renamed",
-        ("seal --new-vault-key vault.key", DEIDENTIFY),
-        "",
-        make_readings,
+        *("renamed", (VAULT_KEY, DEIDENTIFY), "", make_readings),
     ),
     "reference priors": Job(
         "reference priors truth.csv priors.csv --out judged", "judged", (), "", make_readings
     ),
+    "reference readers": Job(
+        "reference readers findings --out readers.csv", "readers.csv", (), "", make_readings
+    ),
+    "reference spread": Job(
+        "reference spread findings found.csv --out spread.csv", "spread.csv", (), "", make_readings
+    ),
 }
+SELECT = "annotate observer select mine.csv --reference luna16 --rate 1 --out study"
+READERS = {
+    "annotate exam": Job(
+        "annotate exam key.csv lee.csv kim.csv --sequences 0 --out sheets",
+        *("sheets", (), "", make_observers),
+    ),
+    "annotate consistency": Job(
+        "annotate consistency lee.csv kim.csv ann.csv --cases cases.csv --out agreement "
+        "--findings united",
+        *("agreement united", (), "", make_observers),
+    ),
+    "annotate quality": Job(
+        "annotate quality lee.csv kim.csv ann.csv --out agreement",
+        *("agreement", (), "", make_observers),
+    ),
+    "annotate observer select": Job(SELECT, "study", (), "", make_observers),
+    "annotate observer conclude": Job(
+        "annotate observer conclude study calls.csv --reference luna16 --marks mine.csv --out both",
+        *("both", (SELECT,), "", make_observers),
+    ),
+    "annotate observer analyse": Job(
+        "annotate observer analyse ratings.csv --out analysis.json",
+        *("analysis.json", (), "", make_observers),
+    ),
+}
+STEPS = (
+    ("start", "start panel --roster roster.toml --cases cases.csv", ""),
+    ("open", "open panel b1 a b --team one --reviewer lead2", "office"),
+    ("read", "read panel b1 r1.csv", "r1"),
+    ("", "read panel b1 r2.csv", "r2"),
+    ("read, the last one", "read panel b1 r3.csv", "r3"),
+    ("type", "type panel b1 a candidate-1 solid", "r1"),
+    ("ask", "ask panel b1 asked.csv", "r1"),
+    ("answer", "answer panel b1 types.csv", "r1"),
+    ("judge", "judge panel b1 a candidate-1 --agree", "lead2"),
+    ("", "judge panel b1 b candidate-1 --object", "lead2"),
+    ("", "judge panel b1 b candidate-2 --agree", "lead2"),
+    ("add", "add panel b1 lead2.csv", "lead2"),
+    ("finish", "finish panel b1 a b", "lead2"),
+    ("settle", "settle panel b1 b candidate-1 --no-nodule", "judge1"),
+    ("", "settle panel b1 a candidate-2 --nodule --type solid", "judge1"),
+    ("", "settle panel b1 b candidate-2 --nodule --type solid", "judge1"),
+    ("", "settle panel b1 b candidate-3 --nodule --type solid", "judge1"),
+    (
+        "approve",
+        "approve panel b1 --inspected sufficiency --inspected heterogeneity --inspected labels "
+        "--inspected ethics",
+        "zoe",
+    ),
+    ("release", "release panel b1", "judge1"),
+    ("anchor", "anchor panel far.anchor", "office"),
+    ("quality", "quality panel --out quality.json", ""),
+    ("export", "export panel reference --findings united", ""),
+)
+"""A batch of cases from its beginning to its release: command, arguments, who gives it."""
+WRITTEN = {
+    "ask": "asked.csv",
+    "anchor": "far.anchor",
+    "quality": "quality.json",
+    "export": "reference united",
+}
+"""What commands of a review write beside the project."""
+
+
+def reviews(*, has_keys: bool) -> dict[str, Job]:
+    """The commands of a review, each after all that go before it."""
+    jobs: dict[str, Job] = {}
+    before: tuple[str, ...] = ()
+    desk = make_keyed_panel if has_keys else make_panel
+    for name, arguments, person in STEPS:
+        signed = f" --by {person}" if person else ""
+        signed += f" --key {person}" if person and has_keys else ""
+        command = f"annotate review {arguments}{signed}"
+        if name:
+            out = f"panel {WRITTEN.get(name, '')}".strip()
+            told = f"annotate review {name}{', with keys' if has_keys else ''}"
+            jobs[told] = Job(command, out, before, "annotate review audit panel", desk)
+        before = (*before, command)
+    return jobs
+
+
+JOBS = {
+    **RESULTS,
+    **IMAGES,
+    **REFERENCE,
+    **READERS,
+    **reviews(has_keys=False),
+    **reviews(has_keys=True),
+    **CUSTODY,
+}
+CARELESS = Job("careless", "kept.txt", ("careless",), "careless check")
+"""A command that does everything wrong, so that it can be told whether that is seen."""
+WRITES_NOTHING = (
+    *("check", "verify", "formats", "conformance", "folds check", "reference compare"),
+    *("plan acceptance", "plan auc", "plan false-positives", "plan froc", "plan paired"),
+    *("plan readers", "plan sensitivity", "plan size-error"),
+    *("custody keys", "custody restore-check"),
+    *("annotate review audit", "annotate review log", "annotate review show"),
+    *("annotate review status", "annotate review warnings"),
+)
+"""Commands that need not be broken off."""

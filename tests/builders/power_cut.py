@@ -6,10 +6,10 @@ may be those of before, none, half or all.
 """
 
 import os
-import pickle
 import random
 import sys
-from collections.abc import Iterator  # noqa: TC003
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,17 @@ class Moment:
     safe_files: dict[int, bytes] = field(default_factory=dict)
 
 
+_WATCHING: "list[Recorder]" = []
+_HOOKS: list[Any] = []
+"""The one hook of this process, which cannot be taken off."""
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in ("open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"):
+        for recorder in _WATCHING:
+            recorder.add(f"{event} {arguments[0]}")
+
+
 class Recorder:
     """Looks at a folder before every operation on files of this process, and at every fsync."""
 
@@ -37,51 +48,51 @@ class Recorder:
         self.folder = folder
         self._held: dict[int, int] = {}
         """All that was seen stays open, so that no number becomes that of another file."""
-        self.moments = [self._look("the beginning", None)]
+        self.moments = [self.look("the beginning", None)]
         first = self.moments[0]
         first.safe_folders, first.safe_files = dict(first.folders), dict(first.files)
         self._is_busy = False
 
-    def start(self) -> None:
-        """Watch from now on."""
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch what is done within."""
         fsync = os.fsync
 
         def watched(file: Any) -> None:
             fsync(file)
             self._synced(os.fstat(file if isinstance(file, int) else file.fileno()).st_ino)
 
-        def watch(event: str, arguments: tuple[Any, ...]) -> None:
-            if event in ("open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"):
-                self._add(f"{event} {arguments[0]}")
-
         os.fsync = watched
-        sys.addaudithook(watch)
+        _WATCHING.append(self)
+        if not _HOOKS:
+            sys.addaudithook(_watch)
+            _HOOKS.append(_watch)
+        try:
+            yield
+            self.add("the end")
+        finally:
+            os.fsync = fsync
+            _WATCHING.remove(self)
+            self.close()
 
-    def write(self, file: Path) -> None:
-        """Look once more, and write down all that was seen."""
-        self._add("the end")
-        self._is_busy = True
-        file.write_bytes(pickle.dumps(self.moments))
+    def close(self) -> None:
+        """Let go of all that was seen."""
+        while self._held:
+            os.close(self._held.popitem()[1])
 
-    @staticmethod
-    def kept(file: Path, chance: random.Random) -> "Iterator[Kept]":
-        """What a disk may have kept at every moment: as little as it may, all names, any part."""
-        for moment in pickle.loads(file.read_bytes()):  # noqa: S301 - written above
-            for how in ("least", "names", "any"):
-                yield Kept(moment, how, random.Random(chance.random()))
-
-    def _add(self, where: str) -> None:
+    def add(self, where: str) -> None:
+        """Look, unless looking is what is seen."""
         if self._is_busy:
             return
         self._is_busy = True
         before = self.moments[-1]
-        now = self._look(where, before)
+        now = self.look(where, before)
         if (now.folders, now.files) != (before.folders, before.files):
             self.moments.append(now)
         self._is_busy = False
 
     def _synced(self, number: int) -> None:
-        self._add("fsync")
+        self.add("fsync")
         last = self.moments[-1]
         now = Moment("fsync", last.root, last.folders, last.files)
         now.safe_folders, now.safe_files = dict(last.safe_folders), dict(last.safe_files)
@@ -91,7 +102,9 @@ class Recorder:
             now.safe_files[number] = last.files[number]
         self.moments.append(now)
 
-    def _look(self, where: str, before: "Moment | None") -> Moment:
+    def look(self, where: str, before: "Moment | None") -> Moment:
+        """All there is now; bytes that were there before are not held twice."""
+        known = {} if before is None else before.files
         now = Moment(where, self.folder.stat().st_ino)
         waiting = [str(self.folder)]
         while waiting:
@@ -103,7 +116,8 @@ class Recorder:
                     waiting.append(entry.path)
                 else:
                     held = self._hold(entry.path, entry.inode())
-                    now.files[entry.inode()] = os.pread(held, 1 << 26, 0)
+                    content, old = os.pread(held, 1 << 26, 0), known.get(entry.inode())
+                    now.files[entry.inode()] = old if old == content else content
             number = Path(place).stat().st_ino
             self._hold(place, number)
             now.folders[number] = names
@@ -119,7 +133,12 @@ class Recorder:
 
 @dataclass
 class Kept:
-    """One thing that a disk may hold."""
+    """One thing that a disk may hold.
+
+    ``how`` says what it kept of what it was not told to keep: as little as it may (``least``), all
+    names without their bytes (``names``), any part by chance (``any``); all of it, as when only a
+    process was killed (``all``).
+    """
 
     moment: Moment
     how: str
@@ -152,12 +171,14 @@ class Kept:
     def _has_new(self, number: int | None) -> bool:
         """Whether the change of a name that was not settled came to the disk; a move does whole."""
         if self.how != "any":
-            return self.how == "names"
+            return self.how in ("names", "all")
         return self.changes.setdefault(number, self.chance.random() < 0.5)
 
     def _bytes(self, number: int) -> bytes:
         now = self.moment.files.get(number)
         safe = self.moment.safe_files.get(number)
+        if self.how == "all":
+            return now or b""
         if now is None or safe == now:
             return safe or b""
         if self.how != "any":

@@ -1,6 +1,7 @@
 """Commands that write, broken off: nothing is lost, stuck or doubled, and a full disk is told.
 
-A few of each; ``python -m benchmarks broken_runs`` tries every operation of every command.
+A few of each; ``python -m benchmarks broken_runs`` tries every operation of every command. With a
+step every run is a process of its own, else one process tries every operation.
 """
 
 import json
@@ -13,33 +14,56 @@ import pytest
 
 from builders.places import ROOT
 
+CLEAN = {"lost": [], "stuck": [], "doubled": [], "untold": []}
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-@needs_fork
-@pytest.mark.parametrize(
-    ("job", "way", "step"),
-    [
-        ("sign anew", "killed", 5),
-        ("sign anew", "power_cut", 11),
-        ("evaluate --force", "power_cut", 37),
-        ("compare", "killed", 17),
-        ("bundle", "full", 17),
-        ("custody admit", "power_cut", 45),
-        ("reference build, again", "killed", 9),
-    ],
-)
-def test_a_broken_run_leaves_the_old_or_the_new(
-    tmp_path: Path, job: str, way: str, step: int
-) -> None:
+def program(*arguments: object) -> str:
+    """What the program says that breaks commands off."""
     done = subprocess.run(
-        [sys.executable, "-m", "builders.broken_runs", str(tmp_path), job, way, str(step)],
+        [sys.executable, "-m", "builders.broken_runs", *map(str, arguments)],
         cwd=ROOT / "tests",
         capture_output=True,
         timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    found = json.loads(done.stdout)
-    assert found.pop("runs") > 1
-    assert found == {"lost": [], "stuck": [], "doubled": [], "untold": []}
+    return done.stdout.decode()
+
+
+@needs_fork
+@pytest.mark.parametrize(
+    ("job", "way", "step"),
+    [
+        ("sign, signed before", "killed", 5),
+        ("sign, signed before", "power_cut", 12),
+        ("evaluate --force", "power_cut", 60),
+        ("compare", "killed", 17),
+        ("bundle", "full", 17),
+        ("custody admit", "power_cut", 40),
+        ("reference build over another", "killed", 9),
+        ("deidentify --jobs 2", "full", 30),
+    ],
+)
+def test_a_broken_run_leaves_the_old_or_the_new(
+    tmp_path: Path, job: str, way: str, step: int
+) -> None:
+    found = json.loads(program("one", tmp_path, job, way, step))
+    assert (found.pop("runs") > 1, found.pop("step")) == (True, step)
+    assert found == CLEAN
+
+
+@needs_fork
+def test_what_goes_wrong_at_any_operation_is_seen_and_the_rest_goes_well(tmp_path: Path) -> None:
+    program("all", tmp_path, "annotate review answer, with keys", "careless")
+    found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
+    for way, least in (("killed", 10), ("full", 10), ("power_cut", 30)):
+        good = found[f"annotate review answer, with keys.{way}"]
+        assert (good.pop("runs") >= least, good.pop("step")) == (True, 1)
+        assert good == CLEAN
+    # an event and a file in two halves: 3 operations
+    killed = found["careless.killed"]
+    assert killed["runs"] == 3
+    assert [len(killed[kind]) for kind in CLEAN] == [1, 0, 2, 0]
+    assert found["careless.full"]["untold"]
+    assert any(found["careless.power_cut"][kind] for kind in CLEAN)

@@ -1,5 +1,6 @@
 """Problems are told one by one or all at once."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ def test_every_problem_found_is_told() -> None:
     with pytest.raises(InputError) as told:
         refuse_any(one for one in (ONE, TWO))
     assert told.value.problems == (ONE, TWO)
+
+
+def test_an_error_of_another_process_comes_with_every_problem() -> None:
+    error = pickle.loads(pickle.dumps(InputError([ONE, TWO])))  # noqa: S301 - our own
+    assert error.problems == (ONE, TWO)
+    assert str(error) == f"{ONE}\n{TWO}"
 
 
 def test_where_no_problem_was_found_nothing_is_refused() -> None:

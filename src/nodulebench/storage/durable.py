@@ -9,8 +9,8 @@ from secrets import token_hex
 from nodulebench.storage.lock import locked
 
 NAMING_WAITS_S = 10.0
-LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|naming\.lock)")
-"""A file that a killed process was about to name; it was never part of anything."""
+LEFTOVER = re.compile(r"\.([0-9a-f]{16}\.part|(naming|keeping)\.lock)")
+"""A file that a killed process was about to name, or its claim; it was never part of anything."""
 
 
 def create_once(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
@@ -48,16 +48,22 @@ def _write_then(
     name: Callable[[Path, Path], object], path: Path, content: bytes, mode: int = 0o666
 ) -> None:
     """Write a file under another name beside its place, then give it its own."""
-    made = [folder for folder in path.parents if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     stage = path.parent / f".{token_hex(8)}.part"
     try:
         write_through(stage, content, mode=mode)
         name(stage, path)
     finally:
         stage.unlink(missing_ok=True)
-    for folder in (path.parent, *(one.parent for one in made)):
-        settle(folder)
+    settle(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, and wait until the disk has their names."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in made:
+        settle(one.parent)
 
 
 def write_through(path: Path, content: bytes, *, mode: int = 0o666) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from nodulebench.errors import InputError
-from nodulebench.storage.durable import settle, settle_all
+from nodulebench.storage.durable import make_folder, settle, settle_all
 from nodulebench.storage.lock import locked
 
 UNFINISHED = re.compile(r"\.[0-9a-f]{16}[-.].+|\.moving")
@@ -89,23 +89,31 @@ def _move(folder: Path, last: str = "") -> None:
     gone = stage / GONE
     names = gone.read_text(encoding="utf-8").splitlines() if gone.is_file() else []
     moved = [path.relative_to(stage) for path in stage.rglob("*") if path.is_file()]
-    parents = {folder}
+    is_final = not _is_within_unfinished(folder)
+    parents = {folder, *((folder / file).parent for file in moved)}
+    for parent in sorted(parents):  # else a power cut could keep that files left, not where to
+        _make(parent, is_final=is_final)
     for file in sorted(moved, key=lambda file: (file == Path(GONE), file == Path(last), file)):
         if file == Path(GONE):
             for name in names:
                 (folder / name).unlink(missing_ok=True)
             gone.unlink(missing_ok=True)
         else:
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            parents.add((folder / file).parent)
             with suppress(FileNotFoundError):  # another process completes it too
                 (stage / file).replace(folder / file)
-    is_final = not _is_within_unfinished(folder)
     for parent in parents if is_final else ():
         settle(parent)
     shutil.rmtree(stage, ignore_errors=True)
     if is_final:
         settle(folder)  # so that it is not completed again, over what comes later
+
+
+def _make(folder: Path, *, is_final: bool) -> None:
+    """Make a folder; one that is not settled in the end by others is on the disk at once."""
+    if is_final:
+        make_folder(folder)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def is_unfinished(path: Path) -> bool:
@@ -178,7 +186,8 @@ def _stage_beside(target: Path, within: Path | None = None) -> Iterator[Path]:
     # the suffix stays, because writers look at it
     stage = beside / f".{token_hex(8)}-{target.name or 'folder'}"
     try:
-        (beside if within is None else target.parent).mkdir(parents=True, exist_ok=True)
+        is_final = within is None and not _is_within_unfinished(target)
+        _make(beside if within is None else target.parent, is_final=is_final)
         yield stage
     except OSError as error:
         raise InputError.at(target, f"cannot be written: {error.strerror or error}.") from error

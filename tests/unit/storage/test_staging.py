@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nodulebench.errors import InputError
-from nodulebench.storage import staging
+from nodulebench.storage import durable, staging
 from nodulebench.storage.staging import (
     MOVING,
     complete_move,
@@ -190,6 +190,7 @@ def test_the_disk_has_bytes_before_names_and_names_before_the_end(
     monkeypatch.setattr(Path, "replace", remember)
     monkeypatch.setattr(staging, "settle", settle)
     monkeypatch.setattr(staging, "settle_all", settle)
+    monkeypatch.setattr(durable, "settle", settle)
     with staged_file(tmp_path / "a.txt") as stage:
         stage.write_text("a")
     assert told == ["settle a.txt", "name a.txt", f"settle {tmp_path.name}"]
@@ -202,3 +203,15 @@ def test_the_disk_has_bytes_before_names_and_names_before_the_end(
         (stage / "b.txt").write_text("c")
     moved = ["settle out", f"name {MOVING}", "settle out", "name b.txt", "settle out"]
     assert told == [*moved, "settle out", f"settle {tmp_path.name}"]
+    told.clear()
+    with staged_folder(tmp_path / "out") as stage:
+        (stage / "below").mkdir()
+        (stage / "below" / "d.txt").write_text("d")
+    # the folder that a file moves to is on the disk before the file has left its place
+    assert told[:4] == ["settle out", f"name {MOVING}", "settle out", "settle out"]
+    assert told[4] == "name d.txt"
+    told.clear()
+    with staged_file(tmp_path / "new" / "deep" / "e.txt") as stage:
+        stage.write_text("e")
+    made = ["settle new", f"settle {tmp_path.name}"]
+    assert told == [*made, "settle e.txt", "name e.txt", "settle deep"]

@@ -94,7 +94,7 @@ def deidentify_folder(
         progress: told how far it is.
 
     Raises:
-        InputError: if the folders cannot be used, or the secret is another.
+        InputError: if the folders cannot be used or written to, or the secret is another.
     """
     _refuse_places(folder, out, key_table, prefix)
     started = time.monotonic()
@@ -104,7 +104,7 @@ def deidentify_folder(
     found: dict[int, FileOutcome] = {}
     with run_folder(out) as unfinished:
         clean = partial(
-            deidentify_file,
+            _deidentified,
             out=out,
             pseudonyms=pseudonyms,
             has_pixel_check=has_pixel_check,
@@ -113,6 +113,8 @@ def deidentify_folder(
         )
         try:
             for number, outcome in _each(clean, paths, jobs):
+                if isinstance(outcome, InputError):
+                    raise outcome
                 if isinstance(outcome, Lost):
                     outcome = FileOutcome(str(paths[number]), refused=_unread(outcome))
                 found[number] = outcome
@@ -125,6 +127,14 @@ def deidentify_folder(
     quarantine = quarantine_of(key_table)
     list_quarantine(quarantine, (one.source for one in outcomes), left_out)
     return DeidentifyReport(tuple(outcomes), time.monotonic() - started, quarantine)
+
+
+def _deidentified(path: Path, **how: Any) -> FileOutcome | InputError:
+    """What became of a file; or why no slice can be written, which ends a run of any processes."""
+    try:
+        return deidentify_file(path, **how)
+    except InputError as error:
+        return error
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import polars as pl
 from nodulebench.language import english
 from nodulebench.model.notice import Notice
 from nodulebench.storage.csv_text import read_columns, write_csv
+from nodulebench.storage.durable import settle
 from nodulebench.workflows.curate.key_table import claimed
 
 COLUMNS = ("file", "code", "reason")
@@ -27,7 +28,7 @@ def list_quarantine(
     """Bring the list up to date: files that were looked at now stand in it if they were left out.
 
     Args:
-        path: of the list; there is none where nothing was ever left out.
+        path: of the list; there is none where nothing is left out.
         files: that were looked at.
         left_out: those of them that were left out, and why.
 
@@ -41,9 +42,12 @@ def list_quarantine(
             {"file": _writable(file), "code": why.code, "reason": english(why)}
             for file, why in left_out
         ]
-        if rows or path.exists():
+        if rows:
             schema = dict.fromkeys(COLUMNS, pl.String)
             write_csv(pl.DataFrame(rows, schema=schema).sort("file"), path)
+        elif path.exists():
+            path.unlink()
+            settle(path.resolve().parent)
 
 
 def _listed(path: Path) -> list[dict[str, str]]:

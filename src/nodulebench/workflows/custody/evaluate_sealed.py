@@ -35,7 +35,7 @@ from nodulebench.workflows.custody.admission import (
     short,
 )
 from nodulebench.workflows.custody.admission import LookOrder as LookOrder
-from nodulebench.workflows.custody.kept.results import drop_result, keep_result
+from nodulebench.workflows.custody.kept.results import kept_result
 from nodulebench.workflows.custody.received import held_copy, read_alone, read_with
 from nodulebench.workflows.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
@@ -115,9 +115,8 @@ def take_look(
         "told": told,
         "corrected": corrected_figures(document, standing, is_lower_better),
     }
-    kept = keep_result(opened, number, evaluation, about)
     content = _json_bytes(told)
-    try:
+    with kept_result(opened, number, evaluation, about) as kept:
         opened.record(
             "evaluated",
             {
@@ -131,9 +130,6 @@ def take_look(
             },
             order.at,
         )
-    except InputError:
-        drop_result(opened, number)  # nobody could open it any more, or ought to
-        raise
     return told, _write(order, opened, content, evaluation)
 
 

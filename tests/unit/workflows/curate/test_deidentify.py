@@ -1,5 +1,6 @@
 """Folders are de-identified file by file, completed after an interruption, their keys sealed."""
 
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -237,6 +238,21 @@ def test_what_is_left_out_is_listed_with_its_code_until_it_is_not(incoming: Path
     assert len(pl.read_csv(quarantine)) == 2  # of another folder
     run(incoming)
     assert [Path(one).name for one in pl.read_csv(quarantine)["file"]] == ["=cmd"]
+    (incoming / "letter.txt").rename(incoming.parent / "more" / "=cmd")
+    deidentify_folder(
+        incoming.parent / "more", incoming.parent / "out", incoming.parent / "keys", SECRET
+    )
+    assert not quarantine.exists()
+
+
+def test_where_nothing_can_be_written_several_processes_say_so_too(incoming: Path) -> None:
+    run(incoming)
+    patient = next((incoming.parent / "out").iterdir())
+    shutil.rmtree(patient)
+    patient.write_text("in the way")
+    with pytest.raises(InputError, match=r"\.dcm: cannot be written: Not a dir"):
+        run(incoming, jobs=2)
+    assert len(read_key_table(incoming.parent / "keys", SECRET)) == 1
 
 
 def test_names_of_files_and_folders_are_looked_at(incoming: Path) -> None:

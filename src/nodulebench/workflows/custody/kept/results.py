@@ -9,7 +9,8 @@ from it; nothing of it is ever on the disk in plain form.
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +25,7 @@ from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.model.results import Evaluation
 from nodulebench.storage.digest import bytes_digest
 from nodulebench.storage.durable import create_once
+from nodulebench.storage.lock import locked
 from nodulebench.storage.table_file import read_parquet
 from nodulebench.workflows.custody.sealed_set import SealedSet
 from nodulebench.workflows.evaluate.recompute import Evaluated, evaluated_from
@@ -38,6 +40,8 @@ from nodulebench.workflows.evaluate.result_folder import (
 
 SCHEMA = "nodulebench/kept@1"
 ABOUT = "kept.json"
+KEEPING, KEEPING_WAITS_S = f"{layout.AUDIT}/.keeping.lock", 60.0
+"""The claim to keep a result and name it in the log."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -75,20 +79,31 @@ class KeptResult:
         return self.table(FLIP_FILE)
 
 
-def keep_result(
+@contextmanager
+def kept_result(
     opened: SealedSet, look: int, evaluation: Evaluation, about: Mapping[str, Any]
-) -> str:
-    """Keep what a look gave, encrypted; the digest of the file, which the log is to hold."""
+) -> Iterator[str]:
+    """Keep what a look gave, encrypted, while the block writes its digest to the log.
+
+    One process at a time does both. So whatever the log does not name by then was kept for a look
+    that came to no end, and goes; as this one does where the log does not take it.
+
+    Raises:
+        InputError: if other processes are at it all the time.
+    """
     name = layout.result_file(look)
     content = _packed(_contents(evaluation, {"schema": SCHEMA, "look": look, **about}))
     sealed = opened.vault.seal(content, name.removesuffix(layout.SUFFIX))
-    create_once(opened.folder / name, sealed)
-    return bytes_digest(sealed)
-
-
-def drop_result(opened: SealedSet, look: int) -> None:
-    """Remove what was kept of a look that the log does not bear out."""
-    (opened.folder / layout.result_file(look)).unlink(missing_ok=True)
+    with locked(opened.folder / KEEPING, opened.folder, waits_s=KEEPING_WAITS_S):
+        found = {*(opened.folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")}
+        for path in found - kept_files(opened.folder, opened.events):
+            path.unlink()
+        create_once(opened.folder / name, sealed)
+        try:
+            yield bytes_digest(sealed)
+        except InputError:  # nobody could open it any more, or ought to
+            (opened.folder / name).unlink(missing_ok=True)
+            raise
 
 
 def kept_file(folder: Path, look: int) -> Path | None:

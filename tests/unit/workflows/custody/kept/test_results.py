@@ -1,7 +1,10 @@
 """What is kept of a look is enough for everything, and is what the log says it is."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from polars.testing import assert_frame_equal
@@ -13,8 +16,10 @@ from nodulebench.formats import read_reference, read_submission
 from nodulebench.model.documents.evaluation import evaluation_document
 from nodulebench.protocols import load_protocol
 from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.lock import locked
 from nodulebench.workflows.custody import evaluate_sealed as module
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.custody.kept import results as results_module
 from nodulebench.workflows.custody.kept.results import KeptResult, open_kept
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.workflows.custody.unseal import open_result
@@ -75,7 +80,13 @@ def test_a_kept_result_that_is_not_the_one_in_the_log_is_refused(desk: Desk) -> 
 def test_results_in_the_form_of_older_versions_open_and_are_told_apart(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def as_before(opened: SealedSet, look: int, evaluation: object, about: dict) -> str:  # type: ignore[type-arg]
+    @contextmanager
+    def as_before(
+        opened: SealedSet,
+        look: int,
+        evaluation: object,
+        about: dict,  # type: ignore[type-arg]
+    ) -> Iterator[str]:
         plain = {
             "evaluation": evaluation_document(evaluation).to_json(),  # type: ignore[arg-type]
             "corrected": about["corrected"],
@@ -84,13 +95,52 @@ def test_results_in_the_form_of_older_versions_open_and_are_told_apart(
         path = opened.folder / f"results/{look:08d}.json.sealed"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(sealed)
-        return bytes_digest(sealed)
+        yield bytes_digest(sealed)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "keep_result", as_before)
+        patch.setattr(module, "kept_result", as_before)
         take(desk)
     assert verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET).is_good
     shown = open_result(desk.sealed, SECRET, "Cem", 2)
     assert shown["corrected"]["luna16.recall"]["value"] == 0.75
     with pytest.raises(InputError, match=r"holds figures alone.*the same look"):
         kept(desk)
+
+
+def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(desk: Desk) -> None:
+    class KilledError(BaseException):
+        pass
+
+    def killed(*_: object, **__: object) -> None:
+        raise KilledError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SealedSet, "record", _but_at("evaluated", SealedSet.record, killed))
+        with pytest.raises(KilledError):
+            take(desk)
+    results = desk.sealed / layout.RESULTS
+    assert [path.name for path in results.iterdir()] == ["00000002.zip.sealed"]
+    take(desk)
+    assert [path.name for path in results.iterdir()] == ["00000003.zip.sealed"]
+    assert verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET).is_good
+
+
+def test_a_result_that_is_being_kept_is_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results_module, "KEEPING_WAITS_S", 0)
+    with (
+        locked(desk.sealed / results_module.KEEPING, desk.sealed),
+        pytest.raises(InputError, match="is being written by another process"),
+    ):
+        take(desk)
+    take(desk)
+
+
+def _but_at(step: str, real: Callable[..., Any], other: Callable[..., Any]) -> Callable[..., Any]:
+    """``record``, but for one step."""
+
+    def record(opened: SealedSet, name: str, *given: Any) -> Any:
+        return (other if name == step else real)(opened, name, *given)
+
+    return record

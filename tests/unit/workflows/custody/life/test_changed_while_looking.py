@@ -1,6 +1,7 @@
 """A set that is withdrawn from, sealed anew or retired while somebody scores on it."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,14 +79,14 @@ def test_a_look_that_is_overtaken_gives_no_result_and_is_free_again(
 ) -> None:
     from nodulebench.workflows.custody import evaluate_sealed as module
 
-    order, keep = desk.look("one.csv", "scan0"), module.keep_result
+    order, keep = desk.look("one.csv", "scan0"), module.kept_result
 
-    def overtaken(*given: object) -> str:
+    def overtaken(*given: object) -> AbstractContextManager[str]:
         change(desk)
         return keep(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "keep_result", overtaken)
+        patch.setattr(module, "kept_result", overtaken)
         with pytest.raises(InputError, match="was changed by somebody else meanwhile"):
             evaluate_sealed(order)
     assert is_good(desk)

@@ -1,0 +1,175 @@
+"""Commands as the jobs to break off give them: most are the program's own, some stand in for one.
+
+What listens or asks over a network is given an archive on the disk instead. Scans that are made or
+read are the same in every run: they are kept beside the desk, so that they are made once.
+"""
+
+import pickle
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from builders.broken_jobs import CARELESS, OPEN
+from nodulebench.cli import main as nodulebench_main
+from nodulebench.errors import InputError
+from nodulebench.storage.keys.person_key import read_private_key
+from nodulebench.storage.staging import UNFINISHED
+from nodulebench.storage.vault import person_secret, read_key_file
+from nodulebench.workflows.custody.sealed_set import open_sealed
+from nodulebench.workflows.custody.verify_sealed import verify_sealed
+
+ARCHIVE, RECEIVED = Path("archive"), Path("received")
+ORIGINALS: dict[str, Callable[..., Any]] = {}
+"""Functions whose results are kept, as they were."""
+CHANCE = re.compile("[0-9a-f]{32,}|[0-9.]{30,}|P-[0-9A-F]{10}|(?<=results/)[0-9]{8}")
+"""Digests, UIDs, pseudonyms, the numbers of events: other ones in every run."""
+
+
+def exit_code(command: str) -> int:
+    """How a command ends that is given here."""
+    if command in STAND_INS:
+        return STAND_INS[command]()
+    prepare = {"fetch": _fetch_from_archive, "phantom": _keep_scans, "demo": _make_small_demo}
+    for word in {*command.split()} & {*prepare}:
+        prepare[word]()
+    try:
+        nodulebench_main(shlex.split(command))
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+def _fetch_from_archive() -> None:
+    import nodulebench.workflows.curate.receive as workflow
+
+    workflow.client_of = lambda *_: ArchiveClient()  # type: ignore[assignment]
+
+
+def _keep_scans() -> None:
+    import nodulebench.phantom.test_set as module
+
+    for name in ("make_patient", "_make_case"):
+        _keep(module, name)
+
+
+def _make_small_demo() -> None:
+    import nodulebench.workflows.demo as module
+    from nodulebench.protocols import load_protocol
+
+    _keep_scans()
+    for name in ("_make", "_read"):
+        _keep(module, name)
+    small = {"matrix": 64, "bootstraps": 10, "processes": 1, "types": ("solid",)}
+    module.DemoChoice = partial(module.DemoChoice, **small)
+    module.demo_protocol = lambda _: load_protocol("luna16").model_copy(update={"strata": ()})
+    module.MOST_PER_SCAN = 3
+
+
+def _keep(module: Any, name: str) -> None:
+    """Let what a function of a module makes be made once, and read then; it is called in turn."""
+    make = ORIGINALS.setdefault(f"{module.__name__}.{name}", getattr(module, name))
+    numbers, folder = count(), Path.cwd().parent
+
+    def made(*given: Any, **more: Any) -> Any:
+        file = folder / f"{name}-{next(numbers)}.pickle"
+        if not file.exists():
+            file.write_bytes(pickle.dumps(make(*given, **more)))
+        return pickle.loads(file.read_bytes())  # noqa: S301 - written above
+
+    setattr(module, name, made)
+
+
+def listen() -> int:
+    """Keep every file of an archive as a listener does that is sent it; 1 if one is refused."""
+    from nodulebench.curate.intake.listen import _stored
+
+    refused = []
+    for sent in sent_objects():
+        event = SimpleNamespace(dataset=sent, file_meta=sent.file_meta)
+        if _stored(event, RECEIVED, lambda told: sys.stdout.write(f"error: {told}\n")):
+            refused.append(sent)
+    return int(bool(refused))
+
+
+def sent_objects() -> Iterator[Any]:
+    """The objects of the archive."""
+    import pydicom
+
+    for path in sorted(ARCHIVE.rglob("*.dcm")):
+        yield pydicom.dcmread(path)
+
+
+class ArchiveClient:
+    """A client of a server that has the archive."""
+
+    base_url = "http://pacs.example/dicom-web"
+
+    def search_for_series(self, **_: object) -> list[dict[str, Any]]:
+        """Every series, as such a server answers."""
+        tags = {"0020000D": "StudyInstanceUID", "0020000E": "SeriesInstanceUID"}
+        found = {}
+        for one in sent_objects():
+            answer = {tag: {"Value": [str(one[name].value)]} for tag, name in tags.items()}
+            found[str(one.SeriesInstanceUID)] = answer
+        return [*found.values()]
+
+    def iter_series(self, _study: str, series: str, **_: object) -> Iterator[Any]:
+        """The objects of a series."""
+        return (one for one in sent_objects() if series == one.SeriesInstanceUID)
+
+
+def open_set() -> int:
+    """Open a sealed set, with a key of one's own or with the secret of all, and verify it."""
+    sealed = Path("sealed")
+    secret = read_key_file(Path("vault.key")) if Path("vault.key").exists() else None
+    try:
+        open_sealed(sealed, person_secret(read_private_key(Path("cem.key"))), "", None)
+    except InputError:
+        if secret is None:
+            raise
+        open_sealed(sealed, secret, "Cem", None)
+    problems = verify_sealed(sealed).problems
+    sys.stdout.write("\n".join(map(str, problems)))
+    return int(bool(problems))
+
+
+def state(folder: Path, uncounted: tuple[str, ...] = ()) -> list[str]:
+    """The names of files that count, without chance; locks and what killed runs left do not."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        is_left = any(UNFINISHED.fullmatch(part) for part in name.parts)
+        if path.is_file() and not is_left and not re.fullmatch(r"\..+\.lock", path.name):
+            found.append(CHANCE.sub("#", name.as_posix()))
+    return sorted(one for one in found if not one.startswith(uncounted))
+
+
+def careless() -> int:
+    """Write an event of its own each time, and a file in two halves; say nothing of what fails."""
+    try:
+        number = len([*Path().glob("event-*")])
+        Path(f"event-{number}").write_text("done")
+        Path("kept.txt").write_text("half")
+        with Path("kept.txt").open("a") as file:
+            file.write(" and half")
+    except OSError:
+        return 1
+    return 0
+
+
+def careless_check() -> int:
+    """Whether the file is whole."""
+    return int(Path("kept.txt").read_text() != "half and half")
+
+
+STAND_INS = {
+    "receive listen": listen,
+    OPEN: open_set,
+    CARELESS.command: careless,
+    CARELESS.check: careless_check,
+}

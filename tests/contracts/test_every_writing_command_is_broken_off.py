@@ -1,0 +1,38 @@
+"""Every command that writes stands in the campaign that breaks commands off."""
+
+import re
+import shlex
+
+import click
+import pytest
+
+from builders.broken_jobs import JOBS, WRITES_NOTHING
+from builders.commands import commands
+from nodulebench.cli import nodulebench
+
+COMMANDS = dict(commands(nodulebench))
+
+
+def command_of(example: str) -> str:
+    """The command that an example gives."""
+    words = shlex.split(example)
+    names = (" ".join(words[:length]) for length in range(len(words), 0, -1))
+    return next(name for name in names if name in COMMANDS)
+
+
+def test_every_command_is_a_job_of_broken_runs_or_writes_nothing() -> None:
+    broken = {command_of(job.command) for job in JOBS.values()}
+    assert broken.isdisjoint(WRITES_NOTHING)
+    assert sorted({*COMMANDS} - broken - {*WRITES_NOTHING}) == []
+    assert {*WRITES_NOTHING} <= {*COMMANDS}
+
+
+@pytest.mark.parametrize("name", WRITES_NOTHING)
+def test_a_command_that_writes_nothing_takes_no_place_to_write_to(name: str) -> None:
+    options = (one for one in COMMANDS[name].params if isinstance(one, click.Option))
+    places = [
+        one.opts
+        for one in options
+        if re.match("(New )?(File|Folder) (for|of the)|Write", one.help or "")
+    ]
+    assert places == []
