@@ -22,6 +22,7 @@ a,n1,3,1.5,10,20,7,7,solid
 PRIORS = """case_id,nodule_id,date,prior_date,prior_diameter_mm
 a,n1,2026-01-01,2025-07-01,
 """
+CANDIDATES = "seriesuid,coordX,coordY,coordZ,class\nchest,-40,-20,-250,0\n"
 
 
 def make_desk(folder: Path) -> None:
@@ -94,8 +95,13 @@ def make_readings(folder: Path) -> None:
     (luna16 / "seriesuids.csv").write_text(series + "\n")
 
 
-def make_blocks(folder: Path) -> None:
-    """Ten folds with a block each, with a nodule and a crossing of vessels, for training."""
+def make_two_blocks(folder: Path) -> None:
+    """Two folds with a block each, to cut examples from."""
+    make_blocks(folder, folds=2)
+
+
+def make_blocks(folder: Path, folds: int = 10) -> None:
+    """Folds with a block each, with a nodule and a crossing of vessels, for training."""
     import numpy as np
 
     from builders.lung_scenes import LUNG_HU, ball, rod
@@ -106,9 +112,9 @@ def make_blocks(folder: Path) -> None:
     luna16.mkdir()
     names = "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"
     names += "spacing_x_mm,spacing_y_mm,spacing_z_mm,size_x,size_y,size_z"
-    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(10)]
+    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(folds)]
     (blocks / "blocks.csv").write_text("\n".join([names, *rows]) + "\n")
-    for fold in range(10):
+    for fold in range(folds):
         hu = LUNG_HU + 30.0 * np.random.default_rng(fold).standard_normal(shape)
         crossing = rod((0, 18, 30), 2.0, shape)
         for thing in (ball(place, 3.0 + 0.2 * fold, shape), crossing, crossing.swapaxes(0, 1)):
@@ -118,10 +124,10 @@ def make_blocks(folder: Path) -> None:
         with lzma.open(blocks / f"fold{fold}.npz.xz", "wb", preset=0) as file:
             file.write(held.getvalue())
     at = "14,18,20"
-    nodules = "".join(f"s{fold},{at},7\n" for fold in range(10))
+    nodules = "".join(f"s{fold},{at},7\n" for fold in range(folds))
     (luna16 / "annotations.csv").write_text(COLUMNS + nodules)
     (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text("".join(f"s{fold}\n" for fold in range(10)))
+    (luna16 / "seriesuids.csv").write_text("".join(f"s{fold}\n" for fold in range(folds)))
 
 
 def make_chest(folder: Path) -> None:
@@ -133,6 +139,28 @@ def make_chest(folder: Path) -> None:
     write_volume(made_up_chest(), folder / "chest.mhd")
     (folder / "marks.csv").write_text(SCORED + "chest,-40,-20,-250,0.5\n")
     (folder / "finder.sh").write_text("cp marks.csv $2\n")
+
+
+def make_algorithm(folder: Path) -> None:
+    """An algorithm in a folder, and two small scans for it."""
+    from builders.algorithms import algorithm_folder, images_set
+
+    algorithm_folder(folder / "my_cad")
+    images_set(folder / "set", cases=2)
+
+
+def make_network(folder: Path) -> None:
+    """A scan, candidates in it, and a network that has learnt nothing."""
+    from nodulebench.algorithms.networks import NETWORKS
+    from nodulebench.algorithms.networks.weights import Card, write_weights
+
+    make_chest(folder)
+    (folder / "candidates.csv").write_text(CANDIDATES)
+    write_weights(
+        folder / "w.safetensors",
+        NETWORKS["m5lcad"].build(),
+        Card("m5lcad", 0, 1, "noise", "", (1,)),
+    )
 
 
 def make_observers(folder: Path) -> None:

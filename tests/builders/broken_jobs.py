@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builders.broken_desks import (
+    make_algorithm,
     make_archive,
     make_blocks,
     make_chest,
     make_desk,
     make_keyed_panel,
+    make_network,
     make_observers,
     make_panel,
     make_readings,
     make_set,
+    make_two_blocks,
 )
 
 
@@ -171,7 +174,7 @@ IMAGES = {
         "receive fetch http://pacs.example/dicom-web --out received",
         *("received", (), "", make_archive),
     ),
-    "deidentify": Job(DEIDENTIFY, *CLEAN),
+    "deidentify": Job(f"{DEIDENTIFY} --jobs 1", *CLEAN),
     "deidentify --jobs 2": Job(f"{DEIDENTIFY} --jobs 2", *CLEAN, has_workers=True),
     "curate": Job(CURATE, "curated", (), "", make_archive),
     "curate --export": Job(f"{CURATE} --export cases", "curated cases", (), "", make_archive),
@@ -186,6 +189,20 @@ IMAGES = {
     ),
     "demo": Job("demo --phantoms 2 --out demo", "demo", (), "verify demo/result", step=6),
     "detect": Job("detect largecad chest.mhd --out found", "found", (), "", make_chest),
+    "algorithm new": Job("algorithm new mine", "mine"),
+    "run": Job(
+        "run my_cad set --out found --isolation none",
+        *("found", (), "", make_algorithm),
+        has_workers=True,
+    ),
+    "examples": Job(
+        "examples cut --blocks blocks --reference luna16 --detectors etrocad --processes 1",
+        *("cut", (), "", make_two_blocks),
+    ),
+    "rescore": Job(
+        "rescore m5lcad candidates.csv --images . --weights w.safetensors --out judged.csv",
+        *("judged.csv", (), "", make_network),
+    ),
     "train": Job(
         "train etrocad --blocks blocks --reference luna16 --out weights.npz",
         *("weights.npz", (), "", make_blocks),
@@ -209,7 +226,7 @@ REFERENCE = {
     ),
     "reference rename": Job(
         "reference rename luna16 --key-table who.keys --vault-key vault.key --out renamed",
-        *("renamed", (VAULT_KEY, DEIDENTIFY), "", make_readings),
+        *("renamed", (VAULT_KEY, f"{DEIDENTIFY} --jobs 1"), "", make_readings),
     ),
     "reference priors": Job(
         "reference priors truth.csv priors.csv --out judged", "judged", (), "", make_readings
@@ -317,7 +334,7 @@ WRITES_NOTHING = (
     *("check", "verify", "formats", "conformance", "folds check", "reference compare"),
     *("plan acceptance", "plan auc", "plan false-positives", "plan froc", "plan paired"),
     *("plan readers", "plan sensitivity", "plan size-error"),
-    *("custody keys", "custody restore-check"),
+    *("custody keys", "custody restore-check", "algorithm check"),
     *("annotate review audit", "annotate review log", "annotate review show"),
     *("annotate review status", "annotate review warnings"),
 )
