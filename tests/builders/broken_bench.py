@@ -116,15 +116,15 @@ class Bench:
         for command in self.job.before:
             self._must(command, self.fresh)
         self.reset()
-        self._must(self.job.command, self.desk)
+        self._must(self.job.command, self.desk, self.job.code)
         good = self.state()
         if self.job.check:
             self._must(self.job.check, self.desk)
         return good
 
-    def _must(self, command: str, folder: Path) -> None:
+    def _must(self, command: str, folder: Path, good: int = 0) -> None:
         code, told = self.ran(command, folder)
-        if code:
+        if code != good:
             raise AssertionError(f"{command}: {told}")
 
     def state(self) -> list[str]:
@@ -263,7 +263,8 @@ class Bench:
         if self.state() != self.good:
             found, good = Counter(self.state()), Counter(self.good)
             why = f"{[*(found - good)]} for {[*(good - found)]}"
-            (outcome.stuck if code else outcome.doubled).append(f"{where}: {why} {told[-300:]}")
+            kind = outcome.doubled if code == self.job.code else outcome.stuck
+            kind.append(f"{where}: {why} {told[-300:]}")
         outs = self.job.out.split()
         for path in self.fresh.rglob("*"):
             name = path.relative_to(self.fresh)
@@ -274,7 +275,7 @@ class Bench:
 
     def _judge_told(self, outcome: Outcome, where: str, code: int, told: str) -> None:
         is_told = "error:" in told and any(reason in told for reason in REASONS)
-        if code and ("Traceback" in told or not is_told):
+        if code != self.job.code and ("Traceback" in told or not is_told):
             outcome.untold.append(f"{where}: exit {code}: {told[-400:]}")
         self.judge(outcome, where)
 
@@ -351,7 +352,7 @@ class Bench:
             WATCH.tell = tell
 
         code, told = self._watched(tell)
-        if code:
+        if code != self.job.code:
             raise AssertionError(f"{self.job.command} fails while it is recorded: {told}")
         recorder.close()
         return seen
@@ -371,7 +372,7 @@ class Bench:
                 record.write_bytes(pickle.dumps(recorder.moments))
 
         self._run(_new_file(self.told), work, codes)
-        if codes[0]:
+        if codes[0] != self.job.code:
             raise AssertionError(f"{self.job.command} fails while it is recorded")
         if self.is_warm:
             return recorder.moments

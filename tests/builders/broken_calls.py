@@ -35,9 +35,8 @@ def exit_code(command: str) -> int:
     """How a command ends that is given here."""
     if command in STAND_INS:
         return STAND_INS[command]()
-    prepare = {"fetch": _fetch_from_archive, "phantom": _keep_scans, "demo": _make_small_demo}
-    for word in {*command.split()} & {*prepare}:
-        prepare[word]()
+    for word in command.split()[:2]:
+        PREPARED.get(word, int)()
     try:
         nodulebench_main(shlex.split(command))
     except SystemExit as end:
@@ -48,6 +47,17 @@ def _fetch_from_archive() -> None:
     import nodulebench.workflows.curate.receive as workflow
 
     workflow.client_of = lambda *_: ArchiveClient()  # type: ignore[assignment]
+
+
+def _cut_here() -> None:
+    """Cut examples without other processes, which would wait for threads of polars."""
+    import nodulebench.workflows.detect.examples as module
+
+    def work(cut: Callable[[Any], Any], tasks: list[Any], **_: object) -> list[Any]:
+        return [*enumerate(map(cut, tasks))]
+
+    ORIGINALS["nodulebench.workflows.detect.examples.work"] = work
+    _keep(module, "work")
 
 
 def _keep_scans() -> None:
@@ -173,3 +183,10 @@ STAND_INS = {
     CARELESS.command: careless,
     CARELESS.check: careless_check,
 }
+PREPARED: dict[str, Callable[[], object]] = {
+    "fetch": _fetch_from_archive,
+    "examples": _cut_here,
+    "phantom": _keep_scans,
+    "demo": _make_small_demo,
+}
+"""What is done before a command, by a word of it."""

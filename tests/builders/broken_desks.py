@@ -95,13 +95,8 @@ def make_readings(folder: Path) -> None:
     (luna16 / "seriesuids.csv").write_text(series + "\n")
 
 
-def make_two_blocks(folder: Path) -> None:
-    """Two folds with a block each, to cut examples from."""
-    make_blocks(folder, folds=2)
-
-
-def make_blocks(folder: Path, folds: int = 10) -> None:
-    """Folds with a block each, with a nodule and a crossing of vessels, for training."""
+def make_blocks(folder: Path) -> None:
+    """Ten folds with a block each, with a nodule and a crossing of vessels, for training."""
     import numpy as np
 
     from builders.lung_scenes import LUNG_HU, ball, rod
@@ -112,9 +107,9 @@ def make_blocks(folder: Path, folds: int = 10) -> None:
     luna16.mkdir()
     names = "block_id,seriesuid,fold,origin_x_mm,origin_y_mm,origin_z_mm,"
     names += "spacing_x_mm,spacing_y_mm,spacing_z_mm,size_x,size_y,size_z"
-    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(folds)]
+    rows = [f"b{fold},s{fold},{fold},0,0,0,1,1,1,40,40,40" for fold in range(10)]
     (blocks / "blocks.csv").write_text("\n".join([names, *rows]) + "\n")
-    for fold in range(folds):
+    for fold in range(10):
         hu = LUNG_HU + 30.0 * np.random.default_rng(fold).standard_normal(shape)
         crossing = rod((0, 18, 30), 2.0, shape)
         for thing in (ball(place, 3.0 + 0.2 * fold, shape), crossing, crossing.swapaxes(0, 1)):
@@ -124,10 +119,10 @@ def make_blocks(folder: Path, folds: int = 10) -> None:
         with lzma.open(blocks / f"fold{fold}.npz.xz", "wb", preset=0) as file:
             file.write(held.getvalue())
     at = "14,18,20"
-    nodules = "".join(f"s{fold},{at},7\n" for fold in range(folds))
+    nodules = "".join(f"s{fold},{at},7\n" for fold in range(10))
     (luna16 / "annotations.csv").write_text(COLUMNS + nodules)
     (luna16 / "annotations_excluded.csv").write_text(COLUMNS)
-    (luna16 / "seriesuids.csv").write_text("".join(f"s{fold}\n" for fold in range(folds)))
+    (luna16 / "seriesuids.csv").write_text("".join(f"s{fold}\n" for fold in range(10)))
 
 
 def make_chest(folder: Path) -> None:

@@ -16,7 +16,6 @@ from builders.broken_desks import (
     make_panel,
     make_readings,
     make_set,
-    make_two_blocks,
 )
 
 
@@ -38,6 +37,8 @@ class Job:
     """How names begin of which every run may write one more."""
     step: int = 1
     """How many operations lie between two tries, where each takes seconds."""
+    code: int = 0
+    """How a good run ends: 1 where it warns of what it was given."""
     has_workers: bool = False
     """Whether other processes write for it, so that each try has to be one by itself."""
 
@@ -188,7 +189,7 @@ IMAGES = {
         "coverage made --design design.toml",
     ),
     "demo": Job("demo --phantoms 2 --out demo", "demo", (), "verify demo/result", step=6),
-    "detect": Job("detect largecad chest.mhd --out found", "found", (), "", make_chest),
+    "detect": Job("detect largecad chest.mhd --out found", "found", (), "", make_chest, code=1),
     "algorithm new": Job("algorithm new mine", "mine"),
     "run": Job(
         "run my_cad set --out found --isolation none",
@@ -197,7 +198,7 @@ IMAGES = {
     ),
     "examples": Job(
         "examples cut --blocks blocks --reference luna16 --detectors etrocad --processes 1",
-        *("cut", (), "", make_two_blocks),
+        *("cut", (), "", make_blocks),
     ),
     "rescore": Job(
         "rescore m5lcad candidates.csv --images . --weights w.safetensors --out judged.csv",

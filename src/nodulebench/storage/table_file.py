@@ -1,6 +1,5 @@
 """One of our own tables in a Parquet or CSV file -> the table, checked against its schema."""
 
-import errno
 import math
 from io import BytesIO
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nodulebench.errors import InputError, first_line
+from nodulebench.errors import InputError
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, NODULES
 from nodulebench.storage.csv_text import (
@@ -85,10 +84,9 @@ def write_parquet(
     Raises:
         OSError: if the disk does not take it.
     """
-    try:
-        table.write_parquet(path, compression=compression, statistics=statistics)
-    except pl.exceptions.ComputeError as error:  # what polars makes of an error of the disk
-        raise OSError(errno.EIO, first_line(error)) from error
+    buffer = BytesIO()  # of a full disk polars would tell that the file is out of specification
+    table.write_parquet(buffer, compression=compression, statistics=statistics)
+    path.write_bytes(buffer.getbuffer())
 
 
 def read_arrays(source: Path | BytesIO) -> dict[str, npt.NDArray[Any]]:

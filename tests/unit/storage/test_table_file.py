@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +104,22 @@ def test_what_is_no_table_is_told(tmp_path: Path, content: bytes, message: str) 
     (tmp_path / "c.csv").write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_cases(tmp_path / "c.csv")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sizes of files are not limited there")
+def test_a_table_that_the_disk_does_not_take_is_told_in_the_words_of_the_system(
+    tmp_path: Path,
+) -> None:
+    import resource
+
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    table = pl.DataFrame({"case_id": [f"case {number}" for number in range(1000)]})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400, most))
+    try:
+        with pytest.raises(InputError, match=r"m\.parquet: cannot be written: File too large"):
+            write_table(table, tmp_path / "m.parquet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert list(tmp_path.iterdir()) == []
+    write_table(table, tmp_path / "m.parquet")
+    assert pl.read_parquet(tmp_path / "m.parquet").equals(table)
