@@ -38,10 +38,10 @@ def program(*arguments: object) -> str:
         ("sign, signed before", "killed", 5),
         ("sign, signed before", "power_cut", 12),
         ("evaluate --force", "power_cut", 60),
-        ("compare", "killed", 17),
-        ("bundle", "full", 17),
+        ("compare", "killed", 13),
+        ("bundle", "full", 15),
         ("custody admit", "power_cut", 40),
-        ("reference build over another", "killed", 9),
+        ("reference build over another", "killed", 8),
         ("deidentify --jobs 2", "full", 30),
     ],
 )
