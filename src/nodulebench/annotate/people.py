@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.model.written import Written
@@ -23,6 +23,14 @@ Role = Literal[
     "commission",
 ]
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.@-]+$")]
+
+
+def _line(text: str) -> str:
+    return parse_public_key(text).line if text else text
+
+
+PublicLine = Annotated[str, AfterValidator(_line)]
+"""A public key, ``ssh-ed25519 AAAA…``; empty: none."""
 
 _RANK: dict[Title, int] = {
     "scientist": 0,
@@ -67,13 +75,8 @@ class Person(Written):
     """Years of reading images."""
     roles: tuple[Role, ...] = ("candidate",)
     trainings: tuple[Training, ...] = ()
-    key: str = ""
-    """The own public key, ``ssh-ed25519 AAAA…``; empty: none."""
-
-    @field_validator("key")
-    @classmethod
-    def _is_key(cls, line: str) -> str:
-        return parse_public_key(line).line if line else line
+    key: PublicLine = ""
+    """The own public key; changed later by the log."""
 
 
 class Team(Written):

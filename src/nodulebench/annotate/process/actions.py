@@ -1,11 +1,11 @@
 """What people can do in the workflow, as they send it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from nodulebench.annotate.people import Name
+from nodulebench.annotate.people import Name, PublicLine
 from nodulebench.annotate.readings.consistency import CaseCheck
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading
 from nodulebench.model.tables import NODULE_TYPES
@@ -127,6 +127,21 @@ class ReleaseBatch(Written):
     batch_id: Name
 
 
+KEYS: Final = ".keys"
+"""What stands in the place of a batch where keys of people are changed."""
+
+
+class ChangeKey(Written):
+    """Replace somebody's key, or take it back: it was lost, or may be in other hands."""
+
+    step: Literal["key"] = "key"
+    batch_id: Literal[".keys"] = KEYS
+    person_id: Name
+    key: PublicLine = ""
+    """The new public key; empty: the person has none from then on."""
+    reason: str = Field(min_length=1)
+
+
 OneStep = Annotated[
     SubmitReading
     | CheckBatch
@@ -166,6 +181,7 @@ Action = (
     | ArbitrateNodule
     | ApproveBatch
     | ReleaseBatch
+    | ChangeKey
     | Several
 )
 ACTIONS: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="step")])

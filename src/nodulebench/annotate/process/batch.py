@@ -238,7 +238,7 @@ def batches_of(
         action = actions.ACTIONS.validate_python(event.payload)
         if isinstance(action, actions.OpenBatch):
             batches[action.batch_id] = Batch(action, teams[action.team_id], rules)
-        else:
+        elif not isinstance(action, actions.ChangeKey):
             batches[action.batch_id] = after(batches[action.batch_id], event.actor_id, action)
     return batches
 
@@ -279,5 +279,5 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             for one in steps:
                 batch = after(batch, taken_by(actor_id, one), one)
             return batch
-        case actions.OpenBatch():
-            raise AssertionError("a batch is opened once")
+        case actions.OpenBatch() | actions.ChangeKey():
+            raise AssertionError("a batch is opened once, and keys are of no batch")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nodulebench.annotate.process.actions import Action
+from nodulebench.annotate.process.actions import KEYS, Action
 from nodulebench.annotate.process.batch import Batch
 from nodulebench.annotate.process.events import Event, json_digest, parse_event
 from nodulebench.annotate.process.record import event_of
@@ -36,7 +36,7 @@ def annotation_log(
         headed_from=1 if root else None,
         flaw=_flaw,
     )
-    return IndexedLog(log, lambda event: event.batch_id, index)
+    return IndexedLog(log, lambda event: event.batch_id, index, KEYS)
 
 
 def _flaw(event: Event) -> str:
@@ -51,19 +51,20 @@ class Batches(Mapping[str, Batch]):
     def __init__(self, workflow: Workflow, view: View[Event]) -> None:
         self._workflow, self._view = workflow, view
         self._made: dict[str, Batch] = {}
+        self._names = dict.fromkeys(name for name in view.labels if name != KEYS)
 
     def __getitem__(self, batch_id: str) -> Batch:
-        if batch_id not in self._view.labels:
+        if batch_id not in self._names:
             raise KeyError(batch_id)
         if batch_id not in self._made:
             self._made |= self._workflow.batches(self._view.events(batch_id))
         return self._made[batch_id]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._view.labels)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._view.labels)
+        return len(self._names)
 
 
 def act(

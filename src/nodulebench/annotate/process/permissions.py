@@ -8,6 +8,7 @@ import polars as pl
 from nodulebench.annotate.people import PROGRAM, Roster
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
+from nodulebench.annotate.process.keys import key_refusal
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import Reading, check_reading
 from nodulebench.annotate.teams import possible_reviewers
@@ -43,6 +44,10 @@ class Permissions:
         """
         if actor_id != PROGRAM:
             self.roster.person(actor_id)
+        if isinstance(action, actions.ChangeKey):
+            why = key_refusal(self.roster, actor_id, action)
+            refuse_any([Problem(f"'{actor_id}'", f"{why}.")] if why else ())
+            return
         if isinstance(action, actions.OpenBatch):
             refuse_any(self._open_problems(action, actor_id, batches))
             return
@@ -69,6 +74,8 @@ class Permissions:
             yield Problem(where, f"'{actor_id}' is no organiser and cannot open it.")
         if action.batch_id in batches:
             yield Problem(where, "was opened before.", "Choose another name.")
+        if action.batch_id == actions.KEYS:
+            yield Problem(where, "is a name that the program needs.", "Choose another name.")
         team = self.roster.team(action.team_id)
         if len(team.reader_ids) != self.rules.readers:
             yield Problem(
@@ -120,7 +127,7 @@ class Permissions:
                 return self._release_refusal(batch, actor_id)
             case actions.TypeNodule() | actions.ReviewNodule() | actions.ArbitrateNodule():
                 return self._candidate_refusal(batch, actor_id, action)
-            case actions.OpenBatch() | actions.Several():
+            case actions.OpenBatch() | actions.ChangeKey() | actions.Several():
                 raise AssertionError("a batch is opened once, and steps are asked for one by one")
 
     def _candidate_refusal(

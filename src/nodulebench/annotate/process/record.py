@@ -8,6 +8,7 @@ from nodulebench.annotate.people import PROGRAM
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.events import Event, json_digest
 from nodulebench.storage.event_log.seal import Seal
+from nodulebench.storage.keys.person_key import parse_public_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,9 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
             return None, f"{verdict}{_quoted(action.comment)}"
         case actions.ReleaseBatch():
             return None, "released"
+        case actions.ChangeKey():
+            new = parse_public_key(action.key).fingerprint if action.key else "no key any more"
+            return None, f"{action.person_id} has {new}{_quoted(action.reason)}"
         case actions.Several(steps=steps):
             return None, f"{len(steps)} steps at once"
 

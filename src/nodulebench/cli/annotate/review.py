@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.annotate.keys import key
 from nodulebench.cli.annotate.log import anchor, audit, log
 from nodulebench.cli.annotate.options import (
     BATCH,
@@ -27,7 +28,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, audit, anchor, ask, answer):
+for part in (log, audit, anchor, key, ask, answer):
     command.add_command(part)
 
 

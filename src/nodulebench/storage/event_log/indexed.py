@@ -96,6 +96,8 @@ class IndexedLog(Generic[E]):
     label: Callable[[E], str]
     file: Path | None = None
     """Where the index lies; None: the whole log is read each time."""
+    keys: str = ""
+    """The label of the events that say whose key is whose; empty: there are none."""
 
     def read(self) -> list[E]:
         """All events, each of them read and checked; see ``EventLog.read``."""
@@ -129,12 +131,21 @@ class IndexedLog(Generic[E]):
             found = Index.model_validate_json(content)
         except (OSError, ValidationError):
             return None
+        self._learn_keys(found)
         seal = self.log.seal
         if seal is None:
             is_whole = found.code == bytes_digest(found.unsigned_bytes)
         else:
             is_whole = not seal.wrong(found.unsigned_bytes, found.code, found.person)
         return found if is_whole and found.root == self.log.root and found.digests else None
+
+    def _learn_keys(self, index: Index) -> None:
+        """Check the events that say whose key is whose: those after them are signed with these."""
+        for number in index.labels.get(self.keys, ()):
+            stored = self.log.store.read_one(number)
+            event = None if stored is None else self.log.parse(stored.content)
+            if stored is not None and event is not None:
+                self.log.link(stored, event)
 
     def index_is_true(self, events: Sequence[E]) -> bool:
         """Whether the index, if there is one, says what the first of these events say."""

@@ -1,8 +1,9 @@
 """Seal: how the code of some bytes is made and checked for a person."""
 
 import hmac
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from nodulebench.errors import InputError
@@ -44,14 +45,30 @@ class CodeSeal:
         return "was changed, or was not written by somebody who can open the vault."
 
 
-@dataclass(frozen=True, slots=True)
+Change = tuple[str, PublicKey | None]
+"""A person, and the key that is theirs from then on; None: they have none any more."""
+
+
+def no_change(content: bytes) -> Change | None:  # noqa: ARG001
+    """Of a log whose people have the same keys all the time."""
+    return None
+
+
+@dataclass(slots=True)
 class PersonSeal:
-    """A seal by a key of each person's own: nobody writes in the name of another."""
+    """A seal by a key of each person's own: nobody writes in the name of another.
+
+    A log is checked from its first event on; each event by the keys that those before it left.
+    """
 
     keys: Mapping[str, PublicKey]
-    """By person."""
+    """By person, at the beginning."""
     own: PrivateKey | None = None
     """Of whoever runs the program; None: codes can be checked, not made."""
+    change: Callable[[bytes], Change | None] = no_change
+    """What an event says of somebody's key; ValueError: it says what it may not, and why."""
+    _changes: dict[int, Change] = field(default_factory=dict, repr=False)
+    """By the numbers of their events."""
 
     def make(self, content: bytes, person: str) -> str:
         """The person's signature.
@@ -59,26 +76,68 @@ class PersonSeal:
         Raises:
             InputError: if the person has no key, or the key at hand is none or another's.
         """
-        where, known = f"person '{person}'", self.keys.get(person)
-        if known is None:
-            raise InputError.at(where, "has no key, and cannot sign.", "Let the roster name one.")
+        where, keys = f"person '{person}'", self._keys_for(content, person)
+        if not keys:
+            why = "Let the roster name one." if person not in self.keys else "It was revoked."
+            raise InputError.at(where, "has no key, and cannot sign.", why)
         if self.own is None:
             raise InputError.at(
                 where, "has to sign, and no key was given.", "Give your own with --key."
             )
-        if self.own.public != known:
+        if self.own.public not in keys:
             raise InputError.at(
                 where,
-                f"has the key {known.fingerprint}; that given is {self.own.public.fingerprint}.",
+                f"has the key {keys[0].fingerprint}; that given is {self.own.public.fingerprint}.",
                 "Give your own name and your own key.",
             )
         return signature_code(content, self.own)
 
     def wrong(self, content: bytes, code: str, person: str) -> str:
         """Whether the code is not the person's signature."""
-        key = self.keys.get(person)
-        if key is None:
+        keys = self._keys_for(content, person)
+        if not keys:
             return f"is said to be of '{person}', who has no key."
-        if is_code_of(code, content, key):
-            return ""
-        return f"was changed, or was not signed by '{person}'."
+        if not any(is_code_of(code, content, key) for key in keys):
+            return f"was changed, or was not signed by '{person}'."
+        return self._learnt(content)
+
+    def keys_now(self) -> dict[str, PublicKey]:
+        """Whose key is whose after all events that were checked."""
+        return self.keys_at(max(self._changes, default=0) + 1)
+
+    def keys_at(self, number: int) -> dict[str, PublicKey]:
+        """Whose key is whose before an event."""
+        keys: dict[str, PublicKey | None] = dict(self.keys)
+        keys |= dict(change for at, change in sorted(self._changes.items()) if at < number)
+        return {person: key for person, key in keys.items() if key is not None}
+
+    def _keys_for(self, content: bytes, person: str) -> list[PublicKey]:
+        """With which key a person signs an event; a head or index with that before or after it."""
+        if not self._changes:
+            return [self.keys[person]] if person in self.keys else []
+        told = json.loads(content)
+        number = told.get("number") or told.get("events") or len(told.get("digests", ()))
+        numbers = (number,) if "number" in told else (number + 1, number)
+        found = (self.keys_at(one).get(person) for one in numbers)
+        return [key for key in dict.fromkeys(found) if key is not None]
+
+    def _learnt(self, content: bytes) -> str:
+        """Take over what an event says of keys; what is wrong with that."""
+        try:
+            change = self.change(content)
+        except ValueError as error:
+            return f"{error}."
+        number = _number(content) if change or self._changes else 0
+        self._changes.pop(number, None)  # where another event had it
+        if change is not None:
+            person, key = change
+            others = {name: one for name, one in self.keys_at(number).items() if name != person}
+            if key in others.values():
+                return f"gives '{person}' the key of somebody else."
+            self._changes[number] = change
+        return ""
+
+
+def _number(content: bytes) -> int:
+    """The number of an event; 0: it is none."""
+    return int(json.loads(content).get("number", 0))

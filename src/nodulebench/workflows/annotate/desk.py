@@ -13,6 +13,7 @@ from nodulebench.annotate.process.actions import (
     ACTIONS,
     Action,
     AddNodule,
+    ChangeKey,
     CheckBatch,
     FinishCase,
     OneStep,
@@ -22,6 +23,7 @@ from nodulebench.annotate.process.actions import (
 )
 from nodulebench.annotate.process.batch import Batch, WorkflowRules
 from nodulebench.annotate.process.events import Event, json_digest
+from nodulebench.annotate.process.keys import key_change
 from nodulebench.annotate.process.log import Batches, act, annotation_log
 from nodulebench.annotate.process.permissions import known_batch as known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
@@ -36,7 +38,7 @@ from nodulebench.storage.event_log.indexed import IndexedLog
 from nodulebench.storage.event_log.seal import PersonSeal
 from nodulebench.storage.event_log.store import FolderStore
 from nodulebench.storage.json_text import read_json
-from nodulebench.storage.keys.person_key import read_private_key
+from nodulebench.storage.keys.person_key import read_private_key, read_public_key
 
 PROJECT, CASES, EVENTS = "project.json", "cases.csv", "events"
 INDEX = "events.index.json"
@@ -118,7 +120,8 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
     keys = project.roster.keys
     seal = None
     if keys:
-        seal = PersonSeal(keys, None if key is None else read_private_key(key, passphrase))
+        own = None if key is None else read_private_key(key, passphrase)
+        seal = PersonSeal(keys, own, key_change(project.roster))
     elif key is not None:
         raise InputError.at(
             str(file), "names no keys, so that steps are not signed.", "Leave out --key."
@@ -152,6 +155,36 @@ def open_batch(
         "seed": new_seed() if is_drawn else None,
     }
     return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
+
+
+def change_key(
+    desk: Desk, actor_id: str, person_id: str, new_key: Path | None, *, reason: str
+) -> Event:
+    """Replace somebody's key, or take it back; what was signed with the old one stays signed.
+
+    Args:
+        desk: the project, opened with the key of whoever acts.
+        actor_id: an organiser; or the person, with the key that is to be replaced.
+        person_id: whose key.
+        new_key: file of the new public key; None: the person has none from then on.
+        reason: stands in the log.
+
+    Raises:
+        InputError: if that may not be, or the key is somebody else's.
+    """
+    line = "" if new_key is None else read_public_key(new_key).line
+    fields = {"person_id": person_id, "key": line, "reason": reason.strip()}
+    step = checked(ChangeKey, fields, f"key of '{person_id}'")
+
+    def made(_: Mapping[str, Batch]) -> Action:
+        seal = desk.log.log.seal
+        known = seal.keys_now() if isinstance(seal, PersonSeal) else {}
+        owner = next((name for name, one in known.items() if one.line == line), "")
+        if owner:
+            raise InputError.at(str(new_key), f"is the key of '{owner}'.", "Make a new one.")
+        return step
+
+    return desk.does(actor_id, made)
 
 
 def hand_in(desk: Desk, batch_id: str, reader_id: str, path: Path) -> Event:

@@ -1,0 +1,140 @@
+"""A lost key is replaced or taken back by an event; what it signs from then on is told."""
+
+from pathlib import Path
+
+import pytest
+
+from builders.annotation_project import SHARED, Panel
+from nodulebench.annotate.process.actions import KEYS, ChangeKey, OpenBatch
+from nodulebench.annotate.process.record import event_of
+from nodulebench.annotate.teams import new_seed
+from nodulebench.errors import InputError
+from nodulebench.storage.event_log import indexed
+from nodulebench.storage.event_log.seal import PersonSeal
+from nodulebench.storage.keys.person_key import (
+    new_person_key,
+    read_private_key,
+    read_public_key,
+)
+from nodulebench.workflows.annotate.desk import change_key, hand_in, open_project
+from nodulebench.workflows.annotate.project_log import audit_project
+
+pytest.importorskip("bcrypt")
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> Panel:
+    made = Panel(tmp_path, has_keys=True).start("a")
+    made.opens("a")
+    new_person_key(tmp_path / "new")
+    return made
+
+
+def changed(panel: Panel, by: str, person: str, new: str | None = "new", key: str = "") -> None:
+    file = None if new is None else panel.folder / f"{new}.pub"
+    desk = open_project(panel.project, panel.folder / (key or by))
+    change_key(desk, by, person, file, reason="laptop stolen")
+
+
+def hands_in(panel: Panel, key: str, person: str = "r1") -> None:
+    desk = open_project(panel.project, panel.folder / key)
+    hand_in(desk, "b1", person, panel.file(person, {"a": [SHARED]}))
+
+
+def problems(panel: Panel) -> list[str]:
+    return [str(one) for one in audit_project(panel.desk()).problems]
+
+
+@pytest.mark.parametrize("kept_every", [1, 64], ids=["index", "no index"])
+def test_a_replaced_key_signs_no_more_and_the_new_one_does(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch, kept_every: int
+) -> None:
+    monkeypatch.setattr(indexed, "KEPT_EVERY", kept_every)
+    panel.reads("r2", {"a": [SHARED]})
+    changed(panel, "office", "r1")
+    with pytest.raises(InputError, match=r"person 'r1': has the key SHA256:\S+; that given is"):
+        hands_in(panel, "r1")
+    hands_in(panel, "new")
+    panel.reads("r3", {"a": [SHARED]})
+    assert list(panel.desk().batches()) == ["b1"]
+    assert panel.desk().batch("b1").state == "typing"
+    assert problems(panel) == []
+
+
+def test_a_key_that_was_taken_back_signs_no_more(panel: Panel) -> None:
+    changed(panel, "office", "r1", None)
+    with pytest.raises(InputError, match=r"has no key, and cannot sign\. It was revoked"):
+        hands_in(panel, "r1")
+    changed(panel, "office", "r1")  # and the person comes back with another
+    hands_in(panel, "new")
+    assert problems(panel) == []
+
+
+def test_everybody_replaces_the_own_key_with_the_old_one(panel: Panel) -> None:
+    changed(panel, "r1", "r1")
+    hands_in(panel, "new")
+    new_person_key(panel.folder / "other")
+    changed(panel, "office", "office", "other")
+    with pytest.raises(InputError, match="that given is"):
+        changed(panel, "office", "r2", None)
+    changed(panel, "office", "r2", None, key="other")
+    assert problems(panel) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "person", "new", "why"),
+    [
+        ("r2", "r1", "new", "changes the key of 'r1', which is for an organiser"),
+        ("r2", "r1", None, "which is for an organiser"),
+        ("r2", "r2", None, "which is for an organiser"),
+        ("office", "office", None, "takes back the own key"),
+        ("office", "nobody", "new", "changes the key of 'nobody', whom the roster does not know"),
+        ("office", "r1", "r2", "is the key of 'r2'"),
+        ("office", "r1", "r1", "is the key of 'r1'"),
+    ],
+)
+def test_what_may_not_be_changed(
+    panel: Panel, by: str, person: str, new: str | None, why: str
+) -> None:
+    with pytest.raises(InputError, match=why):
+        changed(panel, by, person, new)
+    assert len(panel.desk().log.read()) == 1
+
+
+def forged(panel: Panel, actor: str, key: str, action: ChangeKey | OpenBatch) -> None:
+    """Write an event with another program, which asks nobody and signs with any key."""
+    desk = panel.desk()
+    events, private = desk.log.read(), read_private_key(panel.folder / key)
+    seal = PersonSeal({actor: private.public}, private)
+    last = events[-1]
+    event = event_of(len(events) + 1, last.digest, actor, action, last.at, seal)
+    assert desk.log.log.append_event(event)
+
+
+def test_a_reader_cannot_give_another_s_name_a_key_with_another_program(panel: Panel) -> None:
+    line = read_public_key(panel.folder / "new.pub").line
+    forged(panel, "r2", "r2", ChangeKey(person_id="judge1", key=line, reason="mine"))
+    assert "changes the key of 'judge1', which is for an organiser" in problems(panel)[0]
+    with pytest.raises(InputError, match="which is for an organiser"):
+        panel.desk().batches()
+
+
+def test_what_a_thief_signs_after_the_change_is_told(panel: Panel) -> None:
+    thief = OpenBatch(batch_id="b2", team_id="two", case_ids=("a",), seed=new_seed())
+    changed(panel, "office", "office", "new")
+    forged(panel, "office", "office", thief)
+    assert "was changed, or was not signed by 'office'" in problems(panel)[0]
+
+
+def test_no_batch_is_called_as_the_program_calls_changes_of_keys(panel: Panel) -> None:
+    with pytest.raises(InputError, match="is a name that the program needs"):
+        panel.opens("a", batch=KEYS)
+    with pytest.raises(InputError):
+        panel.desk().batch(KEYS)
+
+
+def test_without_keys_there_is_none_to_change(tmp_path: Path) -> None:
+    panel = Panel(tmp_path).start("a")
+    new_person_key(tmp_path / "new")
+    with pytest.raises(InputError, match="though the project names none"):
+        change_key(panel.desk(), "office", "r1", tmp_path / "new.pub", reason="x")
