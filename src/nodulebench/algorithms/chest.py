@@ -1,15 +1,18 @@
 """Chest: a scan with its lungs, as every candidate detector sees it, on the scan's grid or another.
 
 A detector asks for the voxel size it works on; scans are averaged, not picked, where voxels grow.
+On these voxels every lung has the usual density and no more than the usual noise.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from nodulebench.algorithms.filters.lung_scale import standardised
 from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.lungs.segment import Lungs, segment_lungs
 from nodulebench.imaging.morphology import boxed
@@ -48,8 +51,24 @@ class Chest:
         """Fractional voxel indices [slice, row, column] of points in millimetres."""
         return self.volume.geometry.to_index(np.asarray(point_mm, dtype=np.float64))[:, ::-1]
 
+    @cached_property
+    def middle(self) -> FloatArray:
+        """The middle of the lungs (slice, row, column), to an eighth of a voxel.
+
+        Cutting the image, or a little more or less of lung, mostly moves it by nothing.
+        """
+        return np.rint(8.0 * np.array(_center(self.lungs.mask))) / 8.0
+
+    @property
+    def middle_mm(self) -> FloatArray:
+        """The middle of the lungs in millimetres."""
+        return self.to_world(self.middle[None])[0]
+
     def resampled(self, step_mm: float) -> "Chest":
-        """The same chest on cubic voxels, made once for all detectors that ask for it."""
+        """The same chest on cubic voxels, made once for all detectors that ask for it.
+
+        Its densities are standardised (:mod:`~nodulebench.algorithms.filters.lung_scale`).
+        """
         if step_mm not in self._resampled:
             self._resampled[step_mm] = _on_cubes(self, step_mm)
         return self._resampled[step_mm]
@@ -70,10 +89,9 @@ def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None)
 
 
 def _on_cubes(chest: Chest, step_mm: float) -> Chest:
-    middle = _center(chest.lungs.mask)
     places = [
-        places_around(at, length, float(size), step_mm)
-        for at, length, size in zip(middle, chest.hu.shape, chest.spacing_mm, strict=True)
+        places_around(float(at), length, float(size), step_mm)
+        for at, length, size in zip(chest.middle, chest.hu.shape, chest.spacing_mm, strict=True)
     ]
     hu = resample(chest.hu.astype(np.float32), chest.spacing_mm, step_mm, places)
     geometry = Geometry(
@@ -83,11 +101,15 @@ def _on_cubes(chest: Chest, step_mm: float) -> Chest:
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
     label = chest.lungs.label[np.ix_(*(np.rint(axis).astype(np.int64) for axis in places))]
-    return Chest(Volume(hu, geometry), Lungs(label, geometry), chest.scan)
+    below = [
+        int(np.count_nonzero(axis < at)) for axis, at in zip(places, chest.middle, strict=True)
+    ]
+    usual = standardised(hu, label > 0, step_mm, below)
+    return Chest(Volume(usual, geometry), Lungs(label, geometry), chest.scan)
 
 
 def _center(mask: BoolArray) -> list[float]:
-    """The centre of mass: cutting the image or a voxel more of lung hardly moves it."""
+    """The centre of mass."""
     center = []
     for axis, length in enumerate(mask.shape):
         others = tuple(other for other in range(mask.ndim) if other != axis)

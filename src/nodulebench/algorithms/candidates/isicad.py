@@ -34,9 +34,9 @@ class Settings:
     """Open: per voxel; a ball of radius r voxels has sqrt(2) / r. Below: flat; above: noise."""
     grown_curvedness: tuple[float, float] = (0.1, 5.0)
     """Open: broader than a seed's."""
-    seed_hu: float = -750.0
+    seed_hu: float = -740.0
     """Open: smoothed density from which there may be a seed; below it noise of the lung abounds."""
-    grown_hu: float = -780.0
+    grown_hu: float = -770.0
     """Open: broader than a seed's."""
     smallest_voxels: int = 6
     """Open: clusters of fewer voxels are noise (6 voxels are 16 mm3)."""

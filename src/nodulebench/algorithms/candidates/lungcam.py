@@ -1,7 +1,9 @@
 """LungCAM: virtual ants explore what is dense in the lungs; their pheromone shows compact things.
 
 After Cerello et al., Pattern Recognition 43:1476-1490, 2010, and Torres et al., Medical Physics
-42:1477-1489, 2015. All ants of all colonies move at once, so that a scan takes seconds.
+42:1477-1489, 2015. All ants of all colonies move at once, so that a scan takes seconds. An ant's
+lots follow from the place where its colony began, measured from the middle of the lungs, and every
+rule looks at neighbours only: what lies elsewhere in the image changes nothing.
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,7 @@ SOFT_TISSUE_HU = 50.0
 class Settings:
     """Parameters of the colonies and of the reading of their map."""
 
-    threshold_hu: float = -750.0
+    threshold_hu: float = -700.0
     """Open: ants live on lung voxels at least this dense; chosen to take in ground glass."""
     sensitivity: float = 3.5
     """beta of W = (1 + s / (1 + delta s)) ** beta (Chialvo and Millonas 1995)."""
@@ -38,8 +40,10 @@ class Settings:
     energy_of_death: float = 1.0
     """Open: an ant with less dies."""
     cost: float = 0.2
-    """Open: energy a step costs where the ground gives nothing; average ground gives it back."""
-    visits: int = 6
+    """Open: energy a step costs where the ground gives nothing."""
+    feeding: float = 0.25
+    """Open: ground (0 to 1) that gives the cost back, the mean of a few scans."""
+    visits: int = 4
     """Open: a voxel visited this often is removed."""
     colony_every: int = 3
     """Open: distance in voxels between the places where colonies start."""
@@ -52,7 +56,7 @@ class Settings:
     compactness: float = 0.2
     """Open: least share of the ball around it that a thing fills."""
     seed: int = 0
-    """Of the random numbers: the same scan and seed give the same map."""
+    """Of the lots: the same scan and seed give the same map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,8 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     hu = cubes.hu.astype(np.float32, copy=False)
     span = np.float32(SOFT_TISSUE_HU - settings.threshold_hu)
     image = np.clip((hu - np.float32(settings.threshold_hu)) / span, 0.0, 1.0)
-    explored = explore(image, cubes.lungs.mask & (image > 0), settings)
+    middle = np.rint(cubes.to_index(chest.middle_mm[None])[0] + 0.5).astype(np.int64)
+    explored = explore(image, cubes.lungs.mask & (image > 0), settings, middle)
     found = compact_things(smoothed(explored.pheromone, settings.blur_mm / STEP_MM), settings)
     return Candidates(cubes.to_world(found.center_mm), found.score, found.diameter_mm * STEP_MM)
 
@@ -118,94 +123,134 @@ def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
     return neighbour
 
 
-def explore(image: Float32Array, room: BoolArray, settings: Settings = DEFAULT) -> Explored:
+def explore(
+    image: Float32Array,
+    room: BoolArray,
+    settings: Settings = DEFAULT,
+    middle: IntArray = np.zeros(3, np.int64),  # noqa: B008 - never written to
+) -> Explored:
     """Let colonies explore a room until every ant is dead and no voxel is unvisited.
 
     Args:
         image: densities from 0 (the threshold) to 1 (soft tissue); what ants leave and live on.
         room: voxels that ants may enter.
         settings: of the colonies.
+        middle: the voxel from which places are counted.
     """
-    colonies = _Colonies(np.pad(image, 1), np.pad(room, 1), settings)
+    colonies = _Colonies(image, room, settings, middle)
     steps = 0
     while colonies.settle():
         while colonies.move():
             steps += 1
-    inner = (slice(1, -1),) * 3
-    return Explored(
-        colonies.pheromone.reshape(colonies.shape)[inner],
-        colonies.visits.reshape(colonies.shape)[inner],
-        steps,
-        colonies.born,
-    )
+    pheromone, visits = np.zeros(image.shape, np.float32), np.zeros(image.shape, np.int32)
+    pheromone[room], visits[room] = colonies.pheromone, colonies.visits
+    return Explored(pheromone, visits, steps, colonies.born)
+
+
+def mixed(number: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Whole numbers shuffled over 32 bits (the finaliser of MurmurHash3)."""
+    number = (number ^ (number >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    number = (number ^ (number >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return number ^ (number >> np.uint32(16))
 
 
 class _Colonies:
-    """The ground with its pheromone, and the ants on it."""
+    """The voxels of a room in the order of the image, their pheromone, and the ants on them.
 
-    def __init__(self, image: Float32Array, room: BoolArray, settings: Settings) -> None:
-        self.shape = image.shape
+    Lists per voxel have one entry more where neighbours are looked up: the wall.
+    """
+
+    def __init__(
+        self, image: Float32Array, room: BoolArray, settings: Settings, middle: IntArray
+    ) -> None:
         self.settings = settings
-        self.random = np.random.default_rng(settings.seed)
-        self.ground = image.ravel()
-        self.is_open = room.ravel().copy()
-        self.pheromone = np.zeros(image.size, np.float32)
-        self.visits = np.zeros(image.size, np.int32)
-        self.drawing = self.is_open.astype(np.float32)
-        self.mean = max(float(self.ground[self.is_open].sum()) / max(1, self.is_open.sum()), 1e-6)
-        self.at = np.empty(0, np.int64)
+        self.ground = image[room]
+        count = len(self.ground)
+        self.around = _neighbours(room)
+        self.pheromone = np.zeros(count, np.float32)
+        self.visits = np.zeros(count, np.int32)
+        self.drawing = np.ones(count + 1, np.float32)
+        self.drawing[count] = 0.0
+        place = np.argwhere(room) - middle
+        cells = place // settings.colony_every
+        cells -= cells.min(axis=0, initial=0)
+        _, self.cell = np.unique(
+            np.ravel_multi_index(tuple(cells.T), tuple(cells.max(axis=0, initial=0) + 1)),
+            return_inverse=True,
+        )
+        self.first_lot = np.full(count, settings.seed, np.uint32)
+        for axis in range(3):
+            self.first_lot = mixed(self.first_lot + place[:, axis].astype(np.uint32))
+        self.at = np.empty(0, np.int32)
+        self.lot = np.empty(0, np.uint32)
         self.energy = np.empty(0, np.float32)
         self.born = 0
-        strides = np.array([image.shape[1] * image.shape[2], image.shape[2], 1])
-        self.offsets: IntArray = NEIGHBOURS @ strides
+        self._first = np.empty(count, np.int32)
 
     def settle(self) -> bool:
         """Start colonies on voxels nobody has visited, spread over the room; whether there are."""
-        free = np.flatnonzero(self.is_open & (self.visits == 0))
-        place = np.stack(np.unravel_index(free, self.shape)) // self.settings.colony_every
-        cell = np.ravel_multi_index(tuple(place), self.shape)
-        _, first = np.unique(cell, return_index=True)
-        self._add(free[first])
-        self._leave_pheromone(free[first])
-        return len(first) > 0
+        free = np.flatnonzero(self.visits == 0).astype(np.int32)
+        start = free[self._comes_first(self.cell[free])]
+        self._add(start, self.first_lot[start])
+        self._leave_pheromone(start)
+        return len(start) > 0
 
     def move(self) -> bool:
         """One step of every ant; whether any is left alive."""
-        around = self.at[:, None] + self.offsets
+        around = self.around[self.at]
         drawing = self.drawing[around]
-        choice = chosen(drawing, self.random.random(len(self.at), dtype=np.float32))
+        self.lot = mixed(self.lot + np.uint32(1))
+        choice = chosen(drawing, self.lot.astype(np.float32) * np.float32(2.0**-32))
         can_move = drawing.any(axis=1)
         target = around[np.arange(len(self.at)), choice][can_move]
         # one ant enters a voxel at a time; the others wait, which costs them
-        _, first = np.unique(target, return_index=True)
-        moves = np.zeros(len(target), dtype=np.bool_)
-        moves[first] = True
+        moves = self._comes_first(target)
         self.at = np.where(moves, target, self.at[can_move])
-        self.energy = self.energy[can_move]
+        self.energy, self.lot = self.energy[can_move], self.lot[can_move]
         self._leave_pheromone(self.at[moves])
         self._live(moves)
         return len(self.at) > 0
+
+    def _comes_first(self, number: IntArray) -> BoolArray:
+        """Which entries have a number that none before them has."""
+        order = np.arange(len(number), dtype=np.int32)
+        self._first[number[::-1]] = order[::-1]  # of several the last written stays
+        is_first: BoolArray = self._first[number] == order
+        return is_first
 
     def _leave_pheromone(self, at: IntArray) -> None:
         """Every ant that came to a voxel leaves a trace; voxels visited too often are closed."""
         self.pheromone[at] += np.float32(self.settings.trace) + self.ground[at]
         self.visits[at] += 1
-        self.is_open[at] = self.visits[at] < self.settings.visits
         drawn = attraction(self.pheromone[at], self.settings)
-        self.drawing[at] = np.where(self.is_open[at], drawn, 0.0)
+        self.drawing[at] = np.where(self.visits[at] < self.settings.visits, drawn, 0.0)
 
     def _live(self, moved: BoolArray) -> None:
         """Dense ground feeds, poor ground and waiting starve; the well fed have a child."""
-        gain = np.where(moved, self.ground[self.at] / np.float32(self.mean), np.float32(0.0))
-        self.energy = (self.energy - self.settings.cost * (1.0 - gain)).astype(np.float32)
+        gain = np.where(moved, self.ground[self.at] / np.float32(self.settings.feeding), 0.0)
+        self.energy -= np.float32(self.settings.cost) * (1.0 - gain).astype(np.float32)
         alive = self.energy >= self.settings.energy_of_death
-        self.at, self.energy = self.at[alive], self.energy[alive]
+        self.at, self.energy, self.lot = self.at[alive], self.energy[alive], self.lot[alive]
         bears = self.energy > self.settings.energy_of_birth
         self.energy[bears] = self.settings.energy
-        self._add(self.at[bears])
+        self._add(self.at[bears], mixed(~self.lot[bears]))
 
-    def _add(self, places: IntArray) -> None:
+    def _add(self, places: IntArray, lots: npt.NDArray[np.uint32]) -> None:
         self.at = np.concatenate([self.at, places])
+        self.lot = np.concatenate([self.lot, lots])
         fresh = np.full(len(places), self.settings.energy, np.float32)
         self.energy = np.concatenate([self.energy, fresh])
         self.born += len(places)
+
+
+def _neighbours(room: BoolArray) -> npt.NDArray[np.int32]:
+    """For each voxel of a room the numbers of its 26 neighbours; that of the wall where it ends."""
+    wide = np.pad(room, 1)
+    place = np.flatnonzero(wide)
+    number = np.full(wide.size, len(place), np.int32)
+    number[place] = np.arange(len(place), dtype=np.int32)
+    strides = np.array([wide.shape[1] * wide.shape[2], wide.shape[2], 1])
+    around = np.empty((len(place), len(NEIGHBOURS)), np.int32)
+    for one, offset in enumerate(NEIGHBOURS @ strides):
+        around[:, one] = number[place + offset]
+    return around

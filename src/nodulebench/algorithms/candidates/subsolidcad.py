@@ -1,9 +1,9 @@
 """SubsolidCAD: regions of a density between lung and soft tissue (Jacobs et al. 2014).
 
 Ground-glass and part-solid nodules are such regions; so are the rims of vessels and of the pleura,
-whose voxels are half vessel, half lung. An opening takes thin rims away, the score ranks what is
-left by size and compactness. A candidate moves to the middle of what is dense around it: a rim to
-the middle of its nodule or vessel.
+whose voxels are half vessel, half lung. An opening takes thin rims away. A candidate moves to the
+middle of what is dense around it: a rim to the middle of its nodule or vessel; what is long there
+is a vessel and is dropped. The score ranks what is left by size and compactness.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.cores import all_parts, parts_of
-from nodulebench.algorithms.filters.recentre import recentred
+from nodulebench.algorithms.filters.recentre import recentred, roundness
 from nodulebench.algorithms.filters.regions import find_regions
 from nodulebench.imaging.morphology import opening
 from nodulebench.model.arrays import BoolArray
@@ -34,7 +34,7 @@ class Settings:
     """Paper: smaller regions are dropped (a ball of 4 mm; the paper's reason speaks of 5 mm)."""
     voxel_mm: float = 1.0
     """Open: cubes, so that the ball of the opening is one in thick slices too."""
-    sigma_voxels: float = 0.5
+    sigma_voxels: float = 1.0
     """Open: smoothing against noise of thin slices, which frays the mask."""
     thinning_mm: tuple[float, ...] = (2.0, 3.0, 4.0, 5.0)
     """Open: depths at which parts of a region joined by rims of vessels are looked for."""
@@ -46,6 +46,12 @@ class Settings:
     """Open: a centre moves to the centre of mass within a ball of its radius, within these."""
     centering_steps: int = 4
     """Open: how often it moves; more would let it run along vessels."""
+    least_roundness: float = 0.35
+    """Open: shortest by longest axis of what is dense around the centre; vessels have less."""
+    roundness_mm: tuple[float, float] = (5.0, 15.0)
+    """Open: looked at within a ball of the region's radius, within these."""
+    least_score: float = 1.25
+    """Open: of compactness squared times radius (mm); a ball of 2.5 mm has it."""
 
 
 DEFAULT = Settings()
@@ -57,19 +63,28 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     step = settings.voxel_mm
     regions = _large_regions(_opened(cubes, settings), settings)
     levels = [parts_of(regions, thinning_mm / step) for thinning_mm in (0.0, *settings.thinning_mm)]
-    parts = all_parts(levels, settings.apart_mm / step)
-    parts = parts.chosen(parts.compactness >= settings.least_compactness)
-    nearest, farthest = settings.centering_mm
+    compact = [one.chosen(one.compactness >= settings.least_compactness) for one in levels]
+    parts = all_parts(compact, settings.apart_mm / step)
+    hu, lungs = cubes.hu.astype(np.float32, copy=False), cubes.lungs.mask
+    score = parts.compactness**2 * parts.radius * step
     center = recentred(
-        cubes.hu.astype(np.float32, copy=False),
-        cubes.lungs.mask,
+        hu,
+        lungs,
         parts.center,
-        np.clip(parts.radius, nearest / step, farthest / step),
+        np.clip(parts.radius, *np.array(settings.centering_mm) / step),
         densest_hu=settings.highest_hu,
         steps=settings.centering_steps,
     )
-    score = parts.compactness**2 * parts.radius * step
     kept = strongest_of_clusters(center, score, np.full(len(parts), settings.apart_mm / step))
+    kept &= score >= settings.least_score
+    round_there = roundness(
+        hu,
+        lungs,
+        center[kept],
+        np.clip(parts.radius[kept], *np.array(settings.roundness_mm) / step),
+        densities_hu=(settings.lowest_hu, settings.highest_hu),
+    )
+    kept[kept] = round_there >= settings.least_roundness
     diameter_mm = 2.0 * parts.radius * step
     return Candidates(cubes.to_world(center[kept]), score[kept], diameter_mm[kept])
 

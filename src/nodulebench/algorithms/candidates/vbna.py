@@ -91,9 +91,10 @@ def count_normals(
     steps = np.arange(1, int(settings.depth_mm / STEP_MM) + 1)
     place = np.rint(surface + steps[:, None, None] * normal).astype(np.int64).reshape(-1, 3)
     flat = np.ravel_multi_index(tuple(np.clip(place, 0, limit).T), lungs.shape)
-    times = np.bincount(flat, minlength=lungs.size) * lungs.ravel()
-    reached = np.bincount(flat, np.repeat(steps, len(surface)), lungs.size) * lungs.ravel()
-    count, depth = (sums.astype(np.float32).reshape(lungs.shape) for sums in (times, reached))
+    inside = lungs.ravel()[flat]
+    flat, step = flat[inside], np.repeat(steps, len(surface))[inside]
+    count = np.bincount(flat, minlength=lungs.size).astype(np.float32).reshape(lungs.shape)
+    depth = np.bincount(flat, step, lungs.size).astype(np.float32).reshape(lungs.shape)
     spread, deep = smoothed(count, 1.0), smoothed(depth, 1.0)
     return spread, (deep / np.maximum(spread, np.float32(1e-3))).astype(np.float32)
 

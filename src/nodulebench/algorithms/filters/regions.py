@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from nodulebench.imaging.morphology import boxed
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
 FACES, CORNERS = 1, 3
@@ -75,10 +76,12 @@ def find_regions(mask: BoolArray, connectivity: int = FACES) -> Regions:
     from scipy import ndimage
 
     structure = ndimage.generate_binary_structure(3, connectivity)
-    labels, count = ndimage.label(mask, structure)
+    part, box = boxed(mask, np.zeros(3, dtype=np.int64))
+    labels, count = ndimage.label(part, structure)
     flat = np.flatnonzero(labels)
-    place = np.stack(np.unravel_index(flat, mask.shape), axis=1)
-    return Regions(place.astype(np.int64), labels.ravel()[flat].astype(np.int64) - 1, int(count))
+    place = np.stack(np.unravel_index(flat, part.shape), axis=1).astype(np.int64)
+    place += [side.start for side in box]
+    return Regions(place, labels.ravel()[flat].astype(np.int64) - 1, int(count))
 
 
 def merged_within(center: FloatArray, weight: FloatArray, distance: float) -> IntArray:
