@@ -11,7 +11,10 @@ from nodulebench.algorithms.candidates.lungcam import (
     compact_things,
     detect,
     explore,
+    mixed,
 )
+from nodulebench.algorithms.chest import see_chest
+from nodulebench.imaging.lungs.segment import Lungs
 
 
 def _room(seed=0, shape=(14, 15, 16), share=0.6):
@@ -59,6 +62,38 @@ def test_the_same_seed_gives_the_same_map_and_another_seed_another():
     assert np.array_equal(first.pheromone, again.pheromone)
     assert (first.steps, first.ants) == (again.steps, again.ants)
     assert not np.array_equal(first.pheromone, other.pheromone)
+
+
+def test_what_lies_behind_a_wall_changes_nothing():
+    image, room = _room(shape=(14, 15, 24))
+    room[:, :, 11] = False
+    middle = np.array([7, 7, 15])  # colonies start in threes from here: none reaches over
+    whole = explore(image, room, Settings(), middle)
+    # the part behind the wall, with places counted from the same voxel
+    part = explore(image[:, :, 12:], room[:, :, 12:], Settings(), middle - [0, 0, 12])
+    assert np.array_equal(part.visits, whole.visits[:, :, 12:])
+    assert np.array_equal(part.pheromone, whole.pheromone[:, :, 12:])
+    elsewhere = explore(image[:, :, 12:], room[:, :, 12:], Settings(), middle)
+    assert not np.array_equal(elsewhere.visits, part.visits), "lots follow from places"
+
+
+def test_lots_are_spread_evenly():
+    lots = mixed(np.arange(100_000, dtype=np.uint32)) * 2.0**-32
+    assert np.histogram(lots, bins=10, range=(0, 1))[0] == pytest.approx(10_000, rel=0.04)
+    assert abs(np.corrcoef(lots[1:], lots[:-1])[0, 1]) < 0.01
+
+
+def test_a_cut_lung_keeps_its_marks():
+    things = (ball((32, 32, 20), 4.0), ball((20, 40, 44), 3.0), rod((0, 26, 40), 2.0))
+    chest = lung_with(*things, noise_hu=15.0)
+    label = chest.lungs.label.copy()
+    label[:, :, 57] = 0  # a layer of lung is missed, tissue there is cut away
+    volume = chest.volume.part((slice(0, 64), slice(3, 64), slice(0, 62)))
+    cut = see_chest(volume, lungs=Lungs(label[:, 3:, :62], volume.geometry))
+    plain, other = detect(chest), detect(cut)
+    assert len(plain) >= 2
+    apart = np.linalg.norm(plain.center_mm[:, None] - other.center_mm, axis=2)
+    assert (apart.min(axis=1) < 1.0).mean() >= 0.9
 
 
 def test_an_empty_room_has_no_ants():
