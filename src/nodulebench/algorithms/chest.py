@@ -62,7 +62,8 @@ class Chest:
     @property
     def middle_mm(self) -> FloatArray:
         """The middle of the lungs in millimetres."""
-        return self.to_world(self.middle[None])[0]
+        place: FloatArray = self.to_world(self.middle[None])[0]
+        return place
 
     def resampled(self, step_mm: float) -> "Chest":
         """The same chest on cubic voxels, made once for all detectors that ask for it.

@@ -7,6 +7,7 @@ rule looks at neighbours only: what lies elsewhere in the image changes nothing.
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,10 @@ from nodulebench.algorithms.filters.scale_space import STEP_MM, smoothed
 from nodulebench.model.arrays import BoolArray, Float32Array, IntArray
 
 SOFT_TISSUE_HU = 50.0
+
+Numbers: TypeAlias = npt.NDArray[np.int32]
+"""Voxels of a room, or ants, by their numbers."""
+Lots: TypeAlias = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ def explore(
     return Explored(pheromone, visits, steps, colonies.born)
 
 
-def mixed(number: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def mixed(number: Lots) -> Lots:
     """Whole numbers shuffled over 32 bits (the finaliser of MurmurHash3)."""
     number = (number ^ (number >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     number = (number ^ (number >> np.uint32(13))) * np.uint32(0xC2B2AE35)
@@ -211,14 +216,14 @@ class _Colonies:
         self._live(moves)
         return len(self.at) > 0
 
-    def _comes_first(self, number: IntArray) -> BoolArray:
+    def _comes_first(self, number: Numbers | IntArray) -> BoolArray:
         """Which entries have a number that none before them has."""
         order = np.arange(len(number), dtype=np.int32)
         self._first[number[::-1]] = order[::-1]  # of several the last written stays
         is_first: BoolArray = self._first[number] == order
         return is_first
 
-    def _leave_pheromone(self, at: IntArray) -> None:
+    def _leave_pheromone(self, at: Numbers) -> None:
         """Every ant that came to a voxel leaves a trace; voxels visited too often are closed."""
         self.pheromone[at] += np.float32(self.settings.trace) + self.ground[at]
         self.visits[at] += 1
@@ -235,7 +240,7 @@ class _Colonies:
         self.energy[bears] = self.settings.energy
         self._add(self.at[bears], mixed(~self.lot[bears]))
 
-    def _add(self, places: IntArray, lots: npt.NDArray[np.uint32]) -> None:
+    def _add(self, places: Numbers, lots: Lots) -> None:
         self.at = np.concatenate([self.at, places])
         self.lot = np.concatenate([self.lot, lots])
         fresh = np.full(len(places), self.settings.energy, np.float32)
@@ -243,7 +248,7 @@ class _Colonies:
         self.born += len(places)
 
 
-def _neighbours(room: BoolArray) -> npt.NDArray[np.int32]:
+def _neighbours(room: BoolArray) -> Numbers:
     """For each voxel of a room the numbers of its 26 neighbours; that of the wall where it ends."""
     wide = np.pad(room, 1)
     place = np.flatnonzero(wide)
