@@ -32,7 +32,7 @@ SLICES_WRITTEN_ON = 10
 PHANTOM_SEEDS = (9301, 9302)
 GROWTH = (1, 2, 4, 8)
 """Patients."""
-RUNS = 5
+RUNS, PACKED_RUNS = 5, 2
 
 
 def main() -> None:
@@ -124,6 +124,13 @@ def print_times(folder: Path) -> None:
     paths = plain_slices(folder)
     if not paths:
         return
+    print_beside_reading(folder, paths, "uncompressed", RUNS)
+    print_beside_reading(folder, extracted(folder, REAL[0]), "packed (JPEG 2000)", PACKED_RUNS)
+    print_growth(folder, paths)
+
+
+def print_beside_reading(folder: Path, paths: list[Path], kind: str, runs: int) -> None:
+    """CPU time of slices, in turn with plain reading."""
     works = {
         "plain reading with pixels": reader,
         "de-identification, checked, pictures not searched": partial(
@@ -132,14 +139,13 @@ def print_times(folder: Path) -> None:
         "de-identification, checked, pictures searched for text": partial(cleaner, folder),
         "the same, nothing remembered from slice to slice": partial(cleaner, folder, contexts=0),
     }
-    seconds = cpu(works, paths)
+    seconds = cpu(works, paths, runs)
     plain = seconds["plain reading with pixels"]
-    print(f"\n{len(paths)} uncompressed slices of 512 x 512, one process, least of {RUNS} runs:\n")
+    print(f"\n{len(paths)} {kind} slices of 512 x 512, one process, least of {runs} runs:\n")
     print("| what | CPU ms a slice | times plain reading |")
     print("|---|---|---|")
     for what, taken in seconds.items():
         print(f"| {what} | {1000 * taken / len(paths):.1f} | {taken / plain:.1f} |")
-    print_growth(folder, paths)
 
 
 def print_growth(folder: Path, paths: list[Path]) -> None:
@@ -148,7 +154,7 @@ def print_growth(folder: Path, paths: list[Path]) -> None:
     print("|---|---|---|---|")
     for patients in GROWTH:
         slices = list(copied(folder / "growth", paths, patients))
-        taken = cpu({"clean": partial(cleaner, folder)}, slices)["clean"]
+        taken = cpu({"clean": partial(cleaner, folder)}, slices, RUNS)["clean"]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
         print(f"| {len(slices)} | {patients} | {1000 * taken / len(slices):.1f} | {peak:.0f} |")
 
@@ -212,7 +218,7 @@ def cleaner(
 
 
 def cpu(
-    works: Mapping[str, Callable[[], Callable[[Path], object]]], paths: list[Path]
+    works: Mapping[str, Callable[[], Callable[[Path], object]]], paths: list[Path], runs: int
 ) -> dict[str, float]:
     """CPU seconds of each work on some slices: of every slice the least of some runs, in turn.
 
@@ -220,7 +226,7 @@ def cpu(
     some slices of every run.
     """
     least = {name: np.full(len(paths), np.inf) for name in works}
-    for _ in range(RUNS):
+    for _ in range(runs):
         for name, begin in works.items():
             work = begin()
             for number, path in enumerate(paths):
