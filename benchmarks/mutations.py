@@ -5,9 +5,12 @@ and tries a seeded sample of them. ``python -m benchmarks.mutations list FILE [S
 FILE RESULT.csv [SECONDS]`` do the two halves apart.
 
 The tests are run once, and which of them reaches which line is recorded. Then one process that
-has the libraries in memory, but nothing of the package, forks for each change: the child finds the
-changed module instead of the file, and runs the tests that reach the changed line, quick ones
-first, until one fails.
+has collected all tests forks for each change inside of a function: the child gives the function
+its changed code, and runs the tests that reach the changed line, quick ones first, until one
+fails. A change outside of functions (a constant, a decorator, a default) is tried in the fork of
+a process that has nothing of the package in memory: the child finds the changed module instead of
+the file. So are survivors which tests reach that work with tables while they are collected: polars'
+threads would not be there after a fork.
 """
 
 import ast
@@ -16,19 +19,30 @@ import gc
 import json
 import os
 import random
-import signal
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType
 from typing import Any
+
+import pytest
+
+from benchmarks.mutated_functions import (
+    QUIET,
+    child,
+    longest_s,
+    outcomes,
+    thread_names,
+    told_by,
+    try_inside,
+)
 
 ROOT = Path(__file__).parents[1]
 STAGES = ("match", "metrics", "statistics", "custody")
@@ -60,7 +74,6 @@ SECONDS = 3600
 SLOWEST_S, TOGETHER_S = 2.0, 10.0
 """CPU time: tests that take longer are not asked, nor more than take so long together."""
 LIBRARIES = ("numpy", "polars", "scipy.stats", "scipy.optimize", "scipy.sparse", "pydantic")
-QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
 
 
 def main() -> None:
@@ -158,19 +171,27 @@ class Reach:
 
 def record_reach(out: Path) -> None:
     """Run all tests once in a process of their own, and write which reaches what."""
-    if _child(lambda: _record(out), timeout_s=3600) != 0:
+    if child(lambda: _record(out), timeout_s=3600) != 0:
         raise SystemExit("The tests fail without any change.")
+    reach = json.loads(out.read_text(encoding="utf-8"))
+    files = sorted({test.split("::")[0] for test in reach["seconds"]})
+    reach["busy"] = [file for file in files if child(partial(_is_busy, file), 600) == 1]
+    out.write_text(json.dumps(reach), encoding="utf-8")
 
 
 def _record(out: Path) -> int:
-    import pytest
-
     reach = Reach()
     reach.coverage.start()
     code = pytest.main([*QUIET, *TESTS], plugins=[reach])
     reach.coverage.stop()
     out.write_text(json.dumps(reach.written()), encoding="utf-8")
     return int(code)
+
+
+def _is_busy(file: str) -> int:
+    """1: polars works while these tests are collected, so that forks would miss its threads."""
+    pytest.main(["--collect-only", *QUIET, file])
+    return int(any("polars-0" in name for name in thread_names()))
 
 
 def tests_of(change: dict[str, Any], reach: dict[str, Any]) -> list[str]:
@@ -221,14 +242,21 @@ def run_changes(file: Path, out: Path, seconds: float = SECONDS) -> None:
         __import__(name)
     gc.freeze()
     end = time.monotonic() + seconds
+    asked = {number: tests_of(change, reach) for number, change in enumerate(changes)}
+    known = out.with_suffix(".inside.csv")
+    child(partial(try_inside, changes, asked, reach, known, end), timeout_s=seconds + 3600)
+    inside = outcomes(known)
     rows = []
     with out.open("w", newline="", encoding="utf-8") as told:
         table = csv.DictWriter(told, ["path", "line", "operator", "before", "after", "outcome"])
         table.writeheader()
-        for change in changes:
-            outcome = "not tried" if time.monotonic() > end else _try(change, reach)
-            row = {**{key: one for key, one in change.items() if key != "code"}}
-            rows.append({**row, "outcome": outcome})
+        for number, change in enumerate(changes):
+            outcome = inside.get(number, "")
+            if not outcome and asked[number]:
+                late = time.monotonic() > end
+                outcome = "not tried" if late else _try(change, asked[number], reach)
+            row = {key: one for key, one in change.items() if key != "code"}
+            rows.append({**row, "outcome": outcome or "not reached"})
             table.writerow(rows[-1])
             told.flush()
     _print(rows)
@@ -256,47 +284,12 @@ class _Changed(MetaPathFinder):
         return spec_from_file_location(fullname, self.file, loader=Loader(fullname, str(self.file)))
 
 
-def _try(change: dict[str, Any], reach: dict[str, Any]) -> str:
-    tests = tests_of(change, reach)
-    if not tests:
-        return "not reached"
-
+def _try(change: dict[str, Any], tests: list[str], reach: dict[str, Any]) -> str:
     def attempt() -> int:
-        import pytest
-
         sys.meta_path.insert(0, _Changed(change))
         return int(pytest.main(["-x", *QUIET, *tests]))
 
-    taken = sum(reach["seconds"][test] for test in tests)
-    code = _child(attempt, timeout_s=60 + 20 * taken)
-    # 4: the tests cannot even be collected
-    told = {None: "too slow", 0: "survived", 1: "found", 2: "found", 4: "found"}
-    return told.get(code, f"exit {code}")
-
-
-def _child(work: Any, timeout_s: float) -> int | None:
-    """What a forked process answers; None: it did not in time."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        code = 3
-        with suppress(BaseException):
-            os.setsid()
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            for stream in (1, 2):
-                os.dup2(nowhere, stream)
-            code = work()
-        os._exit(code)
-    end = time.monotonic() + timeout_s
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.02)
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    return told_by(child(attempt, longest_s(tests, reach)))
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
