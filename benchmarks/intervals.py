@@ -18,7 +18,7 @@ import polars as pl
 
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.figure import CaseSums
-from nodulebench.metrics.pseudo_cases import PAIRED_ICC, SINGLE_ICC, pseudo_size
+from nodulebench.metrics.pseudo_cases import SINGLE_ICC, paired_icc, pseudo_size
 from nodulebench.model.arrays import FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
@@ -236,7 +236,7 @@ def recall_coverage(
 
 
 def declared(
-    people: People, other: float, margin: float, patients: int, sets: int, icc: float = PAIRED_ICC
+    people: People, other: float, margin: float, patients: int, sets: int
 ) -> tuple[float, float]:
     """How often an algorithm of another recall is called non-inferior: percentile and guarded."""
     called = np.zeros(2)
@@ -253,7 +253,8 @@ def declared(
         gained = first - second
         called[0] += np.quantile(gained[np.isfinite(gained)], 0.025) > -margin
         (block,) = GuardedBootstrap(everyone, REPLICATES, number).blocks()
-        size = pseudo_size(pair[0].denominator, icc)
+        nodules = pair[0].denominator
+        size = pseudo_size(nodules, paired_icc(int(np.count_nonzero(nodules))))
         ratios = [proportion_of(one.numerator, one.denominator, size) for one in pair]
         worst, best = ratio_rows(ratios, block)
         called[1] += np.quantile(worst[:, 0] - best[:, 1], 0.025) > -margin

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodulebench.metrics.pseudo_cases import PAIRED_ICC, SINGLE_ICC, pseudo_size
+from nodulebench.metrics.pseudo_cases import SINGLE_ICC, paired_icc, pseudo_size
 from nodulebench.model.arrays import FloatArray
 from nodulebench.statistics.guarded import (
     GuardedBootstrap,
@@ -93,7 +93,7 @@ def test_one_more_false_positive_never_lowers_a_bound(found: list[int], at: int)
 def test_swapping_two_algorithms_swaps_and_turns_the_bounds(counts, random) -> None:
     nodules = np.array([count for count, _ in counts], dtype=float)
     hits = [np.array([float(random.randint(0, count)) for count, _ in counts]) for _ in range(2)]
-    size = pseudo_size(nodules, PAIRED_ICC)
+    size = pseudo_size(nodules, paired_icc(len(nodules)))
     (block,) = GuardedBootstrap(np.arange(len(counts)), REPLICATES, 0).blocks()
 
     def difference(first: FloatArray, second: FloatArray) -> tuple[float, float]:

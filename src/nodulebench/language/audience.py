@@ -57,7 +57,6 @@ FOR_DEVELOPERS: dict[str, tuple[str, ...]] = {
     "few_patients": ("units", "unit"),
     "too_few_for_rate": ("units", "unit", "needed"),
     "approximate_rate": ("units", "unit"),
-    "uneven_clusters": ("units", "unit", "effective"),
     "too_few_unguarded": ("units", "unit", "needed"),
     "no_variation": (),
     "empty_stratum": (),

@@ -20,8 +20,10 @@ KINDS: tuple[Kind, Kind] = ("worst", "best")
 
 SINGLE_ICC = 0.5
 """How alike the nodules of one patient are taken to be: a constant of the method."""
-PAIRED_ICC = 0.3
-"""The same for differences between two algorithms: discordances cluster less than misses."""
+PAIRED_ICC, PAIRED_UNITS, PAIRED_RISE = 0.3, 50, 350
+"""The same for differences between two algorithms on up to so many units with nodules:
+discordances cluster less than misses. Beyond them it rises by 1 in so many units, to 1 at most:
+verdicts on many patients err else where algorithms have strong patient effects of their own."""
 
 _NAMES = ("unseen patient with nodules", "unseen patient without nodules")
 
@@ -52,6 +54,11 @@ def pseudo_size(trials_of_unit: FloatArray, icc: float) -> float:
     if not len(trials):
         return 1.0
     return float(1 + icc * ((trials**2).sum() / trials.sum() - 1))
+
+
+def paired_icc(units: int) -> float:
+    """How alike the discordances of one patient are taken to be on so many units with nodules."""
+    return min(PAIRED_ICC + max(0, units - PAIRED_UNITS) / PAIRED_RISE, 1.0)
 
 
 def unseen_patient(

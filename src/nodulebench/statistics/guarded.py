@@ -17,9 +17,6 @@ import numpy as np
 
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 
-MANY_UNITS, EVEN_SHARE, TELLING_CORRELATION, HARDLY_ANY = 100, 2 / 3, 0.1, 0.03
-"""From so many units on, and with trials so uneven and so telling, intervals are a little short."""
-
 _BLOCK_ELEMENTS = 8_000_000
 
 
@@ -211,26 +208,6 @@ def bound_reach(rows: FloatArray, share: float) -> tuple[float, float]:
     reach = 2 * np.sqrt(share * (1 - share) / len(rows))
     low, high = np.quantile(rows, np.clip([share - reach, share + reach], 0, 1))
     return float(low), float(high)
-
-
-def uneven_units(successes: FloatArray, trials: FloatArray) -> float | None:
-    """As how many units those count who have very uneven trials and fare worse with many (Kish).
-
-    None: there are few, trials are even enough, how many there are tells nothing of success, or
-    hardly any fails (or succeeds), where the unseen patient makes the interval long enough.
-    """
-    of_unit = trials[trials > 0]
-    count, effective = len(of_unit), float(trials.sum() ** 2 / max((trials**2).sum(), 1.0))
-    if count < MANY_UNITS or effective > EVEN_SHARE * count:
-        return None
-    if not HARDLY_ANY <= successes.sum() / trials.sum() <= 1 - HARDLY_ANY:
-        return None
-    share = successes[trials > 0] / of_unit
-    spread = float(share.std() * of_unit.std())
-    if spread == 0:
-        return None
-    correlation = float(((share - share.mean()) * (of_unit - of_unit.mean())).mean() / spread)
-    return effective if abs(correlation) >= TELLING_CORRELATION else None
 
 
 def units_needed(units: int, gap: float, allowed: float, level: float) -> int | None:

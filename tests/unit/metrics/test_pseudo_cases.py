@@ -5,6 +5,7 @@ from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.metrics.afroc import wafroc_area
 from nodulebench.metrics.pseudo_cases import (
     Unseen,
+    paired_icc,
     unseen_patient,
     with_pseudo_cases,
     without_cases,
@@ -88,3 +89,10 @@ def test_at_an_operating_point_curves_and_counts_both_have_the_unseen_patient() 
     assert worst.false_score.tolist() == [0.4, 1.9, 0.4, 0.4]
     assert worst.at_every_score.false_score.tolist() == [0.2, 0.4, 1.9, 0.2, 0.2]
     assert len(worst.false_mark) == len(worst.false_case)
+
+
+def test_discordances_are_taken_to_be_more_alike_on_more_than_fifty_patients() -> None:
+    assert [paired_icc(units) for units in (3, 20, 50)] == [0.3] * 3
+    assert paired_icc(120) == pytest.approx(0.5)
+    assert paired_icc(155) == pytest.approx(0.6)
+    assert [paired_icc(units) for units in (295, 1000)] == pytest.approx([1.0] * 2)

@@ -16,7 +16,6 @@ from nodulebench.statistics.guarded import (
     guarded_p_value,
     proportion_of,
     ratio_rows,
-    uneven_units,
     units_needed,
 )
 
@@ -184,21 +183,6 @@ def test_a_p_value_by_hand() -> None:
     assert guarded_p_value(0.9, rows, rows, 0.1, is_low=True) == pytest.approx(1 / 6)
     assert guarded_p_value(0.3, rows, rows, 0.7, is_low=False) == pytest.approx(1.5 / 4)
     assert guarded_p_value(0.4, rows, rows, 0.5, is_low=True) == 1
-
-
-def test_even_few_or_indifferent_clusters_are_not_called_uneven() -> None:
-    trials = np.array([1.0] * 90 + [10.0] * 10)
-    hard = trials - np.array([0.0] * 90 + [5.0] * 10)
-    assert uneven_units(hard, trials) == pytest.approx(190**2 / 1090)
-    assert uneven_units(trials, trials) is None  # nothing is missed
-    assert uneven_units(trials - (np.arange(100) > 95), trials) is None  # four of 190
-    assert uneven_units(trials - hard, trials) == uneven_units(hard, trials)  # as misses
-    assert uneven_units(hard[1:], trials[1:]) is None  # 99 patients
-    assert uneven_units(np.append(hard, [0.0] * 9), np.append(trials, [0.0] * 9)) is not None
-    even = np.full(100, 2.0)
-    assert uneven_units(even - (np.arange(100) < 10), even) is None
-    alike = np.where(np.arange(100) % 2, trials, trials / 2)  # half of every second one
-    assert uneven_units(alike, trials) is None
 
 
 @pytest.mark.parametrize(("gap", "allowed"), [(0.0, 0.1), (1.0, 0.1), (0.1, 0.0), (0.1, 1.0)])

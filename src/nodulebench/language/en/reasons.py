@@ -59,10 +59,6 @@ NOTICES = {
         "no interval: {units} {unit}s are too few for a rate without upper limit ({needed} needed)"
     ),
     "approximate_rate": "approximate: a rate without upper limit on {units} {unit}s",
-    "uneven_clusters": (
-        "some {unit}s have far more nodules than others and fare otherwise: {units} count as "
-        "{effective}; on such simulated sets 91 to 93 of 100 intervals at 95 % held the truth"
-    ),
     "too_few_unguarded": "no interval: {units} {unit}s bear on it, {needed} are needed",
     "no_variation": "no interval: no variation was seen",
     "empty_stratum": "nothing to count in this stratum",

@@ -57,11 +57,6 @@ NOTICES = {
     "too_few_for_rate": (
         "没有区间：对于无上限的率，{units} 个{unit:word}太少（至少需要 {needed} 个）"
     ),
-    "uneven_clusters": (
-        "少数{unit:word}的结节远多于其他，且检出情况不同："
-        "{units} 个{unit:word}仅相当于 {effective} 个；"
-        "在此类模拟数据中，100 个 95% 区间有 91 至 93 个包含真值"
-    ),
     "approximate_rate": "近似：仅由 {units} 个{unit:word}得到的无上限的率",
     "too_few_unguarded": "没有区间：与之有关的{unit:word}有 {units} 个，至少需要 {needed} 个",
     "no_variation": "没有区间：未见任何变异",

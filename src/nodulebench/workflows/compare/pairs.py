@@ -12,7 +12,7 @@ import numpy as np
 
 from nodulebench.errors import UndefinedError
 from nodulebench.metrics import Figure, guard_of
-from nodulebench.metrics.pseudo_cases import PAIRED_ICC, Kind, perfect_cohort
+from nodulebench.metrics.pseudo_cases import Kind, paired_icc, perfect_cohort
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort
 from nodulebench.model.notice import Notice
@@ -54,7 +54,8 @@ class _One:
 
         Further ones would lie as low as the lowest mark, where a curve has come to its end.
         """
-        return GuardedCohort(self.cohort, self.bootstrap, icc=PAIRED_ICC, falses=1)
+        plain = GuardedCohort(self.cohort, self.bootstrap, falses=1)
+        return replace(plain, icc=paired_icc(int(np.count_nonzero(plain.nodules_of_unit))))
 
     @cached_property
     def ratios(self) -> dict[str, GuardedRatio]:
@@ -139,7 +140,7 @@ class GuardedPairs:
         return PairedRows(
             worst,
             best,
-            self._method(figure),
+            self._method(figure, one.guarded.icc),
             self._no_interval(figure, units, worst, best),
             partial(self._not_assessable, figure, column, first, units),
         )
@@ -153,11 +154,11 @@ class GuardedPairs:
             bootstrap=replace(self.bootstrap, replicates=times * self.bootstrap.replicates),
         )
 
-    def _method(self, figure: str) -> Notice:
+    def _method(self, figure: str, icc: float) -> Notice:
         values = {"unit": self.interval.unit, "replicates": self.bootstrap.replicates}
         if guard_of(figure) == "none":
             return Notice("bayesian_paired_bootstrap", values)
-        return Notice("guarded_paired_bootstrap", {**values, "icc": PAIRED_ICC})
+        return Notice("guarded_paired_bootstrap", {**values, "icc": icc})
 
     def _no_interval(
         self, figure: str, units: int, worst: FloatArray, best: FloatArray

@@ -31,7 +31,6 @@ from nodulebench.statistics.guarded import (
     guarded_interval,
     proportion_of,
     ratio_rows,
-    uneven_units,
 )
 from nodulebench.statistics.resample import leave_one_out
 
@@ -40,9 +39,7 @@ FEW_UNITS = 10
 FEWEST_FOR_RATE = 10
 """A rate without upper limit has no interval on fewer units."""
 FEWEST_FOR_GOOD_RATE = 20
-"""On fewer units a difference of rates has no interval."""
-FEWEST_FOR_CERTAIN_RATE = 30
-"""On fewer units, 92 to 93 % of 95 % intervals of a rate held the truth in simulations."""
+"""On fewer units a rate is approximate, and a difference of rates has no interval."""
 FEWEST_UNGUARDED = 20
 """A figure without a worst case has no interval on fewer units."""
 
@@ -60,8 +57,6 @@ class GuardedRows:
     units: int
     """How many units bear on the figure."""
     guard: Guard
-    effective: float | None = None
-    """As how many units they count, where uneven clusters make the interval a little short."""
 
     def column(self, number: int) -> "GuardedRows":
         """The rows of one point."""
@@ -207,16 +202,8 @@ def guarded_rows(
             np.concatenate(best or worst),
             units=units_of_figure(guarded, figure, sums[name], guards[name]),
             guard=guards[name],
-            effective=_uneven(guarded, ratios.get(name)),
         )
     return found
-
-
-def _uneven(guarded: GuardedCohort, ratio: GuardedRatio | None) -> float | None:
-    """As how many units they count in a share of nodules, where clusters are uneven."""
-    if ratio is None or not np.array_equal(ratio.denominator, guarded.nodules_of_unit):
-        return None
-    return uneven_units(ratio.numerator, ratio.denominator)
 
 
 def units_of_figure(
@@ -253,10 +240,8 @@ def sound_interval(value: float, rows: GuardedRows, interval: IntervalChoice) ->
     if not high - low > ROUNDING * max(1.0, abs(value)):
         return Sound(reason=Notice("no_variation"))
     reason = None
-    if rows.guard == "rate" and rows.units < FEWEST_FOR_CERTAIN_RATE:
+    if rows.guard == "rate" and rows.units < FEWEST_FOR_GOOD_RATE:
         reason = Notice("approximate_rate", counted)
-    elif rows.effective is not None:
-        reason = Notice("uneven_clusters", {**counted, "effective": round(rows.effective)})
     elif rows.guard in ("trials", "cases") and rows.units < FEW_UNITS:
         reason = Notice("few_patients", counted)
     return Sound(low, high, guarded_method(rows.guard, interval, replicates), reason)
