@@ -21,6 +21,7 @@ from nodulebench.imaging.lungs.regions import SMALLER_LUNG_SHARE, judge_regions
 from nodulebench.imaging.lungs.sides import part_sides
 from nodulebench.imaging.morphology import (
     block_mean,
+    boxed,
     closing,
     dilated,
     eroded,
@@ -178,15 +179,21 @@ def _refuse_little(largest: float, where: str) -> None:
 def _refined(hu: VoxelArray, closed: LabelArray, factors: IntArray, step: FloatArray) -> LabelArray:
     """Decide the border voxel by voxel: of the rim only what is air belongs to the lung."""
     reach = float(step.max()) + 1e-6
+    _, box = boxed(closed > 0, np.ceil(reach / step).astype(np.int64) + 1)
+    near = tuple(
+        slice(along.start * factor, along.stop * factor)
+        for along, factor in zip(box, factors.tolist(), strict=True)
+    )
     fine = np.zeros(hu.shape, dtype=np.uint8)
-    air = hu < AIR_THRESHOLD_HU
+    part, coarse = fine[near], closed[box]
+    air = hu[near] < AIR_THRESHOLD_HU
     for side in (RIGHT, LEFT):
-        lung = closed == side
+        lung = coarse == side
         if not lung.any():
             continue
         rim = repeated(
-            dilated(lung, reach, step) & ~(closed == RIGHT + LEFT - side), factors, hu.shape
+            dilated(lung, reach, step) & ~(coarse == RIGHT + LEFT - side), factors, part.shape
         )
-        core = repeated(eroded(lung, reach, step), factors, hu.shape)
-        fine[core | (rim & air)] = side
+        core = repeated(eroded(lung, reach, step), factors, part.shape)
+        part[core | (rim & air)] = side
     return fine
