@@ -1,0 +1,72 @@
+"""nodulebench bench: several algorithms on one set, what each costs and finds."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import COUNT, FILE, option, print_written
+from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.run import ISOLATIONS
+
+
+@click.command("bench")
+@click.argument("algorithms", nargs=-1, required=True)
+@click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", required=True, type=FILE, help="Folder for all that is made.")
+@click.option("--protocol", help="Name or TOML file.  [default: luna16]")
+@click.option("--bootstraps", type=click.IntRange(min=0), help="Number of bootstrap replicates.")
+@option("--isolation", ISOLATIONS, "auto", "What keeps the algorithms apart, as for `run`.")
+@option("--processes", COUNT, 1, "Cases at the same time; times are fair with 1.", to="slots")
+def command(
+    algorithms: tuple[str, ...],
+    test_set: Path,
+    out: Path,
+    protocol: str | None,
+    bootstraps: int | None,
+    isolation: str,
+    slots: int,
+) -> None:
+    r"""Run ALGORITHMS on TEST_SET and set time and memory against what they find.
+
+    Each is a folder with an algorithm.toml, or built-in detectors by name. Writes a submission for
+    each, their result, a table and pictures. An algorithm is on the front (*) if no other is as
+    good in time, memory, sensitivity and false positives, and better in one. The same command
+    goes on where it was stopped.
+
+    \b
+    nodulebench bench my_cad/ isicad largecad phantoms/ --out bench/ --protocol nifdc-2022
+    """
+    from nodulebench.workflows.run.bench import bench
+    from nodulebench.workflows.run.named import named_algorithm
+    from nodulebench.workflows.run.run import RunChoice
+
+    chosen = [named_algorithm(one) for one in algorithms]
+    with ProgressLine("running") as line:
+        rows, written = bench(
+            chosen,
+            test_set,
+            out,
+            RunChoice(isolation, slots),
+            protocol=protocol,
+            bootstraps=bootstraps,
+            progress=line.tell,
+        )
+    width = max(len("algorithm"), *(len(row.algorithm) for row in rows))
+    for rule in dict.fromkeys(row.rule for row in rows):
+        click.secho(
+            f"{'algorithm':<{width}}  {'ok':>9} {'median s':>9} {'95 % s':>8} {'MB':>7} "
+            f"{'sensitivity':>11} {'FP/case':>8}  {rule}",
+            bold=True,
+        )
+        for row in (one for one in rows if one.rule == rule):
+            click.echo(
+                f"{row.algorithm:<{width}}  {f'{row.ok}/{row.cases}':>9} "
+                f"{_shown(row.median_seconds, 2):>9} {_shown(row.p95_seconds, 2):>8} "
+                f"{_shown(row.peak_memory_mb, 0):>7} {_shown(row.sensitivity, 3):>11} "
+                f"{_shown(row.fp_per_case, 2):>8}  {'*' if row.is_on_front else ''}".rstrip()
+            )
+    print_written(*written)
+
+
+def _shown(value: float | None, places: int) -> str:
+    return "–" if value is None else f"{value:.{places}f}"

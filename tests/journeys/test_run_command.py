@@ -1,0 +1,97 @@
+"""nodulebench run: from an algorithm's folder to figures, stopped and gone on with, by commands."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap
+from nodulebench.cli import main
+from nodulebench.formats.bundle import write_reference
+from nodulebench.model.tables import CASES, NODULES, Reference
+
+pytestmark = needs_bubblewrap
+FAILING = 'grep -q "$(printf "\\\\001")" "$1/ct.raw" && exit 5\n'
+"""On the case whose voxels are 1."""
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    """Three cases, each with a nodule where the algorithm puts its mark."""
+    names = [f"scan-{number}" for number in range(3)]
+    place = {"x_mm": 1.0, "y_mm": 2.0, "z_mm": 3.0, "diameter_mm": 6.0, "is_ignored": False}
+    nodules = pl.DataFrame([{"case_id": name, "nodule_id": "1", **place} for name in names])
+    table = CASES.conform(pl.DataFrame({"case_id": names}), "c")
+    folder = images_set(tmp_path / "set")
+    write_reference(Reference("set", table, NODULES.conform(nodules, "n")), folder)
+    return folder
+
+
+def test_an_algorithm_is_run_and_scored_and_its_failure_counts(
+    tmp_path: Path, cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = algorithm_folder(tmp_path / "mine", FAILING + MARKS)
+    out = tmp_path / "marks"
+    assert run("run", folder, cases, "--out", out, "--dry-run") == 0
+    assert "all walls and limits hold" in capsys.readouterr().out
+    assert not out.exists()
+    assert run("run", folder, cases, "--out", out) == 0
+    told = capsys.readouterr()
+    assert "3 cases: 2 ok, 1 failed" in told.out
+    assert "scan-1: failed: it ended with exit code 5" in told.err
+    assert run("run", folder, cases, "--out", out) == 0
+    assert "3 cases (3 from before): 2 ok, 1 failed" in capsys.readouterr().out
+    assert run("evaluate", out, "--reference", cases, "--bootstraps", 0) == 0
+    scored = capsys.readouterr()
+    assert "3 cases, 3 nodules: 2 hit, 1 missed" in scored.out
+    assert "Of 3 runs 1 failed and 0 ran out of time" in scored.out + scored.err
+
+
+def test_what_the_machine_spoilt_ends_with_1(
+    tmp_path: Path, cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (cases / "images" / "scan-1.zraw").write_bytes(b"damaged")
+    folder = algorithm_folder(tmp_path / "mine")
+    assert run("run", folder, cases, "--out", tmp_path / "marks") == 1
+    told = capsys.readouterr()
+    assert "scan-1: infrastructure: the machine failed, not the algorithm: " in told.err
+    assert "3 cases: 2 ok, 1 infrastructure" in told.out
+
+
+def test_a_run_that_is_stopped_says_how_to_go_on(
+    tmp_path: Path, cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wait = 'grep -q "$(printf "\\\\002")" "$1/ct.raw" && sleep 3\n'
+    folder, out = algorithm_folder(tmp_path / "mine", wait + MARKS), tmp_path / "marks"
+    words = ["run", folder, cases, "--out", out]
+    command = [sys.executable, "-m", "nodulebench", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (out / "journal.jsonl").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert f"{out} keeps what was done; the same command goes on from there." in told
+    assert run(*words) == 0
+    assert ": 3 ok" in capsys.readouterr().out
+
+
+def test_a_folder_that_is_no_test_set_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = algorithm_folder(tmp_path / "mine")
+    (tmp_path / "empty").mkdir()
+    assert run("run", folder, tmp_path / "empty", "--out", tmp_path / "marks") == 1
+    assert "has no images/, one image per case." in capsys.readouterr().err

@@ -1,0 +1,35 @@
+"""The front of cost and worth, by hand, and the picture that shows it."""
+
+from nodulebench.language import language
+from nodulebench.report.drawing.pictures.trade_off import (
+    WORTH,
+    TradeOff,
+    front_of,
+    trade_off_picture,
+)
+
+POINTS = [
+    TradeOff("dear", 40.0, 0.8),
+    TradeOff("quick", 5.0, 0.6),
+    TradeOff("same", 5.0, 0.5),
+    TradeOff("best", 20.0, 0.9),
+    TradeOff("as good", 30.0, 0.9),
+]
+
+
+def test_the_front_has_what_no_other_is_beyond() -> None:
+    assert [one.name for one in front_of(POINTS)] == ["quick", "best"]
+    assert [one.name for one in front_of(POINTS, -1.0)] == ["same"]
+    assert [one.name for one in front_of(POINTS[:1])] == ["dear"]
+
+
+def test_the_picture_names_every_algorithm_and_the_front() -> None:
+    drawn = trade_off_picture(POINTS, "median_seconds", "sensitivity", language())
+    assert all(f">{one.name}<" in drawn for one in POINTS)
+    assert "on the front: quick, best" in drawn
+
+
+def test_algorithms_that_cost_and_find_nothing_can_be_drawn() -> None:
+    nothing = [TradeOff("x", 0.0, 0.0)]
+    for worth in WORTH:
+        assert ">x<" in trade_off_picture(nothing, "peak_memory_mb", worth, language())

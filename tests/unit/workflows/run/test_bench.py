@@ -1,0 +1,67 @@
+"""Algorithms beside each other: their costs and findings, and which no other is beyond."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.algorithms import MARKS, algorithm_folder, images_set, needs_bubblewrap
+from builders.keyed import make_keyed_desk
+from nodulebench.errors import InputError
+from nodulebench.formats.bundle import write_reference
+from nodulebench.model.tables import CASES, NODULES, Reference
+from nodulebench.run.contract.algorithm import Algorithm, read_algorithm
+from nodulebench.workflows.run.bench import BenchRow, bench, on_front
+from nodulebench.workflows.run.run import RunChoice
+
+FALSE = 'echo "$name,9,9,1,0.5" >> "$2/marks.csv"\nsleep 0.2'
+
+
+def row(name: str, seconds: float | None, sensitivity: float, rule: str = "r") -> BenchRow:
+    return BenchRow(name, rule, 3, 3, seconds, seconds, 10.0, sensitivity, 1.0)
+
+
+def test_on_the_front_is_what_no_other_is_beyond_by_hand() -> None:
+    rows = [row("a", 1.0, 0.5), row("b", 2.0, 0.5), row("c", 3.0, 0.9), row("d", None, 1.0)]
+    rows += [row("a", 1.0, 0.5, "other"), row("twin", 1.0, 0.5)]
+    assert [one.is_on_front for one in on_front(rows)] == [True, False, True, False, True, True]
+
+
+def named(folder: Path, name: str, program: str = MARKS) -> Algorithm:
+    made = algorithm_folder(folder / name, program)
+    manifest = made / "algorithm.toml"
+    manifest.write_text(manifest.read_text().replace('"tested"', f'"{name}"'))
+    return read_algorithm(made)
+
+
+@needs_bubblewrap
+def test_algorithms_are_run_scored_and_drawn(tmp_path: Path) -> None:
+    names = ["scan-0", "scan-1"]
+    place = {"x_mm": 1.0, "y_mm": 2.0, "z_mm": 3.0, "diameter_mm": 6.0, "is_ignored": False}
+    nodules = pl.DataFrame([{"case_id": name, "nodule_id": "1", **place} for name in names])
+    table = CASES.conform(pl.DataFrame({"case_id": names}), "c")
+    cases = images_set(tmp_path / "set", 2)
+    write_reference(Reference("set", table, NODULES.conform(nodules, "n")), cases)
+    chosen = [named(tmp_path, "quick"), named(tmp_path, "slow", MARKS + FALSE)]
+    out = tmp_path / "out"
+    rows, written = bench(chosen, cases, out, RunChoice(), protocol="luna16", bootstraps=0)
+    told = [(one.algorithm, one.ok, one.sensitivity, one.fp_per_case) for one in rows]
+    assert told == [("quick", 2, 1.0, 0.0), ("slow", 2, 1.0, 1.0)]
+    assert rows[0].is_on_front
+    assert rows[1].median_seconds is not None
+    assert rows[1].median_seconds > 0.2
+    kept = pl.read_csv(out / "bench.csv")
+    assert kept["algorithm"].to_list() == ["quick", "slow"]
+    assert all(path.exists() for path in written)
+    assert len([path for path in written if path.suffix == ".svg"]) == 4
+    assert (out / "result" / "evaluation.json").is_file()
+    with pytest.raises(InputError, match=r"algorithm 'quick': is there twice"):
+        bench([chosen[0], chosen[0]], cases, out, RunChoice())
+
+
+def test_a_sealed_set_has_looks_instead(tmp_path: Path) -> None:
+    pytest.importorskip("pyrage")
+    desk = make_keyed_desk(tmp_path)
+    desk.seal()
+    with pytest.raises(InputError, match=r"is sealed: every algorithm .* look of its own"):
+        bench([], desk.sealed, tmp_path / "out", RunChoice())
