@@ -41,8 +41,8 @@ class Bulges:
 KINDS = {
     "ribs": Bulges(80, (5.0, 18.0), (0.8, 3.2)),
     "diaphragm": Bulges(30, (6.0, 18.0), (1.5, 4.5)),
-    "spine": Bulges(12, (6.0, 12.0), (1.0, 3.2)),
-    "between": Bulges(14, (6.0, 15.0), (1.0, 3.2)),
+    "spine": Bulges(12, (6.0, 12.0), (0.8, 2.6)),
+    "between": Bulges(12, (6.0, 15.0), (0.8, 2.6)),
 }
 """Fat and plaques, folds of the diaphragm, spurs of bone, vessels and nodes between the lungs."""
 

@@ -12,7 +12,7 @@ from nodulebench.phantom.drawing.texture import Texture, random_texture
 
 HOLE_HU = -985.0
 """In emphysema."""
-HAZE_HU = 120.0
+HAZE_HU = 90.0
 """How much denser the densest ground glass is than the lung around."""
 NET_HU, SCAR_HU = 500.0, 90.0
 """How much denser the net of fibrosis is, and the lung between its strands."""

@@ -8,14 +8,14 @@ from nodulebench.phantom.drawing.tree import grow_tree
 from nodulebench.phantom.drawing.tubes import Tubes
 
 SPARSE = Branching(
-    ends_per_litre=240,
-    end_radius_mm=0.62,
+    ends_per_litre=200,
+    end_radius_mm=0.66,
     stretch=0.52,
     flare=1.0,
-    twigs_per_vessel=2,
-    scattered_per_litre=1800,
-    scattered_mm=(8.0, 22.0),
-    scattered_radius_mm=(0.2, 0.36),
+    twigs_per_vessel=1,
+    scattered_per_litre=1000,
+    scattered_mm=(20.0, 45.0),
+    scattered_radius_mm=(0.28, 0.42),
 )
 """Fewer, longer and wider vessels, as detectors find them in scans of people."""
 ENDS = 14
