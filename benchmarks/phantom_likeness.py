@@ -4,6 +4,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from nodulebench.formats.dicom.volume import read_volume
 from nodulebench.imaging.lungs.lung_density import LungDensity, lung_density
 from nodulebench.imaging.lungs.segment import segment_lungs
 from nodulebench.imaging.volume import Volume
-from nodulebench.phantom.patient import make_patient
+from nodulebench.phantom.patient import People, make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
 
@@ -105,11 +106,16 @@ LARGE_PHANTOM = """
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
 from nodulebench.phantom.scanner import Scanner
-assert scan_patient(make_patient(1, 1), Scanner(), slices=300).volume.shape == (300, 512, 512)
+patient = make_patient(1, 1, people="{people}")
+assert scan_patient(patient, Scanner(), slices=300).volume.shape == (300, 512, 512)
 """
 
 
 def print_cost() -> None:
-    """CPU seconds and peak memory of a program that makes one large phantom."""
-    seconds, megabytes = peak_of_command("-c", LARGE_PHANTOM)
-    print(f"\nOne phantom of 512 x 512 x 300: {seconds:.1f} s CPU, peak {megabytes:.0f} MB")
+    """CPU seconds and peak memory of a program that makes one large phantom of each kind."""
+    for people in get_args(People):
+        seconds, megabytes = peak_of_command("-c", LARGE_PHANTOM.format(people=people))
+        print(
+            f"\nOne {people} phantom of 512 x 512 x 300: {seconds:.1f} s CPU, "
+            f"peak {megabytes:.0f} MB"
+        )
