@@ -26,11 +26,12 @@ CHECKS = 20
 """In a training."""
 
 
-def recipe_of(name: str, steps: int | None) -> Recipe:
+def recipe_of(name: str, steps: int | None, average: float | None) -> Recipe:
     """A network's own recipe, with as many steps as wanted."""
     own = NETWORKS[name].recipe
     count = steps or own.steps
-    return replace(own, steps=count, check_every=max(1, count // CHECKS))
+    kept = own.average if average is None else average
+    return replace(own, steps=count, average=kept, check_every=max(1, count // CHECKS))
 
 
 def print_fold(name: str, fold: int | None, course: Course) -> None:
@@ -66,6 +67,7 @@ def main() -> None:
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--folds", default="0,1,2,3,4,5,6,7,8,9", help="left out; all: none")
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--average", type=float, help="share of the old in the moving average")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, help="begin no training that would end later")
     parser.add_argument("--alone", action="store_true", help="measure the network alone too")
@@ -78,7 +80,8 @@ def main() -> None:
     print("| network | parameters | fold | area | loss | seconds | patches a second |")
     print("|---|---|---|---|---|---|---|")
     for name in given.networks.split(","):
-        course = Course(examples, given.out, recipe_of(name, given.steps), given.seed)
+        recipe = recipe_of(name, given.steps, given.average)
+        course = Course(examples, given.out, recipe, given.seed)
         if given.alone:
             print_share(name, examples, course)
         longest = 0.0
