@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.weights import Card, write_weights
+from nodulebench.algorithms.unseen import series_digest
 from nodulebench.cli import main
 from nodulebench.formats import bundle, read_submission
 from nodulebench.formats.dicom import volume as dicom_volume
@@ -207,3 +211,27 @@ def test_a_zip_that_would_fill_the_disk_is_not_unpacked(tmp_path, monkeypatch, c
     assert run("detect", "largecad", tmp_path / "bomb.zip", "--out", tmp_path / "out") == 1
     assert "bomb.zip: would unpack to 0.0 GiB; no CT series is so large." in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_network_judges_what_detectors_found_and_says_when_it_knew_the_scan(
+    tmp_path, capsys, scan
+):
+    torch.manual_seed(0)
+    path = tmp_path / "scan-1.mhd"
+    metaimage.write_volume(scan, path)
+    for number, series in enumerate(("scan-1", "scan-2")):
+        card = Card("m5lcad", 0, 1, "", "", (0,), series={0: (series_digest(series),)})
+        folder = tmp_path / f"weights-{number}"
+        folder.mkdir()
+        write_weights(folder / "w.safetensors", NETWORKS["m5lcad"].build(), card)
+    given = ["detect", "largecad", path, "--weights"]
+    assert run(*given, tmp_path / "weights-1", "--out", tmp_path / "marks") == 0
+    told = capsys.readouterr()
+    assert "  network " in told.out
+    assert told.err == ""
+    found = read_submission(tmp_path / "marks")
+    assert found.name == "largecad+m5lcad"
+    assert found.marks["score"].is_between(0, 1).all()
+    assert found.marks["score"].is_sorted(descending=True)
+    assert run(*given, tmp_path / "weights-0", "--out", tmp_path / "known") == 0
+    assert "scan-1: 1 of 1 scans were judged by weights that had lea" in capsys.readouterr().err

@@ -39,6 +39,12 @@ class _ListsDetectors(click.Command):
     "Where a candidate of several detectors lies: where the best of them marks it, or at the mean "
     "of their marks, as in LUNA16.",
 )
+@click.option(
+    "--weights",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Of networks that judge the candidates: a file, or a folder of folds.",
+)
 @option("--processes", COUNT, 2)
 @opening_options
 def command(
@@ -48,6 +54,7 @@ def command(
     case_id: str,
     most: int | None,
     place: Literal["best", "mean"],
+    weights: tuple[Path, ...],
     processes: int,
     opening: Opening,
 ) -> int:
@@ -59,11 +66,14 @@ def command(
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
     So does one whose lungs are not as lungs are; its marks are written, with warnings.json.
+    With --weights a network judges what the detectors found: its probability is the score. Weights
+    of several folds judge a scan by those that never saw it.
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b
     nodulebench detect isicad scan.mhd --out marks/
     nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
+    nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
     from nodulebench.language import english
@@ -73,7 +83,7 @@ def command(
     names = detect.detector_names(name)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
-        one = detect.detect_case(detect.DetectionTask(names, case, case_id, most, place))
+        one = detect.detect_case(detect.DetectionTask(names, case, case_id, most, place, weights))
         for stage, seconds in one.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
         click.echo(f"  {'together':<12} {one.seconds:7.2f} s, {one.peak_memory_mb:.0f} MB at most")
@@ -93,10 +103,11 @@ def command(
                 processes=processes,
                 most_marks=most,
                 place=place,
+                weights=weights,
                 source=images,
                 progress=shown.tell,
             )
-    detect.write_detections(names, detections, out)
+    detect.write_detections(names, detections, out, weights)
     failed = [one for one in detections if one.problem]
     for name, warning in detect.warnings_of(detections):
         click.echo(f"warning: {name}: {english(warning)}", err=True)

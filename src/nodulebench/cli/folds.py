@@ -1,16 +1,68 @@
-"""nodulebench folds: is a cross-validation what it should be?"""
+"""nodulebench folds: a cross-validation drawn, checked, and its results merged."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from nodulebench.cli.options import FILE
+from nodulebench.cli.options import COUNT, FILE, WHOLE, option
 from nodulebench.cli.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodulebench.workflows.compare.check_folds import FoldSize
 
 
 @click.group("folds")
 def command() -> None:
-    """Check the folds of a cross-validation."""
+    """Draw and check the folds of a cross-validation, and merge what was tested in each."""
+
+
+@command.command("make")
+@click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--reference", required=True, type=FILE, help="The test set.")
+@click.option("--cases", type=FILE, help="Table of cases with their patients.")
+@option("--count", COUNT, 10, "How many folds.")
+@option("--seed", WHOLE, 0)
+def make(out: Path, reference: Path, cases: Path | None, count: int, seed: int) -> None:
+    r"""Draw folds of equal size, the cases of a patient in one, and write them to the table OUT.
+
+    Folds differ by one case at most where every patient has one, and hold about as many nodules.
+
+    \b
+    nodulebench folds make folds.csv --reference luna16/
+    """
+    from nodulebench.workflows.compare.make_folds import make_folds
+
+    with ProgressLine("drawing"):
+        sizes = make_folds(reference, out, count=count, seed=seed, cases=cases)
+    _show(sizes)
+    click.echo(f"wrote {out}")
+
+
+@command.command("merge")
+@click.argument("submissions", nargs=-1, required=True, type=FILE)
+@click.option("--folds", required=True, type=FILE, help="The table of series and folds.")
+@click.option("--out", required=True, type=FILE, help="A .csv file as LUNA16's, or a folder.")
+@option("--name", str, "", "Of the algorithm; default: that of --out.")
+def merge(submissions: tuple[Path, ...], folds: Path, out: Path, name: str) -> None:
+    r"""Merge SUBMISSIONS, one of each fold, into the one that is evaluated.
+
+    What a submission marks says which fold it is of. A case that two of them mark, one that is in
+    no fold, a submission of several folds and a fold without any are refused.
+
+    \b
+    nodulebench folds merge fold0.csv fold1.csv fold2.csv --folds folds.csv --out submission.csv
+    """
+    from nodulebench.workflows.compare.merge_folds import merge_folds
+
+    with ProgressLine("merging"):
+        merged = merge_folds(submissions, folds, out, name=name)
+    for fold, path in merged.folds.items():
+        click.echo(f"fold {fold}: {path}")
+    none = f", {merged.without} cases have no mark" if merged.without else ""
+    click.echo(f"wrote {out}: {merged.marks} marks on {merged.cases} cases{none}")
 
 
 @command.command("check")
@@ -31,9 +83,13 @@ def check(folds: tuple[Path, ...], reference: Path, cases: Path | None) -> None:
 
     with ProgressLine("checking"):
         sizes = check_folds(folds, reference, cases=cases)
+    _show(sizes)
+    total = sum(one.cases for one in sizes)
+    click.echo(f"every one of {total} cases is tested once, in {len(sizes)} folds")
+
+
+def _show(sizes: "Sequence[FoldSize]") -> None:
     width = max(4, *(len(one.fold) for one in sizes))
     click.secho(f"{'fold':<{width}} {'cases':>6} {'patients':>9} {'nodules':>8}", bold=True)
     for one in sizes:
         click.echo(f"{one.fold:<{width}} {one.cases:>6} {one.patients:>9} {one.nodules:>8}")
-    total = sum(one.cases for one in sizes)
-    click.echo(f"every one of {total} cases is tested once, in {len(sizes)} folds")

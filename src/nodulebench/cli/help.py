@@ -30,7 +30,7 @@ GROUPS = {
     "Compare": {
         "compare": "Compare two results, or the algorithms of one with a baseline.",
         "combine": "Merge candidate lists, average scores; tabulate combinations.",
-        "folds": "Check the folds of a cross-validation.",
+        "folds": "Draw, check and merge the folds of a cross-validation.",
     },
     "Plan": {
         "plan": "Plan a test: calculators.",
@@ -59,6 +59,7 @@ GROUPS = {
         "detect": "Find candidates for nodules with the detectors of LUNA16.",
         "examples": "Make what networks learn from: candidates, images, reference.",
         "train": "Train a detector's classifier, or a network, fold by fold.",
+        "weights": "List, show and verify weights of networks.",
         "rescore": "Let networks judge given candidates, LUNA16's second track.",
         "robustness": "Test how an algorithm's marks change with the image.",
     },

@@ -27,6 +27,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.local import Lost, work
 from nodulebench.storage.json_text import write_json
+from nodulebench.workflows.detect.network_judge import judged_candidates, networks_of
 
 WARNINGS = "warnings.json"
 SLOWEST_S = 1800.0
@@ -45,6 +46,8 @@ class DetectionTask:
     """Only the highest scores are kept."""
     place: Place = "best"
     """Where a candidate of several detectors lies."""
+    weights: tuple[Path, ...] = ()
+    """Of networks that judge the candidates."""
 
 
 class ImageSource(Protocol):
@@ -72,6 +75,7 @@ class _TakenTasks(Sequence[DetectionTask]):
     source: ImageSource
     most_marks: int | None
     place: Place
+    weights: tuple[Path, ...]
 
     def __len__(self) -> int:
         return len(self.source.case_ids)
@@ -79,7 +83,8 @@ class _TakenTasks(Sequence[DetectionTask]):
     def __getitem__(self, number: Any) -> Any:
         case_id = self.source.case_ids[number]
         image = self.source.take(case_id)
-        return DetectionTask(self.names, image, case_id, self.most_marks, self.place)
+        how = (self.most_marks, self.place, self.weights)
+        return DetectionTask(self.names, image, case_id, *how)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +102,8 @@ class Detection:
     state: str = "ok"
     doubts: tuple[Notice, ...] = ()
     """What is not as lungs are in the lungs that were looked into."""
+    remarks: tuple[Notice, ...] = ()
+    """What else is to be known of its marks."""
 
     @property
     def seconds(self) -> float:
@@ -134,6 +141,12 @@ def detect_case(task: DetectionTask) -> Detection:
             found[name] = candidates_of(name, chest)
     with stage("combining"):
         candidates = together(found, task.place)
+    saw_it: tuple[Notice, ...] = ()
+    if task.weights:
+        with stage("network"):
+            candidates, saw_it = judged_candidates(
+                candidates, volume, task.weights, (own_id, case_id)
+            )
     if task.most_marks is not None:
         candidates = candidates.best(task.most_marks)
     with stage("describing"):
@@ -146,6 +159,7 @@ def detect_case(task: DetectionTask) -> Detection:
         _peak_memory_mb(),
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
         doubts=chest.lungs.doubts,
+        remarks=saw_it,
     )
 
 
@@ -156,6 +170,7 @@ def detect_set(
     processes: int = 2,
     most_marks: int | None = None,
     place: Place = "best",
+    weights: tuple[Path, ...] = (),
     source: ImageSource | None = None,
     progress: Progress = untold,
 ) -> list[Detection]:
@@ -167,14 +182,15 @@ def detect_set(
         processes: cases read at once.
         most_marks: per case.
         place: where a candidate of several detectors lies.
+        weights: of networks that judge the candidates.
         source: gives the images case by case, where they cannot be read in the folder itself.
         progress: told each case and how it went, when it is done.
     """
     tasks: Sequence[DetectionTask] = (
-        _TakenTasks(names, source, most_marks, place)
+        _TakenTasks(names, source, most_marks, place, weights)
         if source is not None
         else [
-            DetectionTask(names, image, case_id, most_marks, place)
+            DetectionTask(names, image, case_id, most_marks, place, weights)
             for case_id, image in images_of_set(folder)
         ]
     )
@@ -201,12 +217,16 @@ def detect_set(
     return [one for one in done if one is not None]
 
 
-def submission_of(names: Sequence[str], detections: Sequence[Detection]) -> Submission:
+def submission_of(
+    names: Sequence[str], detections: Sequence[Detection], weights: Sequence[Path] = ()
+) -> Submission:
     """The marks of all cases, and how each run ended."""
+    networks = networks_of(weights)
+    judged = f", judged by {', '.join(networks)}" if networks else ""
     told = ("case_id", "state", "seconds", "peak_memory_mb")
     runs = pl.DataFrame({name: [getattr(one, name) for one in detections] for name in told})
     return Submission(
-        "+".join(names),
+        "+".join((*names, *networks)),
         pl.concat([one.marks for one in detections]),
         pl.concat([one.slices for one in detections]),
         RUNS.conform(runs, "runs"),
@@ -214,14 +234,16 @@ def submission_of(names: Sequence[str], detections: Sequence[Detection]) -> Subm
             "version": __version__,
             "developer": "NoduleBench",
             "kind": "3-D",
-            "description": f"candidate detectors of LUNA16: {', '.join(names)}",
+            "description": f"candidate detectors of LUNA16: {', '.join(names)}{judged}",
         },
     )
 
 
-def write_detections(names: Sequence[str], detections: Sequence[Detection], out: Path) -> None:
+def write_detections(
+    names: Sequence[str], detections: Sequence[Detection], out: Path, weights: Sequence[Path] = ()
+) -> None:
     """Write a submission folder that ``evaluate`` takes, with what is to be known of its marks."""
-    write_marks(submission_of(names, detections), out)
+    write_marks(submission_of(names, detections, weights), out)
     told = [{"case_id": case_id, **notice.to_json()} for case_id, notice in warnings_of(detections)]
     if told:
         write_json(told, out / WARNINGS)
@@ -230,8 +252,9 @@ def write_detections(names: Sequence[str], detections: Sequence[Detection], out:
 
 
 def warnings_of(detections: Sequence[Detection]) -> list[tuple[str, Notice]]:
-    """The cases whose lungs are in doubt, with what is told of them."""
-    return [(one.case_id, _warning(one)) for one in detections if one.doubts]
+    """What is to be known of cases: lungs that are in doubt, scans that networks learnt from."""
+    doubtful = [(one.case_id, _warning(one)) for one in detections if one.doubts]
+    return doubtful + [(one.case_id, remark) for one in detections for remark in one.remarks]
 
 
 def _warning(one: Detection) -> Notice:

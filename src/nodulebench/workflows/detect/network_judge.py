@@ -5,18 +5,20 @@ A scan that a fold of the data left out is judged by the weights that never saw 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
+from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.unseen import Choice, choose_unseen
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 from nodulebench.optional_package import needs
 
 if TYPE_CHECKING:
@@ -142,9 +144,54 @@ def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
     return Jury(tuple(judges), tries)
 
 
+def networks_of(weights: Sequence[Path]) -> list[str]:
+    """The networks that some weights are of, each once."""
+    if not weights:
+        return []
+    with needs("networks", PURPOSE):
+        from nodulebench.algorithms.networks.weights import read_card
+    names = [read_card(path).network for given in weights for path in weight_files(given)]
+    return list(dict.fromkeys(names))
+
+
+def judged_candidates(
+    found: Candidates, volume: Volume, weights: tuple[Path, ...], names: Sequence[str]
+) -> tuple[Candidates, tuple[Notice, ...]]:
+    """Candidates with the probability of all networks whose weights are given, best first.
+
+    Args:
+        found: of a scan.
+        volume: the scan.
+        weights: files and folders.
+        names: what the scan may be called in the data of the networks.
+
+    Returns:
+        The candidates; and what is to be known, if weights had learnt from the scan.
+    """
+    jury = _jury(weights)
+    judged = jury.judge(volume, names[0], found.center_mm, names)
+    scored = Candidates(found.center_mm, judged.score, found.diameter_mm)
+    told = {"count": 1, "cases": 1, "names": [names[-1]]}
+    seen = () if judged.is_unseen else (Notice("weights_saw_scans", told),)
+    return scored.best(len(scored)), seen
+
+
+@lru_cache(maxsize=1)
+def _jury(weights: tuple[Path, ...]) -> Jury:
+    """Read once in a process, for all of its scans."""
+    return read_jury("+".join(networks_of(weights)), weights)
+
+
 def weight_files(path: Path) -> list[Path]:
-    """A file of weights, or those of a folder."""
-    return sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    """A file of weights, or those of a folder.
+
+    Raises:
+        InputError: if a folder has none.
+    """
+    found = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    if not found:
+        raise InputError.at(str(path), f"holds no weights (*{SUFFIX}).", "Train some with `train`.")
+    return found
 
 
 def _choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:

@@ -1,0 +1,70 @@
+import polars as pl
+import pytest
+
+from builders.commands import run
+from nodulebench.errors import InputError
+from nodulebench.formats import read_submission
+from nodulebench.workflows.compare.merge_folds import merge_folds
+
+HEADER = "seriesuid,coordX,coordY,coordZ,probability\n"
+
+
+@pytest.fixture
+def folds(tmp_path):
+    path = tmp_path / "folds.csv"
+    path.write_text("seriesuid,fold\na,0\nb,0\nc,1\nd,1\n")
+    return path
+
+
+def submission(path, *rows):
+    path.write_text(HEADER + "".join(f"{case},{x},0,0,{score}\n" for case, x, score in rows))
+    return path
+
+
+def test_the_merged_file_is_the_submission(folds, tmp_path, capsys):
+    one = submission(tmp_path / "one.csv", ("c", 1, 0.5), ("c", 2, 0.25))
+    two = submission(tmp_path / "two.csv", ("a", 3, 0.125), ("b", 4, 1))
+    out = tmp_path / "mine.csv"
+    assert run("folds", "merge", one, two, "--folds", folds, "--out", out) == 0
+    assert pl.read_csv(out).select("seriesuid", "coordX", "probability").rows() == [
+        ("a", 3, 0.125),
+        ("b", 4, 1),
+        ("c", 1, 0.5),
+        ("c", 2, 0.25),
+    ]
+    told = capsys.readouterr().out
+    assert f"fold 0: {two}\nfold 1: {one}\n" in told
+    assert "4 marks on 3 cases, 1 cases have no mark" in told
+
+
+def test_a_folder_keeps_the_name_that_is_given(folds, tmp_path):
+    one = submission(tmp_path / "one.csv", ("c", 1, 0.5))
+    two = submission(tmp_path / "two.csv", ("a", 3, 0.125))
+    merge_folds([one, two], folds, tmp_path / "out", name="my network")
+    found = read_submission(tmp_path / "out")
+    assert found.name == "my network"
+    assert found.marks["mark_id"].to_list() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (["a", "c"], ["d"], r"one\.csv: marks cases of folds 0, 1"),
+        (["a"], ["a", "b"], r"case 'a': is marked by .*one\.csv and by .*two\.csv"),
+        (["a"], ["e"], r"two\.csv case 'e': is in no fold"),
+        (["a"], ["b"], r"fold 1 has no submission with a mark"),
+    ],
+)
+def test_what_is_no_cross_validation_is_refused(first, second, told, folds, tmp_path):
+    one = submission(tmp_path / "one.csv", *((case, 1, 0.5) for case in first))
+    two = submission(tmp_path / "two.csv", *((case, 1, 0.5) for case in second))
+    with pytest.raises(InputError, match=told):
+        merge_folds([one, two], folds, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_case_that_is_tested_twice_is_refused(folds, tmp_path):
+    folds.write_text("seriesuid,fold\na,0\na,1\n")
+    one = submission(tmp_path / "one.csv", ("a", 1, 0.5))
+    with pytest.raises(InputError, match=r"folds\.csv case 'a': is tested in several folds"):
+        merge_folds([one], folds, tmp_path / "out.csv")
