@@ -61,5 +61,5 @@ def drawn_folds(reference: Reference, count: int, seed: int) -> pl.DataFrame:
         fold = min(range(count), key=lambda one: (*held[one], one))
         held[fold] = (held[fold][0] + own_cases, held[fold][1] + own_nodules)
         fold_of[patient] = fold
-    fold = named["patient"].replace_strict(fold_of, return_dtype=pl.Int64).cast(pl.String)
-    return FOLDS.arrange(named.select("case_id", fold=fold))
+    of_case = named["patient"].replace_strict(fold_of, return_dtype=pl.Int64).cast(pl.String)
+    return FOLDS.arrange(named.select("case_id", fold=of_case))
