@@ -55,8 +55,9 @@ def random_reviewer(
     """The leader of another team who shall review a team's batch, as several seeds draw.
 
     The office and every reader add a seed of the system's randomness, each in an event of their
-    own. None of them chooses alone, as long as one of the others does not know what is chosen; and
-    everybody can draw again as it was done.
+    own, and everybody can draw again as it was done. Where the office's is promised and told when
+    all have read, nobody can choose alone: who reads does not know it, and it cannot be another
+    any more. Told at once, it lets the last reader try seeds with another program.
 
     Args:
         teams: all teams.
@@ -91,6 +92,11 @@ def possible_reviewers(teams: Sequence[Team], team_id: str) -> list[str]:
             "Form a second team with a leader of its own.",
         )
     return others
+
+
+def promise_of(seed: str) -> str:
+    """What is told of a seed before the seed itself."""
+    return hashlib.sha256(seed.encode()).hexdigest()
 
 
 def new_seed() -> str:

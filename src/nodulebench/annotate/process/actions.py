@@ -27,7 +27,9 @@ class OpenBatch(Written):
     reviewer_id: Name | None = None
     """The leader of another team who will review it; None: drawn when all have read."""
     seed: Seed | None = None
-    """What the office adds to the draw of the reviewer; None: the reviewer is named."""
+    """What the office adds to the draw of the reviewer; None: it is promised, or one is named."""
+    promise: Seed | None = Field(None, exclude_if=lambda value: value is None)
+    """SHA-256 of what the office will add when all have read, which nobody knows before."""
 
 
 class SubmitReading(Written):
@@ -49,6 +51,16 @@ class CheckBatch(Written):
     """The outcome; filled in by the program."""
     reviewer_id: Name | None = None
     """Who was drawn to review the batch; filled in by the program."""
+
+
+class DrawReviewer(Written):
+    """Tell what was promised for the draw of the reviewer, when all have read."""
+
+    step: Literal["draw"] = "draw"
+    batch_id: Name
+    seed: Seed
+    reviewer_id: Name | None = None
+    """Who was drawn; filled in by the program."""
 
 
 class TypeNodule(Written):
@@ -174,6 +186,7 @@ Action = (
     OpenBatch
     | SubmitReading
     | CheckBatch
+    | DrawReviewer
     | TypeNodule
     | ReviewNodule
     | AddNodule

@@ -255,6 +255,9 @@ def after(batch: Batch, actor_id: str, action: actions.Action) -> Batch:
             if drawn is not None:
                 order = order.model_copy(update={"reviewer_id": drawn})
             return replace(batch, order=order, checks={one.case_id: one for one in checks})
+        case actions.DrawReviewer(reviewer_id=drawn):
+            order = batch.order.model_copy(update={"reviewer_id": drawn})
+            return replace(batch, order=order)
         case actions.TypeNodule(case_id=case_id, candidate_id=candidate_id, type=said):
             key = (case_id, candidate_id)
             types = {**batch.typings.get(key, {}), actor_id: said}

@@ -11,7 +11,7 @@ from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
 from nodulebench.annotate.process.keys import key_refusal
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import Reading, check_reading
-from nodulebench.annotate.teams import possible_reviewers
+from nodulebench.annotate.teams import possible_reviewers, promise_of
 from nodulebench.errors import InputError, Problem, refuse_any
 
 STATE_OF_STEP: dict[str, State] = {
@@ -52,7 +52,8 @@ class Permissions:
             refuse_any(self._open_problems(action, actor_id, batches))
             return
         batch = known_batch(batches, action.batch_id)
-        _require_state(batch, action)
+        if not isinstance(action, actions.DrawReviewer):
+            _require_state(batch, action)
         problem = self._refusal(batch, actor_id, action)
         if problem is not None:
             raise InputError(problem)
@@ -91,12 +92,12 @@ class Permissions:
         if not self.rules.has_review:
             if action.reviewer_id is not None:
                 yield Problem(where, f"the workflow '{self.rules.name}' has no review.")
-        elif action.reviewer_id is None and action.seed is None:
+        elif (given := [action.reviewer_id, action.seed, action.promise]).count(None) == 3:
             yield Problem(where, "has no reviewer.", "Name the leader of another team.")
+        elif given.count(None) < 2:
+            yield Problem(where, "has a reviewer, and a seed to draw one.", "Give one of them.")
         elif action.reviewer_id is None:
             possible_reviewers(self.roster.teams, action.team_id)
-        elif action.seed is not None:
-            yield Problem(where, "has a reviewer, and a seed to draw one.", "Give one of them.")
         else:
             yield from self._reviewer_problems(action, where)
 
@@ -119,6 +120,8 @@ class Permissions:
                 return self._reading_refusal(batch, actor_id, action.reading)
             case actions.CheckBatch():
                 return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
+            case actions.DrawReviewer():
+                return self._draw_refusal(batch, actor_id, action)
             case actions.AddNodule() | actions.FinishCase():
                 return self._case_review_refusal(batch, actor_id, action)
             case actions.ApproveBatch():
@@ -228,6 +231,20 @@ class Permissions:
             return Problem(where, "is ruled a nodule without a type.", "Say which type it is.")
         for name in action.discussed_with:
             self.roster.person(name)
+        return None
+
+    def _draw_refusal(
+        self, batch: Batch, actor_id: str, action: actions.DrawReviewer
+    ) -> Problem | None:
+        where, order = f"batch '{batch.order.batch_id}'", batch.order
+        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "organiser"):
+            return _not(batch, actor_id, "an organiser")
+        if order.promise is None or order.reviewer_id is not None:
+            return Problem(where, "has no reviewer who is still to be drawn.")
+        if batch.checks is None:
+            return Problem(where, "is not read by all.", "Draw then: before, it could be aimed at.")
+        if promise_of(action.seed) != order.promise:
+            return Problem(where, "was promised another draw.", "Give the file of 'open'.")
         return None
 
     def _release_refusal(self, batch: Batch, actor_id: str) -> Problem | None:

@@ -14,7 +14,14 @@ import polars as pl
 from pydantic import ValidationError
 
 from nodulebench.annotate.people import Roster, check_roster
-from nodulebench.annotate.process.actions import ACTIONS, Action, AddNodule, CheckBatch, Several
+from nodulebench.annotate.process.actions import (
+    ACTIONS,
+    Action,
+    AddNodule,
+    CheckBatch,
+    DrawReviewer,
+    Several,
+)
 from nodulebench.annotate.process.batch import NIFDC, Batch, WorkflowRules, after, batches_of
 from nodulebench.annotate.process.events import Event
 from nodulebench.annotate.process.permissions import Permissions, known_batch
@@ -102,6 +109,9 @@ class Workflow:
             batch = batches[action.batch_id]
             drawn = self._drawn_reviewer(batch)
             return action.model_copy(update={"checks": _checks(batch), "reviewer_id": drawn})
+        if isinstance(action, DrawReviewer):
+            batch = batches[action.batch_id]
+            return action.model_copy(update={"reviewer_id": self._drawn(batch, action.seed)})
         if isinstance(action, AddNodule):
             known = batches[action.batch_id].candidates
             number = 1 + sum(case_id == action.case_id for case_id, _ in known)
@@ -113,7 +123,10 @@ class Workflow:
         order = batch.order
         if order.seed is None or order.reviewer_id is not None:
             return None
-        seeds = (order.seed, *batch.seeds)
+        return self._drawn(batch, order.seed)
+
+    def _drawn(self, batch: Batch, seed: str) -> str:
+        order, seeds = batch.order, (seed, *batch.seeds)
         return random_reviewer(self.roster.teams, order.team_id, order.batch_id, seeds)
 
     def visible_readings(

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.annotate.draw import draw
 from nodulebench.cli.annotate.keys import key
 from nodulebench.cli.annotate.log import anchor, audit, log
 from nodulebench.cli.annotate.options import (
@@ -28,7 +29,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, audit, anchor, key, ask, answer):
+for part in (log, audit, anchor, key, draw, ask, answer):
     command.add_command(part)
 
 
@@ -69,6 +70,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
 @CASES
 @click.option("--team", "team_id", required=True, help="The team that reads.")
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
+@click.option("--promise", type=FILE, help="New file for your part of the draw, told by 'draw'.")
 @signed
 def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.

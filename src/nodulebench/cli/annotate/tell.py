@@ -31,7 +31,9 @@ def _open_things(batch: Any) -> Iterator[str]:
         yield f"{case_id}: waits for the reading of {reader}"
     for case_id, name in batch.untyped:
         yield f"{case_id} {name}: waits for its type"
-    if batch.state == "review":
+    if batch.state == "review" and reviewer is None:
+        yield "waits for the draw of its reviewer"
+    elif batch.state == "review":
         for case_id, name in batch.unreviewed:
             yield f"{case_id} {name}: waits for {reviewer}"
         for case_id in batch.unfinished:
@@ -50,6 +52,8 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
     if batch.state == "reading":
         reader = next((one for _, one in batch.missing_readings), "READER")
         return f"read {place} FILE --by {reader}"
+    if batch.state == "review" and batch.order.reviewer_id is None:
+        return f"draw {place} PROMISE --by ORGANISER"
     if batch.state == "review" and not batch.unreviewed:
         return f"finish {place} --by {batch.order.reviewer_id}"
     if batch.state == "arbitration" and not batch.open_disputes and not batch.is_approved:

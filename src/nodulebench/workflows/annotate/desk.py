@@ -29,11 +29,12 @@ from nodulebench.annotate.process.permissions import known_batch as known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
-from nodulebench.annotate.teams import new_seed
+from nodulebench.annotate.teams import new_seed, promise_of
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked
 from nodulebench.storage.digest import file_digest
+from nodulebench.storage.durable import create_once
 from nodulebench.storage.event_log.indexed import IndexedLog
 from nodulebench.storage.event_log.seal import PersonSeal
 from nodulebench.storage.event_log.store import FolderStore
@@ -144,17 +145,53 @@ def open_batch(
     case_ids: Iterable[str],
     *,
     reviewer_id: str | None = None,
+    promise: Path | None = None,
 ) -> Event:
-    """Give cases to a team; where nobody is named, the reviewer is drawn when all have read."""
+    """Give cases to a team; where nobody is named, the reviewer is drawn when all have read.
+
+    Args:
+        desk: the project.
+        actor_id: an organiser.
+        batch_id: its name.
+        team_id: who reads.
+        case_ids: what.
+        reviewer_id: who reviews; None: somebody who is drawn.
+        promise: a new file for the office's part of the draw, which nobody else may know before
+            all have read (``draw_reviewer``); None: it stands in the log at once.
+
+    Raises:
+        InputError: if it may not be, or the file is there already.
+    """
     is_drawn = reviewer_id is None and desk.workflow.rules.has_review
+    seed = new_seed() if is_drawn else None
+    if promise is not None:
+        if seed is None:
+            raise InputError.at(str(promise), "promises a draw, and none is to be made.")
+        if promise.resolve().is_relative_to(desk.folder.resolve()):
+            raise InputError.at(str(promise), "lies in the project, where all can read it.")
+        if not create_once(promise, f"{seed}\n".encode(), mode=0o600):
+            raise InputError.at(str(promise), "is already there.", "Choose a new name.")
     fields = {
         "batch_id": batch_id,
         "team_id": team_id,
         "case_ids": tuple(case_ids),
         "reviewer_id": reviewer_id,
-        "seed": new_seed() if is_drawn else None,
+        **({"seed": seed} if promise is None or seed is None else {"promise": promise_of(seed)}),
     }
     return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
+
+
+def draw_reviewer(desk: Desk, actor_id: str, batch_id: str, promise: Path) -> Event:
+    """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
+
+    Raises:
+        InputError: if it may not be, or another draw was promised.
+    """
+    try:
+        seed = promise.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(str(promise), "cannot be read.", "Give the file of 'open'.") from error
+    return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
 
 
 def change_key(
