@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nodulebench.custody.audit import Event, Fact, Step
-from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.errors import InputError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.storage.json_text import write_json
 from nodulebench.storage.vault import Secret
@@ -25,7 +25,7 @@ from nodulebench.workflows.custody.kept.study import (
     compared,
     study_of,
 )
-from nodulebench.workflows.custody.life.withdraw import withdrawn_since
+from nodulebench.workflows.custody.life.withdraw import refuse_withdrawn
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed, refuse_inside
 from nodulebench.workflows.evaluate.result_folder import (
     COMPARISON,
@@ -125,16 +125,7 @@ def _recorded(
     Raises:
         InputError: if one was made with cases that were withdrawn since.
     """
-    events = opened.events
-    refuse_any(
-        Problem(
-            f"look {look}",
-            "was made with cases that were withdrawn since.",
-            "Evaluate again, without marks on those.",
-        )
-        for one in chosen
-        if isinstance(look := one.facts["look"], int) and withdrawn_since(events, look)
-    )
+    refuse_withdrawn(opened.events, (one.facts["look"] for one in chosen))
     looks = ", ".join(str(one.facts["look"]) for one in chosen)
     opened.record(step, {"looks": looks, **facts})
     return [open_kept(opened, one) for one in chosen]

@@ -17,6 +17,7 @@ from nodulebench.workflows.custody.kept.developer import developers_result
 from nodulebench.workflows.custody.kept.note import LOOKS, read_looks
 from nodulebench.workflows.custody.kept.results import KeptResult, open_kept
 from nodulebench.workflows.custody.kept.study import study_of
+from nodulebench.workflows.custody.life.withdraw import refuse_withdrawn
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
 from nodulebench.workflows.evaluate.result_folder import EVALUATION, FEEDBACK, read_document
 from nodulebench.workflows.verify.differences import count_values, document_differences
@@ -85,6 +86,7 @@ def _kept(opened: SealedSet, note: dict[str, Any]) -> list[KeptResult]:
     """The results that a folder says it was made from, if they are still those of the log."""
     events = {one.facts.get("look"): one for one in opened.events if one.step == "evaluated"}
     looks = note["looks"]
+    refuse_withdrawn(opened.events, (one["look"] for one in looks))
     opened.record("inspected", {"looks": ", ".join(str(one["look"]) for one in looks)})
     found = [open_kept(opened, events[one["look"]]) for one in looks if one["look"] in events]
     if [(one.look, one.digest) for one in found] != [(one["look"], one["result"]) for one in looks]:

@@ -4,7 +4,7 @@ Kept results were made with the patient; they stay, and are marked wherever they
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,7 +15,7 @@ from nodulebench.custody import layout
 from nodulebench.custody.audit import Event
 from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
 from nodulebench.custody.withdrawal import without_cases
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.formats.bundle import reference_from
 from nodulebench.model.tables import Reference
 from nodulebench.storage.digest import bytes_digest
@@ -89,6 +89,23 @@ def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
         if event.step == "withdrawn" and event.number > number
     )
     return tuple(one for names in named for one in names.split(SEPARATOR))
+
+
+def refuse_withdrawn(events: Sequence[Event], looks: Iterable[object]) -> None:
+    """Refuse looks that were made with cases that were withdrawn since: nothing is made of them.
+
+    Raises:
+        InputError: for each of them.
+    """
+    refuse_any(
+        Problem(
+            f"look {look}",
+            "was made with cases that were withdrawn since.",
+            "Evaluate again, without marks on those.",
+        )
+        for look in looks
+        if isinstance(look, int) and withdrawn_since(events, look)
+    )
 
 
 def _cases(reference: Reference, cases: Sequence[str], patient: str) -> list[str]:

@@ -12,6 +12,7 @@ from nodulebench.storage.signature import sign_folder
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.custody.kept.report import compare_kept, report_kept
 from nodulebench.workflows.custody.kept.verify import verify_made
+from nodulebench.workflows.custody.life.withdraw import withdraw
 from nodulebench.workflows.evaluate.write_report import ReportChoice
 from nodulebench.workflows.verify.verify import Verification
 
@@ -101,3 +102,16 @@ def test_a_note_that_names_no_looks_is_told(
 def test_a_reporter_does_not_check_the_own_work(desk: StudyDesk) -> None:
     found = again(desk, "lab", "Dee")
     assert any("may not inspect" in str(one) for one in found.problems)
+
+
+def test_a_report_with_a_patient_who_was_withdrawn_is_not_computed_again(tmp_path: Path) -> None:
+    desk = evaluated_study(tmp_path, REUSE, algorithms=2)
+    report_kept(desk.study_order(), ReportChoice(), desk.folder / "lab")
+    assert again(desk, "lab").is_good
+    withdraw(desk.sealed, SECRET, "Ada", cases=["case0003"], reason="asked for")
+    found = again(desk, "lab")
+    assert found.from_originals is None
+    told = [str(one) for one in found.problems]
+    assert told[0].startswith("look 2: was made with cases that were withdrawn since")
+    assert len(told) == 2  # a look each
+    assert verify_made(desk.folder / "lab").is_good  # its files are as they were
