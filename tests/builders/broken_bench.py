@@ -71,6 +71,12 @@ class Outcome:
         """How many things went wrong."""
         return sum(map(len, (self.lost, self.stuck, self.doubled, self.untold)))
 
+    def add(self, other: "Outcome") -> None:
+        """Take in what came of further runs."""
+        self.runs += other.runs
+        for name in ("lost", "stuck", "doubled", "untold"):
+            getattr(self, name).extend(getattr(other, name))
+
 
 class Watch:
     """Tells of every operation that changes files below a folder, once it was started."""
@@ -107,6 +113,7 @@ class Bench:
         self.good: list[str] = []
         self.moments: list[Moment] = []
         self.operations: list[Moment] = []
+        self._judged = 0
         self._known: set[bytes] = set()
         self._checked: set[bytes] = set()
 
@@ -183,12 +190,13 @@ class Bench:
         outcome, suspects = Outcome(step=step), []
         for kind in KINDS[how]:
             for number in count(0, 1 if kind == "files of bytes" else outcome.step):
-                before = Outcome(**{name: [*told] for name, told in _lists(outcome).items()})
-                if not self.attempt(outcome, (kind, number)):
+                one = Outcome()
+                if not self.attempt(one, (kind, number)):
                     break
-                if self.is_warm and outcome.wrong > before.wrong:
+                if self.is_warm and one.wrong:
                     suspects.append((kind, number))
-                    outcome = Outcome(outcome.runs - 1, step=outcome.step, **_lists(before))
+                else:
+                    outcome.add(one)
         return outcome, suspects
 
     def attempt(self, outcome: Outcome, one: Try) -> bool:
@@ -231,7 +239,8 @@ class Bench:
         if had and not is_there:
             outcome.lost.append(f"{where}: what was there is gone")
         # of interrupted changes some are completed by who opens the set, some by the same command
-        if is_there and self.job.check and not (self.job.is_change and outcome.runs % 2):
+        self._judged += 1
+        if is_there and self.job.check and not (self.job.is_change and self._judged % 2):
             code, told = self._check()
             if code:
                 outcome.lost.append(f"{where}: {told[-300:]}")
@@ -378,10 +387,6 @@ class Bench:
             return recorder.moments
         moments: list[Moment] = pickle.loads(record.read_bytes())  # noqa: S301 - written above
         return moments
-
-
-def _lists(outcome: Outcome) -> dict[str, list[str]]:
-    return {name: getattr(outcome, name) for name in ("lost", "stuck", "doubled", "untold")}
 
 
 def _new_file(path: Path) -> int:

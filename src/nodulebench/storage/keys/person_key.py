@@ -3,15 +3,16 @@
 import base64
 import binascii
 import hashlib
-import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.optional_package import needs
+from nodulebench.storage.durable import create_once, replace_whole
 from nodulebench.storage.keys.key_file import key_content, refuse_read_by_others
 
 if TYPE_CHECKING:
@@ -215,6 +216,10 @@ def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> Publi
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     public_file = path.with_name(f"{path.name}.pub")
+    if path.is_file() and not public_file.exists():  # a killed run may have left it so
+        with suppress(InputError):
+            known = read_private_key(path, passphrase).public
+            return _write_public(known, public_file, comment)
     refuse_any(
         Problem(str(file), "is already there; a key is never overwritten.", "Choose a new name.")
         for file in (path, public_file)
@@ -227,8 +232,12 @@ def new_person_key(path: Path, passphrase: str = "", comment: str = "") -> Publi
     content = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, encryption
     )
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
+    if not create_once(path, content, mode=0o600):
+        raise InputError.at(path, "is already there; a key is never overwritten.")
     public = PublicKey(key.public_key().public_bytes_raw())
-    public_file.write_text(f"{public.line} {' '.join(comment.split())}".rstrip() + "\n", "utf-8")
-    return public
+    return _write_public(public, public_file, comment)
+
+
+def _write_public(key: PublicKey, path: Path, comment: str) -> PublicKey:
+    replace_whole(path, f"{key.line} {' '.join(comment.split())}".rstrip().encode() + b"\n")
+    return key

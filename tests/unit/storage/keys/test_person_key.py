@@ -82,6 +82,16 @@ def test_keys_of_ours_are_read_by_ssh_keygen(tmp_path: Path, passphrase: str) ->
         new_person_key(tmp_path / "bo")
 
 
+def test_a_key_that_was_left_without_its_public_one_is_completed(tmp_path: Path) -> None:
+    public = new_person_key(tmp_path / "bo", "secret", "Bo")
+    told, private = (tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()
+    (tmp_path / "bo.pub").unlink()
+    with pytest.raises(InputError, match="a key is never overwritten"):
+        new_person_key(tmp_path / "bo", "another", "Bo")
+    assert new_person_key(tmp_path / "bo", "secret", "Bo") == public
+    assert ((tmp_path / "bo.pub").read_bytes(), (tmp_path / "bo").read_bytes()) == (told, private)
+
+
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     new_person_key(tmp_path / "bo")
     (tmp_path / "bo").chmod(0o640)

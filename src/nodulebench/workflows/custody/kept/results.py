@@ -85,8 +85,8 @@ def kept_result(
 ) -> Iterator[str]:
     """Keep what a look gave, encrypted, while the block writes its digest to the log.
 
-    One process at a time does both. So whatever the log does not name by then was kept for a look
-    that came to no end, and goes; as this one does where the log does not take it.
+    One process at a time does both. So what was kept of another look, and the log does not name by
+    then, came to no end, and goes; as this one does where the log does not take it.
 
     Raises:
         InputError: if other processes are at it all the time.
@@ -95,8 +95,7 @@ def kept_result(
     content = _packed(_contents(evaluation, {"schema": SCHEMA, "look": look, **about}))
     sealed = opened.vault.seal(content, name.removesuffix(layout.SUFFIX))
     with locked(opened.folder / KEEPING, opened.folder, waits_s=KEEPING_WAITS_S):
-        found = {*(opened.folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")}
-        for path in found - kept_files(opened.folder, opened.events):
+        for path in _unnamed_files(opened.folder, opened.events):
             path.unlink()
         create_once(opened.folder / name, sealed)
         try:
@@ -117,6 +116,12 @@ def kept_files(folder: Path, events: Iterable[Event]) -> set[Path]:
     looks = [event.facts.get("look") for event in events if event.step == "evaluated"]
     found = (kept_file(folder, look) for look in looks if isinstance(look, int))
     return {path for path in found if path is not None}
+
+
+def _unnamed_files(folder: Path, events: list[Event]) -> set[Path]:
+    """What was kept of looks whose results the log does not name; nothing that others put there."""
+    found = (kept_file(folder, event.number) for event in events if event.step == "look")
+    return {path for path in found if path is not None} - kept_files(folder, events)
 
 
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:

@@ -120,9 +120,12 @@ def test_what_was_kept_of_a_look_that_came_to_no_end_goes_with_the_next(desk: De
             take(desk)
     results = desk.sealed / layout.RESULTS
     assert [path.name for path in results.iterdir()] == ["00000002.zip.sealed"]
+    (results / "00000009.zip.sealed").write_bytes(b"added by somebody")
     take(desk)
-    assert [path.name for path in results.iterdir()] == ["00000003.zip.sealed"]
-    assert verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET).is_good
+    kept_names = sorted(path.name for path in results.iterdir())
+    assert kept_names == ["00000003.zip.sealed", "00000009.zip.sealed"]
+    found = verify_sealed(desk.sealed, public_key=desk.public_key, secret=SECRET)
+    assert [one.what for one in found.problems] == ["does not belong there: it was added."]
 
 
 def test_a_result_that_is_being_kept_is_waited_for(
