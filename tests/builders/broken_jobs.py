@@ -112,8 +112,9 @@ def change(command: str, *before: str, is_step: bool = False) -> Job:
 
 
 def use(command: str, out: str, *before: str) -> Job:
-    """What is done with a sealed set; every try stands in its log."""
-    return Job(command, out, (SEAL, *before), VERIFY, make_set, uncounted=("sealed/audit",))
+    """What is done with a sealed set; every try stands in its log, and a look keeps its result."""
+    grows = ("sealed/audit", *(("sealed/results",) if command.startswith("evaluate") else ()))
+    return Job(command, out, (SEAL, *before), VERIFY, make_set, uncounted=grows)
 
 
 CUSTODY = {
