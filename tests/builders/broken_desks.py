@@ -217,4 +217,7 @@ def make_panel(folder: Path, *, has_keys: bool = False) -> None:
 
 def make_keyed_panel(folder: Path) -> None:
     """The same, where everybody has a key."""
+    from nodulebench.storage.keys.person_key import new_person_key
+
     make_panel(folder, has_keys=True)
+    new_person_key(folder / "new")

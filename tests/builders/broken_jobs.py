@@ -268,6 +268,7 @@ READERS = {
 STEPS = (
     ("start", "start panel --roster roster.toml --cases cases.csv", ""),
     ("open", "open panel b1 a b --team one --reviewer lead2", "office"),
+    ("key", "key panel r6 --new-key new.pub --reason stolen", "office"),
     ("read", "read panel b1 r1.csv", "r1"),
     ("", "read panel b1 r2.csv", "r2"),
     ("read, the last one", "read panel b1 r3.csv", "r3"),
@@ -310,6 +311,8 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
     before: tuple[str, ...] = ()
     desk = make_keyed_panel if has_keys else make_panel
     for name, arguments, person in STEPS:
+        if name == "key" and not has_keys:
+            continue
         signed = f" --by {person}" if person else ""
         signed += f" --key {person}" if person and has_keys else ""
         command = f"annotate review {arguments}{signed}"
