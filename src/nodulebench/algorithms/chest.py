@@ -21,6 +21,8 @@ from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray
 
 MARGIN_MM = 15.0
 """Kept around the lungs: their slack and the reach of filters."""
+REACH_MM = 8.0
+"""Kept around the lungs on cubes: the reach of filters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,21 +92,23 @@ def see_chest(volume: Volume, where: str = "volume", lungs: Lungs | None = None)
 
 
 def _on_cubes(chest: Chest, step_mm: float) -> Chest:
+    _, box = boxed(chest.lungs.mask, np.ceil(REACH_MM / chest.spacing_mm).astype(np.int64))
+    near = chest.volume.part(box)
+    middle = chest.middle - [side.start for side in box]
     places = [
         places_around(float(at), length, float(size), step_mm)
-        for at, length, size in zip(chest.middle, chest.hu.shape, chest.spacing_mm, strict=True)
+        for at, length, size in zip(middle, near.hu.shape, near.spacing_mm, strict=True)
     ]
-    hu = resample(chest.hu.astype(np.float32), chest.spacing_mm, step_mm, places)
+    hu = resample(near.hu.astype(np.float32), near.spacing_mm, step_mm, places)
+    first = np.array([axis[0] for axis in places])
     geometry = Geometry(
         spacing_mm=np.full(3, step_mm),
-        origin_mm=chest.to_world(np.array([[axis[0] for axis in places]]))[0],
-        direction=chest.volume.geometry.direction,
+        origin_mm=near.geometry.to_world(first[None, ::-1])[0],
+        direction=near.geometry.direction,
         size=np.array(hu.shape[::-1], dtype=np.int64),
     )
-    label = chest.lungs.label[np.ix_(*(np.rint(axis).astype(np.int64) for axis in places))]
-    below = [
-        int(np.count_nonzero(axis < at)) for axis, at in zip(places, chest.middle, strict=True)
-    ]
+    label = chest.lungs.label[box][np.ix_(*(np.rint(axis).astype(np.int64) for axis in places))]
+    below = [int(np.count_nonzero(axis < at)) for axis, at in zip(places, middle, strict=True)]
     usual = standardised(hu, label > 0, step_mm, below)
     return Chest(Volume(usual, geometry), Lungs(label, geometry), chest.scan)
 

@@ -42,11 +42,12 @@ def test_resampling_keeps_places_and_is_made_once():
     cubes = chest.resampled(1.0)
     assert cubes is chest.resampled(1.0)
     assert np.allclose(cubes.spacing_mm, 1.0)
-    # the lung's centre lies at slice 9.5, row 24 and column 31.5 of the cut chest: 19, 16.8 and
-    # 22.05 mm from its first voxel, 19, 16.8 and 22.05 mm from its last one; 1 mm voxels in pairs
-    # on either side: 18 and 18, 16 and 16, 22 and 22
-    assert cubes.hu.shape == (36, 32, 44)
-    first = np.array([[9.5 - 17.5 / 2.0, 24 - 15.5 / 0.7, 31.5 - 21.5 / 0.7]])
+    # around the lung 8 mm are seen: 4 slices of 2 mm and 12 pixels of 0.7 mm (11.4 rounded up);
+    # from its centre to the last voxel there are 11 mm, 9.8 mm and 15.05 mm; 1 mm voxels in pairs
+    # on either side: 10 and 10, 10 and 10, 14 and 14
+    assert cubes.hu.shape == (20, 20, 28)
+    # the centre lies at slice 9.5, row 24 and column 31.5 of the cut chest
+    first = np.array([[9.5 - 9.5 / 2.0, 24 - 9.5 / 0.7, 31.5 - 13.5 / 0.7]])
     assert np.allclose(cubes.to_world(np.zeros((1, 3))), chest.to_world(first))
     # slices 8 to 11 of 2 mm, rows 22 to 26 and columns 22 to 41 of 0.7 mm: 1 mm centres at 15.5
     # to 22.5 mm, at 15.3 (row 21.9) to 18.3 (26.1), at 15.55 (column 22.2) to 28.55 (40.8)
