@@ -55,6 +55,7 @@ GROUPS = {
     "Run algorithms": {
         "run": "Run an algorithm on a test set: isolated, measured, resumable.",
         "bench": "Several algorithms on one set: time and memory against findings.",
+        "exchange": "Cases on a disk for an algorithm elsewhere, and its marks back.",
         "algorithm": "Begin an algorithm from a template, or try it on phantoms.",
         "detect": "Find candidates for nodules with the detectors of LUNA16.",
         "examples": "Make what networks learn from: candidates, images, reference.",

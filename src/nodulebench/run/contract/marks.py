@@ -30,7 +30,7 @@ _ADAPTERS: dict[MarkAdapter, str | None] = {
 }
 """How a file is read -> the format it is read as; None: as its content says."""
 _CASE_TYPES = CASES.empty().schema
-_CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
+CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +132,6 @@ def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str)
         new = pl.DataFrame({"mark_id": marks["mark_id"], "new": numbers})
         kept = slices.join(new, on="mark_id", how="inner", maintain_order="left_right")
         slices = MARK_SLICES.arrange(kept.with_columns(named, pl.col("new").alias("mark_id")))
-    is_known = pl.col("category").str.contains(_CATEGORY)
+    is_known = pl.col("category").str.contains(CATEGORY)
     plain = marks.with_columns(named, numbers, pl.when(is_known).then(pl.col("category")))
     return TakenMarks(MARKS.arrange(plain), slices, tuple(notices))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodulebench.errors import InputError
-from nodulebench.optional_package import needs
+from nodulebench.storage.keys.age_file import decrypted_by, encrypted_for
 from nodulebench.storage.keys.person_key import PrivateKey, PublicKey, parse_public_key
 from nodulebench.storage.vault import Vault
 
@@ -148,7 +148,7 @@ def open_rooms(
         )
     try:
         sealed = base64.b64decode(header["people"][place]["wrapped"], validate=True)
-        payload = json.loads(_decrypted(sealed, key, where))
+        payload = json.loads(decrypted_by(sealed, key, where))
         keys = {str(name): bytes.fromhex(value) for name, value in payload["rooms"].items()}
         is_ours = (payload["vault"], payload["key"]) == (header["vault"], key.public.line)
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
@@ -163,24 +163,10 @@ def _is_short(keys: Mapping[str, bytes]) -> bool:
 
 
 def _wrapped(vault: RoomVault, holder: Holder) -> str:
-    with needs("keys", "keys of people"):
-        import pyrage
     payload = {
         "vault": vault.identity,
         "key": holder.key.line,
         "rooms": {name: vault.room(name).data_key.hex() for name in holder.rooms},
     }
-    recipient = pyrage.ssh.Recipient.from_str(holder.key.line)
     content = json.dumps(payload, sort_keys=True).encode()
-    return base64.b64encode(pyrage.encrypt(content, [recipient])).decode()
-
-
-def _decrypted(sealed: bytes, key: PrivateKey, where: str) -> bytes:
-    with needs("keys", "keys of people"):
-        import pyrage
-    try:
-        return bytes(pyrage.decrypt(sealed, [pyrage.ssh.Identity.from_buffer(key.opened_pem())]))
-    except pyrage.DecryptError as error:
-        raise InputError.at(
-            where, "does not open with this key: what it wraps was changed or is another's."
-        ) from error
+    return base64.b64encode(encrypted_for(content, holder.key)).decode()

@@ -1,0 +1,69 @@
+"""nodulebench exchange: cases on a disk for an algorithm that cannot come, and its marks back."""
+
+from pathlib import Path
+
+import click
+
+from nodulebench.cli.options import FILE, option, print_next, print_written
+from nodulebench.cli.progress import ProgressLine
+from nodulebench.cli.vault_options import Opening, opening_options
+
+
+@click.group("exchange")
+def command() -> None:
+    """Cases on a disk for an algorithm elsewhere, and its marks back."""
+
+
+@command.command("pack")
+@click.argument("test_set", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", required=True, type=FILE, help="New folder, for the disk.")
+@click.option("--record", required=True, type=FILE, help="New file that stays here.")
+@click.option("--to", "recipient", required=True, type=FILE, help="Public OpenSSH key.")
+@option("--image", ["metaimage", "nifti", "dicom"], "metaimage", "Form of the scans.")
+@opening_options
+def pack(
+    test_set: Path, out: Path, record: Path, recipient: Path, image: str, opening: Opening
+) -> None:
+    r"""Write the images of TEST_SET, encrypted for one key, under names that say nothing.
+
+    No reference goes out. The record says which case is called what; without it the marks cannot
+    be brought back. On a sealed set it is an action of its own in the log, and costs no look.
+
+    \b
+    nodulebench exchange pack set/ --out disk/ --record exchange.json --to developer.pub
+    """
+    from nodulebench.workflows.run.exchange import pack as pack_cases
+    from nodulebench.workflows.run.exchange import read_recipient
+
+    secret = opening.required() if opening.is_named else opening.secret()
+    with ProgressLine("packing") as line:
+        packed = pack_cases(
+            test_set,
+            out,
+            record,
+            read_recipient(recipient),
+            image_format=image,  # type: ignore[arg-type]
+            secret=secret,
+            person=opening.person,
+            progress=line.tell,
+        )
+    click.echo(f"{packed.cases} cases of exchange {packed.identity}")
+    print_written(*packed.files)
+    print_next(f"nodulebench exchange unpack MARKS --record {record} --out …")
+
+
+@command.command("unpack")
+@click.argument("marks", type=click.Path(path_type=Path, exists=True))
+@click.option("--record", required=True, type=FILE, help="What `pack` left here.")
+@click.option("--out", required=True, type=FILE, help="Folder for the submission.")
+def unpack(marks: Path, record: Path, out: Path) -> None:
+    r"""Take MARKS that came back, if they are of the cases that went out, as a submission.
+
+    \b
+    nodulebench exchange unpack marks.csv --record exchange.json --out submission/
+    """
+    from nodulebench.workflows.run.exchange import unpack as unpack_marks
+
+    found = unpack_marks(marks, record, out)
+    click.echo(f"{found.marks} marks; {found.without_marks} of {found.cases} cases have none")
+    print_written(out)

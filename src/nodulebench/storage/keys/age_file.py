@@ -1,0 +1,28 @@
+"""Bytes -> an age file for the owner of an OpenSSH key, and back; ``age -d -i KEY`` opens it."""
+
+from nodulebench.errors import InputError
+from nodulebench.optional_package import needs
+from nodulebench.storage.keys.person_key import PrivateKey, PublicKey
+
+
+def encrypted_for(content: bytes, key: PublicKey) -> bytes:
+    """Content that the owner of a key alone can read."""
+    with needs("keys", "keys of people"):
+        import pyrage
+    return bytes(pyrage.encrypt(content, [pyrage.ssh.Recipient.from_str(key.line)]))
+
+
+def decrypted_by(sealed: bytes, key: PrivateKey, where: str) -> bytes:
+    """What was encrypted for the owner of a key.
+
+    Raises:
+        InputError: if it was for another, or was changed.
+    """
+    with needs("keys", "keys of people"):
+        import pyrage
+    try:
+        return bytes(pyrage.decrypt(sealed, [pyrage.ssh.Identity.from_buffer(key.opened_pem())]))
+    except pyrage.DecryptError as error:
+        raise InputError.at(
+            where, "does not open with this key: what it wraps was changed or is another's."
+        ) from error

@@ -1,0 +1,137 @@
+"""Cases go out encrypted under names that say nothing, and only their marks come back."""
+
+import io
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from builders.algorithms import images_set
+from builders.keyed import make_keyed_desk
+from nodulebench.errors import InputError
+from nodulebench.formats import read_submission
+from nodulebench.formats.images import metaimage
+from nodulebench.storage.keys.age_file import decrypted_by
+from nodulebench.storage.keys.person_key import new_person_key, read_private_key, read_public_key
+from nodulebench.workflows.custody.audit_log import read_audit
+from nodulebench.workflows.run.exchange import pack, unpack
+
+pytest.importorskip("pyrage")
+HEAD = "seriesuid,coordX,coordY,coordZ,probability\n"
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    new_person_key(tmp_path / "dev.key")
+    recipient = read_public_key(tmp_path / "dev.key.pub")
+    pack(images_set(tmp_path / "set"), tmp_path / "disk", tmp_path / "record.json", recipient)
+    return tmp_path
+
+
+def names(folder: Path) -> dict[str, str]:
+    record = json.loads((folder / "record.json").read_text())
+    return {row["case_id"]: row["name"] for row in record["cases"]}
+
+
+def test_a_case_opens_with_the_developer_s_key_and_says_nothing_of_its_name(packed: Path) -> None:
+    called = names(packed)
+    assert sorted(called) == ["scan-0", "scan-1", "scan-2"]
+    name = called["scan-1"]
+    sealed = (packed / "disk" / "cases" / f"{name}.tar.age").read_bytes()
+    content = decrypted_by(sealed, read_private_key(packed / "dev.key"), "case")
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        tar.extractall(packed / "opened", filter="data")
+    case = json.loads((packed / "opened" / name / "case.json").read_text())
+    assert case["case_id"] == name
+    assert metaimage.read_volume(packed / "opened" / name / "ct.mhd").hu.max() == 1
+    assert b"scan-" not in content
+    out = [path for path in (packed / "disk").rglob("*") if path.is_file()]
+    assert not [path for path in out if b"scan-" in path.read_bytes() or "scan" in path.name]
+
+
+@pytest.mark.skipif(shutil.which("age") is None, reason="age is not installed")
+def test_the_developer_needs_nothing_but_age(packed: Path) -> None:
+    file = next((packed / "disk" / "cases").iterdir())
+    words = ["age", "-d", "-i", str(packed / "dev.key"), str(file)]
+    content = subprocess.run(words, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        assert f"{file.name.removesuffix('.tar.age')}/ct.mhd" in tar.getnames()
+
+
+def test_marks_come_back_under_the_cases_own_names(packed: Path) -> None:
+    called = names(packed)
+    marks = packed / "marks.csv"
+    marks.write_text(HEAD + "".join(f"{called[one]},1,2,3,0.5\n" for one in ("scan-2", "scan-0")))
+    found = unpack(marks, packed / "record.json", packed / "back")
+    assert (found.marks, found.cases, found.without_marks) == (2, 3, 1)
+    submission = read_submission(packed / "back")
+    assert submission.marks.select("case_id", "mark_id", "x_mm", "score").rows() == [
+        ("scan-2", "1", 1.0, 0.5),
+        ("scan-0", "1", 1.0, 0.5),
+    ]
+
+
+def test_boxes_and_runs_come_back_too(packed: Path) -> None:
+    name = names(packed)["scan-0"]
+    folder = packed / "sent"
+    folder.mkdir()
+    (folder / "marks.csv").write_text(
+        f"case_id,mark_id,x_mm,y_mm,z_mm,score,category\n{name},words,1,2,3,0.5,secret words\n"
+    )
+    (folder / "mark_slices.csv").write_text(
+        "case_id,mark_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm\n"
+        f"{name},words,3,3,1,2,4,4\n"
+    )
+    (folder / "runs.csv").write_text(f"case_id,state,seconds\n{name},ok,12.5\n")
+    unpack(folder, packed / "record.json", packed / "back")
+    submission = read_submission(packed / "back")
+    assert submission.marks.select("case_id", "mark_id", "category").row(0) == ("scan-0", "1", None)
+    assert submission.slices is not None
+    assert submission.runs is not None
+    assert submission.slices.select("case_id", "mark_id").row(0) == ("scan-0", "1")
+    assert submission.runs.select("case_id", "seconds").row(0) == ("scan-0", 12.5)
+
+
+def test_marks_of_another_exchange_are_refused(packed: Path) -> None:
+    marks = packed / "marks.csv"
+    marks.write_text(HEAD + "case-0123456789abcdef,1,2,3,0.5\n")
+    with pytest.raises(InputError, match="'case-0123456789abcdef', which is no case of this exch"):
+        unpack(marks, packed / "record.json", packed / "back")
+    with pytest.raises(InputError, match="is no record of an exchange"):
+        unpack(marks, packed / "disk" / "exchange.json", packed / "back")
+
+
+def test_the_record_stays_here_and_is_never_written_over(packed: Path) -> None:
+    recipient = read_public_key(packed / "dev.key.pub")
+    with pytest.raises(InputError, match="brings back the marks of another exchange"):
+        pack(packed / "set", packed / "other", packed / "record.json", recipient)
+    with pytest.raises(InputError, match="would go out with the cases"):
+        pack(packed / "set", packed / "other", packed / "other" / "record.json", recipient)
+    assert not (packed / "other").exists()
+
+
+def test_on_a_sealed_set_it_stands_in_the_log(tmp_path: Path) -> None:
+    from builders.algorithms import small_volume
+
+    desk = make_keyed_desk(tmp_path)
+    shutil.rmtree(desk.bundle / "images")
+    (desk.bundle / "images").mkdir()
+    for number in range(4):
+        metaimage.write_volume(small_volume(), desk.bundle / "images" / f"scan{number}.mhd")
+    desk.seal(encrypts_images=True)
+    new_person_key(tmp_path / "dev.key")
+    recipient = read_public_key(tmp_path / "dev.key.pub")
+    secret = desk.secret("Bo")
+    packed = pack(desk.sealed, tmp_path / "disk", tmp_path / "r.json", recipient, secret=secret)
+    event = read_audit(desk.sealed).events[-1]
+    assert (event.step, event.facts["exchange"], event.facts["cases"]) == (
+        "ran",
+        packed.identity,
+        4,
+    )
+    assert event.facts["recipient"] == recipient.fingerprint
+    with pytest.raises(InputError, match="lies in the sealed set itself"):
+        pack(desk.sealed, desk.sealed / "disk", tmp_path / "s.json", recipient, secret=secret)
