@@ -162,6 +162,29 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert log[4].endswith(f"{checked}; {reviewer} was drawn to review")
 
 
+def test_a_promised_draw_is_made_when_all_have_read(tmp_path: Path, cases: Path, capsys) -> None:
+    (tmp_path / "roster.toml").write_text(ROSTER)
+    desk, promise = tmp_path / "desk", tmp_path / "b1.promise"
+    start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
+    assert run("review", "start", desk, *start) == 0
+    teams = dict(
+        line.split(": ") for line in capsys.readouterr().out.splitlines() if "lead" in line
+    )
+    office = ("--by", "office")
+    assert run("review", "open", desk, "b1", "--team", "team-1", "--promise", promise, *office) == 0
+    assert run("review", "draw", desk, "b1", promise, *office) == 1
+    assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
+    empty = wrote_marks(tmp_path / "nothing.csv")
+    for reader in teams["team-1"].split(";")[0].split(", "):
+        assert run("review", "read", desk, "b1", empty, "--by", reader) == 0
+    told = capsys.readouterr().out
+    assert "b1: review\n  waits for the draw of its reviewer\n" in told
+    assert f"review draw {desk} b1 PROMISE" in told
+    assert run("review", "draw", desk, "b1", promise, *office) == 0
+    reviewer = teams["team-2"].split("leader ")[1]
+    assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
