@@ -324,6 +324,25 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
     return jobs
 
 
+START = STEPS[0][1]
+PROMISED = "annotate review open panel b1 a b --team one --promise b1.promise --by office"
+READ = tuple(f"annotate review read panel b1 r{one}.csv --by r{one}" for one in (1, 2, 3))
+DRAWS = {
+    "annotate review open --promise": Job(
+        PROMISED,
+        "panel b1.promise",
+        (f"annotate review {START}",),
+        "annotate review audit panel",
+        make_panel,
+    ),
+    "annotate review draw": Job(
+        "annotate review draw panel b1 b1.promise --by office",
+        "panel",
+        (f"annotate review {START}", PROMISED, *READ),
+        "annotate review audit panel",
+        make_panel,
+    ),
+}
 JOBS = {
     **RESULTS,
     **IMAGES,
@@ -331,6 +350,7 @@ JOBS = {
     **READERS,
     **reviews(has_keys=False),
     **reviews(has_keys=True),
+    **DRAWS,
     **CUSTODY,
 }
 CARELESS = Job("careless", "kept.txt", ("careless",), "careless check")

@@ -1,5 +1,6 @@
 """A folder that holds an annotation project: who takes part, the cases, and every step taken."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,7 +161,7 @@ def open_batch(
             all have read (``draw_reviewer``); None: it stands in the log at once.
 
     Raises:
-        InputError: if it may not be, or the file is there already.
+        InputError: if it may not be, or the file was promised for another batch.
     """
     is_drawn = reviewer_id is None and desk.workflow.rules.has_review
     seed = new_seed() if is_drawn else None
@@ -170,7 +171,7 @@ def open_batch(
         if promise.resolve().is_relative_to(desk.folder.resolve()):
             raise InputError.at(str(promise), "lies in the project, where all can read it.")
         if not create_once(promise, f"{seed}\n".encode(), mode=0o600):
-            raise InputError.at(str(promise), "is already there.", "Choose a new name.")
+            seed = _unused(desk, promise)  # of a run that was killed
     fields = {
         "batch_id": batch_id,
         "team_id": team_id,
@@ -181,17 +182,31 @@ def open_batch(
     return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
 
 
+def _unused(desk: Desk, promise: Path) -> str:
+    """The seed in a file of promises that no batch was opened with."""
+    seed = _promised(promise)
+    if not re.fullmatch("[0-9a-f]{64}", seed):
+        raise InputError.at(str(promise), "holds no promise.", "Choose a new name.")
+    if promise_of(seed) in {one.order.promise for one in desk.batches().values()}:
+        raise InputError.at(str(promise), "was promised for a batch before.", "Choose a new name.")
+    return seed
+
+
+def _promised(promise: Path) -> str:
+    try:
+        return promise.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(str(promise), "cannot be read.", "Give the file of 'open'.") from error
+
+
 def draw_reviewer(desk: Desk, actor_id: str, batch_id: str, promise: Path) -> Event:
     """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
 
     Raises:
         InputError: if it may not be, or another draw was promised.
     """
-    try:
-        seed = promise.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(str(promise), "cannot be read.", "Give the file of 'open'.") from error
-    return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
+    fields = {"step": "draw", "batch_id": batch_id, "seed": _promised(promise)}
+    return desk.does(actor_id, step_of(fields))
 
 
 def change_key(

@@ -121,12 +121,25 @@ def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
     assert [str(one) for one in audit_project(panel.desk()).problems] == []
 
 
+def test_what_is_no_promise_is_told(panel: Panel) -> None:
+    (panel.folder / "b1.promise").write_text("soon")
+    with pytest.raises(InputError, match=r"b1\.promise: holds no promise"):
+        opened(panel, "b1.promise")
+
+
+def test_the_promise_of_a_killed_run_is_kept(panel: Panel) -> None:
+    seed = new_seed()
+    (panel.folder / "b1.promise").write_text(f"{seed}\n")
+    assert opened(panel, "b1.promise").batch("b1").order.promise == promise_of(seed)
+
+
 def test_the_promise_is_the_office_s_alone(panel: Panel) -> None:
     opened(panel, "b1.promise")
     file = panel.folder / "b1.promise"
     assert file.stat().st_mode & 0o777 == 0o600
     assert promise_of(file.read_text().strip()) == panel.desk().batch("b1").order.promise
-    for place, why in ((file, "is already there"), (panel.project / "p", "lies in the project")):
+    told = "was promised for a batch before"
+    for place, why in ((file, told), (panel.project / "p", "lies in the project")):
         with pytest.raises(InputError, match=why):
             open_batch(panel.desk(), "office", "b2", "two", ["a"], promise=place)
     with pytest.raises(InputError, match="none is to be made"):
