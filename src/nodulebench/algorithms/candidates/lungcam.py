@@ -122,7 +122,10 @@ def chosen(drawing: Float32Array, draw: Float32Array) -> IntArray:
         draw: a random number from 0 to below 1 for each ant.
     """
     reached = np.cumsum(drawing, axis=1)
-    taken = (reached <= (draw * reached[:, -1])[:, None]).sum(axis=1)
+    total = reached[:, -1]
+    # what rounding puts at the total would take the last neighbour, though it draws nobody
+    drawn = np.minimum(draw * total, np.nextafter(total, np.float32(0.0)))
+    taken = (reached <= drawn[:, None]).sum(axis=1)
     last = drawing.shape[1] - 1
     neighbour: IntArray = np.minimum(taken, last).astype(np.int64)
     return neighbour

@@ -35,6 +35,14 @@ def test_an_ant_goes_where_it_is_drawn_in_proportion():
     assert np.bincount(taken, minlength=4).tolist() == [125, 0, 375, 500]
 
 
+@pytest.mark.parametrize("draw", [np.float32(1.0) - np.float32(2.0**-24), np.float32(1.0)])
+def test_no_lot_takes_an_ant_through_a_wall(draw):
+    # the highest of 32 bits are 1 in single precision
+    assert np.float32(2**32 - 1) * np.float32(2.0**-32) == 1.0
+    drawing = np.float32([[1.0, 2.0, 0.0, 0.0], [0.1, 0.7, 0.3, 0.0], [0.0, 5.0, 0.0, 0.0]])
+    assert chosen(drawing, np.full(3, draw)).tolist() == [1, 2, 1]
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_what_ants_leave_is_conserved(seed):
