@@ -5,6 +5,7 @@ Nothing of this machine is seen inside but ``/usr``, or an unpacked image, and w
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import time
@@ -115,20 +116,17 @@ class Bubblewrap:
 
 def _child_of(process: "subprocess.Popen[bytes]", told: int) -> int:
     """The number of the first process inside, which bwrap tells when the sandbox stands."""
-    os.set_blocking(told, False)
     deadline = time.monotonic() + _STARTS_S
     content = b""
     while b"\n" not in content:
-        with suppress(BlockingIOError):
-            part = os.read(told, 4096)
-            content += part
-            if not part:  # bwrap has ended
-                said = process.stderr.read(2000) if process.stderr is not None else b""
-                raise OSError(f"bubblewrap: {(said or b'').decode(errors='replace').strip()}")
-        if time.monotonic() > deadline:
+        left = max(0.0, deadline - time.monotonic())
+        if not select.select([told], [], [], left)[0]:
             raise OSError("bubblewrap makes no sandbox")
-        if b"\n" not in content:
-            time.sleep(0.0005)
+        part = os.read(told, 4096)
+        if not part:  # bwrap has ended
+            said = process.stderr.read(2000) if process.stderr is not None else b""
+            raise OSError(f"bubblewrap: {(said or b'').decode(errors='replace').strip()}")
+        content += part
     return int(json.loads(content.splitlines()[0])["child-pid"])
 
 
