@@ -54,7 +54,7 @@ GROUPS = {
     },
     "Run algorithms": {
         "run": "Run an algorithm on a test set: isolated, measured, resumable.",
-        "bench": "Several algorithms on one set: time and memory against findings.",
+        "bench": "Several algorithms on one set: time, memory and findings.",
         "exchange": "Cases on a disk for an algorithm elsewhere, and its marks back.",
         "algorithm": "Begin an algorithm from a template, or try it on phantoms.",
         "detect": "Find candidates for nodules with the detectors of LUNA16.",
