@@ -28,7 +28,8 @@ def learning_picture(name: str, curves: Mapping[int | None, Sequence[Point]], sa
     steps = [step for points in curves.values() for step, _ in points]
     losses = [loss for points in curves.values() for _, loss in points]
     last, most = max(steps, default=1), max(losses, default=1.0)
-    across = Axis(say("axis.steps"), 0, last, nice_ticks(0, last))
+    first = min(steps, default=0) if len(set(steps)) > 1 else 0  # nothing is known before it
+    across = Axis(say("axis.steps"), first, last, nice_ticks(first, last))
     down = Axis(say("axis.loss"), 0, most * 1.05, nice_ticks(0, most * 1.05))
     lines = [
         Line(

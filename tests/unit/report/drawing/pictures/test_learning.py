@@ -18,3 +18,14 @@ def test_many_lines_have_no_names_that_would_cover_each_other() -> None:
 
     assert "未用第" not in drawn
     assert drawn.count('<path class="curve') == 10
+
+
+def test_nothing_is_drawn_before_the_first_check() -> None:
+    drawn = learning_picture("znet", {None: POINTS}, language("en"))
+
+    assert ">10<" in drawn
+    assert ">0<" not in drawn
+
+
+def test_a_single_check_is_a_point() -> None:
+    assert ">40<" in learning_picture("znet", {None: [(40, 0.5)]}, language("en"))
