@@ -10,7 +10,7 @@ from nodulebench.report.drawing.axes import Axis, nice_ticks
 from nodulebench.report.drawing.styles import Style
 from nodulebench.report.drawing.svg import Line, plot
 
-MOST_NAMED = 2
+MOST_NAMED = 1
 """Lines whose names stand at their ends; more would cover each other."""
 
 Point = tuple[int, float]

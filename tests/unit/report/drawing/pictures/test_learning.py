@@ -29,3 +29,9 @@ def test_nothing_is_drawn_before_the_first_check() -> None:
 
 def test_a_single_check_is_a_point() -> None:
     assert ">40<" in learning_picture("znet", {None: [(40, 0.5)]}, language("en"))
+
+
+def test_two_names_would_cover_each_other_too() -> None:
+    drawn = learning_picture("znet", {0: POINTS, 1: POINTS}, language("en"))
+
+    assert "without fold" not in drawn
