@@ -34,6 +34,8 @@ def make_desk(folder: Path) -> None:
     (luna16 / "seriesuids.csv").write_text("scan1\nscan2\nscan3\n")
     (folder / "mine.csv").write_text(SCORED + "scan1,0,0,0,0.9\nscan3,80,0,0,0.4\n")
     (folder / "other.csv").write_text(SCORED + "scan2,0,0,0,0.8\nscan3,80,0,0,0.3\n")
+    for scan in ("scan1", "scan2", "scan3"):
+        (folder / f"{scan}.csv").write_text(SCORED + f"{scan},0,0,0,0.8\n")
     (folder / "criteria.toml").write_text(CRITERIA)
     (folder / "design.toml").write_text(DESIGN)
     (folder / "pool.csv").write_text("case_id,patient_id\na,1\nb,2\nc,3\n")

@@ -40,7 +40,7 @@ class Job:
     code: int = 0
     """How a good run ends: 1 where it warns of what it was given."""
     has_workers: bool = False
-    """Whether other processes write for it, so that each try has to be one by itself."""
+    """Whether it starts what does not go together with other runs in one process."""
 
 
 EVALUATE = "evaluate {} --reference luna16 --bootstraps 10 --out result"
@@ -91,6 +91,11 @@ RESULTS = {
     "combine": Job(
         "combine mine.csv other.csv --reference luna16 --out both.csv --table each.csv",
         "both.csv each.csv",
+    ),
+    "folds make": Job("folds make folds.csv --reference luna16 --count 3", "folds.csv"),
+    "folds merge": Job(
+        "folds merge scan1.csv scan2.csv scan3.csv --folds folds.csv --out merged.csv",
+        *("merged.csv", ("folds make folds.csv --reference luna16 --count 3",)),
     ),
     "draw": Job(
         "draw pool.csv --design design.toml --count 2 --seed 1 --out drawn.csv", "drawn.csv"
@@ -204,6 +209,7 @@ IMAGES = {
     "rescore": Job(
         "rescore m5lcad candidates.csv --images . --weights w.safetensors --out judged.csv",
         *("judged.csv", (), "", make_network),
+        has_workers=True,
     ),
     "train": Job(
         "train etrocad --blocks blocks --reference luna16 --out weights.npz",
@@ -360,7 +366,10 @@ WRITES_NOTHING = (
     *("plan acceptance", "plan auc", "plan false-positives", "plan froc", "plan paired"),
     *("plan readers", "plan sensitivity", "plan size-error"),
     *("custody keys", "custody restore-check", "algorithm check"),
+    *("weights list", "weights show", "weights verify"),
     *("annotate review audit", "annotate review log", "annotate review show"),
     *("annotate review status", "annotate review warnings"),
 )
 """Commands that need not be broken off."""
+MADE_OF_OTHERS = {"bench": "run, evaluate, and a table and pictures that are staged"}
+"""Commands that do what others do, one after the other, and of what they are made."""

@@ -19,6 +19,7 @@ RESULTS; what is there is not done again.
 
 import json
 import multiprocessing
+import os
 import sys
 import time
 from contextlib import suppress
@@ -75,6 +76,7 @@ def _run_warm(results: Path, jobs: list[str]) -> None:
     for job in jobs:
         left = [way for way in KINDS if not _files(results, job, way)]
         (results / "now.txt").write_text(job)
+        os.chdir(results)  # the desk of the job before is gone
         with TemporaryDirectory() as folder:
             bench = Bench(Path(folder), KNOWN[job], is_warm=True)
             bench.good = bench.prepare() if left else []
