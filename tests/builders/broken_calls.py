@@ -4,6 +4,7 @@ What listens or asks over a network is given an archive on the disk instead. Sca
 read are the same in every run: they are kept beside the desk, so that they are made once.
 """
 
+import json
 import pickle
 import re
 import shlex
@@ -15,7 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from builders.broken_jobs import CARELESS, OPEN
+from builders.broken_desks import SCORED
+from builders.broken_jobs import CARELESS, OPEN, SENT
 from nodulebench.cli import main as nodulebench_main
 from nodulebench.errors import InputError
 from nodulebench.storage.keys.person_key import read_private_key
@@ -27,7 +29,9 @@ from nodulebench.workflows.custody.verify_sealed import verify_sealed
 ARCHIVE, RECEIVED = Path("archive"), Path("received")
 ORIGINALS: dict[str, Callable[..., Any]] = {}
 """Functions whose results are kept, as they were."""
-CHANCE = re.compile("[0-9a-f]{32,}|[0-9.]{30,}|P-[0-9A-F]{10}|(?<=results/)[0-9]{8}")
+CHANCE = re.compile(
+    "(?<=case-)[0-9a-f]{16}|[0-9a-f]{32,}|[0-9.]{30,}|P-[0-9A-F]{10}|(?<=results/)[0-9]{8}"
+)
 """Digests, UIDs, pseudonyms, the numbers of events: other ones in every run."""
 
 
@@ -159,6 +163,13 @@ def state(folder: Path, uncounted: tuple[str, ...] = ()) -> list[str]:
     return sorted(one for one in found if not one.startswith(uncounted))
 
 
+def send_back() -> int:
+    """Mark the first case that went out, as its developer knows it."""
+    name = json.loads(Path("exchange.json").read_text())["cases"][0]["name"]
+    Path("sent.csv").write_text(f"{SCORED}{name},1,2,3,0.9\n")
+    return 0
+
+
 def careless() -> int:
     """Write an event of its own each time, and a file in two halves; say nothing of what fails."""
     try:
@@ -180,6 +191,7 @@ def careless_check() -> int:
 STAND_INS = {
     "receive listen": listen,
     OPEN: open_set,
+    SENT: send_back,
     CARELESS.command: careless,
     CARELESS.check: careless_check,
 }

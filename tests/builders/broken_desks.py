@@ -139,10 +139,12 @@ def make_chest(folder: Path) -> None:
 
 
 def make_algorithm(folder: Path) -> None:
-    """An algorithm in a folder, and two small scans for it."""
+    """An algorithm in a folder, two small scans for it, and the key of its developer."""
     from builders.algorithms import algorithm_folder, images_set
+    from nodulebench.storage.keys.person_key import new_person_key
 
     algorithm_folder(folder / "my_cad")
+    new_person_key(folder / "dev")
     images_set(folder / "set", cases=2)
 
 

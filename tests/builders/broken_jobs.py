@@ -175,6 +175,7 @@ CLEAN = (
     "deidentify --show-keys --key-table who.keys --vault-key vault.key",
     make_readings,
 )
+PACK, SENT = "exchange pack set --out disk --record exchange.json --to dev.pub", "send marks back"
 IMAGES = {
     "receive listen": Job("receive listen", "received", (), "", make_archive),
     "receive fetch": Job(
@@ -201,6 +202,11 @@ IMAGES = {
         "run my_cad set --out found --isolation none",
         *("found", (), "", make_algorithm),
         has_workers=True,
+    ),
+    "exchange pack": Job(PACK, "disk exchange.json", (), "", make_algorithm),
+    "exchange unpack": Job(
+        "exchange unpack sent.csv --record exchange.json --out found",
+        *("found", (PACK, SENT), "", make_algorithm),
     ),
     "examples": Job(
         "examples cut --blocks blocks --reference luna16 --detectors etrocad --processes 1",

@@ -1,4 +1,4 @@
-"""Every command that writes stands in the campaign that breaks commands off."""
+"""Every command that writes stands in the campaign that breaks commands off, and in its table."""
 
 import re
 import shlex
@@ -8,9 +8,11 @@ import pytest
 
 from builders.broken_jobs import JOBS, MADE_OF_OTHERS, WRITES_NOTHING
 from builders.commands import commands
+from builders.places import ROOT
 from nodulebench.cli import nodulebench
 
 COMMANDS = dict(commands(nodulebench))
+TABLE = (ROOT / "docs" / "explanation" / "broken-runs.md").read_text(encoding="utf-8")
 
 
 def command_of(example: str) -> str:
@@ -37,3 +39,7 @@ def test_a_command_that_writes_nothing_takes_no_place_to_write_to(name: str) -> 
         if re.match("(New )?(File|Folder) (for|of the)|Write", one.help or "")
     ]
     assert places == []
+
+
+def test_the_table_of_broken_runs_has_every_job() -> None:
+    assert re.findall(r"^\| `([^`]+)` \|", TABLE, re.MULTILINE) == [*JOBS]
