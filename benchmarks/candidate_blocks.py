@@ -15,9 +15,7 @@ from benchmarks.candidate_findings import (
     FIVE,
     Case,
     Findings,
-    detectors,
     joined_findings,
-    kept_findings,
 )
 from benchmarks.candidate_tables import (
     Judged,
@@ -28,9 +26,9 @@ from benchmarks.candidate_tables import (
     print_linkages,
     print_table,
 )
-from benchmarks.fold_weights import detectors_without
 from benchmarks.lidc_character import with_character
 from benchmarks.measure import DATA
+from benchmarks.proposals import Proposals, findings_of, kept_proposals
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.formats.lidc.nodule_blocks import (
     FOLDS,
@@ -42,6 +40,7 @@ from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.model.arrays import BoolArray
 from nodulebench.model.tables import Reference
+from nodulebench.workflows.detect.train import listed_folds
 
 SEED = 16
 SIZES_MM = (0.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 100.0)
@@ -60,7 +59,19 @@ def block_cases(
             block.block_id,
             see_chest(volume, block.block_id, segment_part_of_lung(volume, block.block_id)),
             findings_inside(seen, truth),
+            block.fold,
+            is_whole=False,
         )
+
+
+def series_folds(data: Path = DATA) -> dict[str, int]:
+    """The fold of each scan of which a block or all is at hand."""
+    blocks = pl.read_csv(data / "nodule_blocks" / "blocks.csv")["seriesuid"]
+    lungs = pl.read_csv(data / "whole_lungs" / "scans.csv")["seriesuid"]
+    scans = pl.read_csv(data / "ct" / "scans.csv")["SeriesInstanceUID"]
+    known = listed_folds(data / "luna16")
+    used = sorted({*blocks, *lungs, *scans})
+    return {series: known[series] for series in used if series in known}
 
 
 def luna16_truth(data: Path = DATA) -> Reference:
@@ -100,20 +111,15 @@ def print_missed(findings: Findings, judged: Judged) -> None:
         )
 
 
-def find_in_fold(
-    fold: int,
-    names: Sequence[str],
-    seed: int,
-    keep: Path | None = None,
-    unseen: Path | None = None,
-) -> Findings:
-    """What detectors said of one fold; with ``unseen``, by classifiers that never saw it."""
+def find_in_fold(fold: int, names: Sequence[str], seed: int, keep: Path | None) -> Findings:
+    """What detectors say of one fold, with weights that never saw it."""
+    return findings_of(block_proposals(fold, keep, seed), names)
+
+
+def block_proposals(fold: int, keep: Path | None, seed: int = SEED) -> list[Proposals]:
+    """What detectors propose in the blocks of a fold."""
     folder = None if keep is None else keep / f"seed{seed}-fold{fold}"
-    chosen = detectors(names)
-    if unseen is not None:
-        examples = unseen / f"seed{seed}"
-        chosen |= detectors_without(fold, names, lambda one: block_cases([one], seed), examples)
-    return kept_findings(lambda: block_cases([fold], seed), chosen, folder)
+    return kept_proposals(lambda: block_cases([fold], seed), folder)
 
 
 def main() -> None:
@@ -122,19 +128,13 @@ def main() -> None:
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
     parser.add_argument("--folds", default=",".join(map(str, FOLDS)), help="0 to 9, with commas")
     parser.add_argument("--seed", type=int, default=SEED, help="of the random cuts")
-    parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
-    parser.add_argument(
-        "--weights",
-        type=Path,
-        help="folder for measured candidates of all folds, from which classifiers are trained that "
-        "never saw the fold they judge; without it those of the package, which know them all",
-    )
+    parser.add_argument("--keep", type=Path, help="folder for measured candidates")
     parser.add_argument("--missed", action="store_true", help="list what each detector misses")
     options = parser.parse_args()
     names = ["centre", *options.detectors.split(",")]
     folds = [int(fold) for fold in options.folds.split(",")]
     findings = joined_findings(
-        [find_in_fold(fold, names, options.seed, options.keep, options.weights) for fold in folds]
+        [find_in_fold(fold, names, options.seed, options.keep) for fold in folds]
     )
     judged = judge_all(findings)
     print(

@@ -4,15 +4,15 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.detectors import near_lungs
+from nodulebench.algorithms.detectors import candidates_of, near_lungs
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import CASES, MARKS, NODULES, Reference, Submission
 
@@ -30,6 +30,10 @@ class Case:
     case_id: str
     chest: Chest
     nodules: pl.DataFrame
+    fold: int = -1
+    """Of LUNA16; -1: of none."""
+    is_whole: bool = True
+    """Whether it is a scan, not a block around a nodule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,9 @@ def mark_centre(chest: Chest) -> Candidates:
 
 def detectors(names: Sequence[str]) -> dict[str, Detect]:
     """Detectors by name; ``centre`` is the control."""
-    return {name: mark_centre if name == "centre" else DETECTORS[name] for name in names}
+    return {
+        name: mark_centre if name == "centre" else partial(candidates_of, name) for name in names
+    }
 
 
 def find_candidates(cases: Iterable[Case], chosen: Mapping[str, Detect]) -> Findings:
@@ -68,12 +74,14 @@ def find_candidates(cases: Iterable[Case], chosen: Mapping[str, Detect]) -> Find
         mask, spacing = case.chest.lungs.mask, case.chest.spacing_mm
         litres.append(float(np.count_nonzero(mask)) * float(np.prod(spacing)) / 1e6)
         names.append(case.case_id)
-        nodules.append(case.nodules.with_columns(share=pl.Series(_shares(case), dtype=pl.Float64)))
+        nodules.append(
+            case.nodules.with_columns(share=pl.Series(nodule_shares(case), dtype=pl.Float64))
+        )
         for name, detect in chosen.items():
             start = time.process_time()
             found = detect(case.chest)
             cpu[name] += time.process_time() - start
-            marks[name].append(_as_marks(case, found))
+            marks[name].append(as_marks(case.case_id, near_lungs(found, case.chest)))
     reference = Reference(
         "cases",
         CASES.conform(pl.DataFrame({"case_id": names, "lung_litres": litres}), "cases"),
@@ -83,8 +91,8 @@ def find_candidates(cases: Iterable[Case], chosen: Mapping[str, Detect]) -> Find
     return Findings(reference, submissions, cpu)
 
 
-def _as_marks(case: Case, found: Candidates) -> pl.DataFrame:
-    near = near_lungs(found, case.chest)
+def as_marks(case_id: str, near: Candidates) -> pl.DataFrame:
+    """Candidates of a case as a table."""
     place = near.center_mm
     table = pl.DataFrame(
         {
@@ -92,13 +100,11 @@ def _as_marks(case: Case, found: Candidates) -> pl.DataFrame:
             "score": near.score,
             "diameter_mm": near.diameter_mm,
         }
-    ).with_columns(
-        case_id=pl.lit(case.case_id), mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String)
-    )
-    return MARKS.conform(table, case.case_id)
+    ).with_columns(case_id=pl.lit(case_id), mark_id=pl.int_range(1, pl.len() + 1).cast(pl.String))
+    return MARKS.conform(table, case_id)
 
 
-def _shares(case: Case) -> FloatArray:
+def nodule_shares(case: Case) -> FloatArray:
     """For each nodule the share of the lungs and their slack in which a mark would hit it."""
     region = case.chest.lungs.with_slack()
     total = int(np.count_nonzero(region))

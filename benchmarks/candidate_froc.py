@@ -1,56 +1,99 @@
-"""FROC of the detectors' classifiers on real nodules, each trained on the folds it does not judge.
+"""FROC and CPM of detectors and their combinations, on whole scans and on blocks.
 
-``python -m benchmarks.candidate_froc KEPT``; KEPT is what ``candidate_blocks --weights --keep``
-wrote.
+``python -m benchmarks.candidate_froc --keep DIR``; DIR is what ``fold_weights`` or the tables kept.
+Every case is judged by weights that never saw its fold. CPM is the mean sensitivity at 1/8 to 8
+false positives per scan, with an interval of scans drawn anew.
 """
 
-import sys
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.candidate_blocks import SEED, find_in_fold
-from benchmarks.candidate_findings import Findings, joined_findings
-from nodulebench.algorithms.classify.trained import TRAINED
+from benchmarks.candidate_findings import FIVE, Findings, joined_findings
+from benchmarks.candidate_scans import scan_cases
+from benchmarks.candidate_tables import combined
+from benchmarks.proposals import findings_of, kept_proposals
+from nodulebench.algorithms.candidates import NAMES
 from nodulebench.match import label_marks, targets
-from nodulebench.metrics.froc import froc_curve
-from nodulebench.model.cohort import labelled_cohort
+from nodulebench.metrics.froc import froc_curve, sensitivity_at_fp_rate
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.cohort import LabelledCohort, labelled_cohort
 from nodulebench.model.results import Curve
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
+from nodulebench.workflows.compare.combination_tables import all_members
 
 FOLDS = tuple(range(2, 10))
 """The first two were used to choose the detectors' parameters."""
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""False positives per block."""
+"""False positives per scan or block."""
+DRAWS = 2000
 
 
-def classified(kept: Path, folds: Sequence[int] = FOLDS) -> Findings:
-    """What detectors with a classifier reported of some folds."""
-    names = list(TRAINED)
-    return joined_findings([find_in_fold(fold, names, SEED, kept) for fold in folds])
+def scans_found(keep: Path | None, names: Sequence[str] = NAMES) -> Findings:
+    """What detectors say of the whole scans."""
+    folder = None if keep is None else keep / "scans"
+    return findings_of(kept_proposals(scan_cases, folder), names)
+
+
+def blocks_found(
+    keep: Path, names: Sequence[str] = NAMES, folds: Sequence[int] = FOLDS
+) -> Findings:
+    """What detectors say of the blocks of some folds."""
+    return joined_findings([find_in_fold(fold, names, SEED, keep) for fold in folds])
+
+
+def labelled(reference: Reference, submission: Submission) -> LabelledCohort:
+    """Marks told apart by LUNA16's rule, without a cap on their number."""
+    protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
+    labels = label_marks(reference, submission, protocol, protocol.rules[0])
+    return labelled_cohort(reference, submission, labels, targets(reference, submission, protocol))
 
 
 def froc_of(reference: Reference, submission: Submission) -> Curve:
-    """Sensitivity over false positives per block, by LUNA16's rule."""
-    protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
-    labels = label_marks(reference, submission, protocol, protocol.rules[0])
-    is_target = targets(reference, submission, protocol)
-    return froc_curve(labelled_cohort(reference, submission, labels, is_target))
+    """Sensitivity over false positives per case, by LUNA16's rule."""
+    return froc_curve(labelled(reference, submission))
+
+
+def sensitivities(cohort: LabelledCohort, draws: int = DRAWS, seed: int = 0) -> FloatArray:
+    """Draws + 1 x rates: of all cases, then of cases drawn anew."""
+    cases = cohort.case_count
+    drawn = np.random.default_rng(seed).multinomial(cases, np.full(cases, 1 / cases), draws)
+    weights = np.concatenate([np.ones((1, cases)), drawn]).astype(np.int32)
+    protocol = load_protocol("luna16")
+    found: FloatArray = sensitivity_at_fp_rate(
+        cohort, weights, operating_points=RATES, interpolation=protocol.interpolation
+    )
+    return found
+
+
+def print_cpm(findings: Findings, members: Sequence[tuple[str, ...]]) -> None:
+    """Print sensitivities and CPM of detectors and combinations."""
+    print(f"| detectors | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM (95 % interval) |")
+    print("|---" * (len(RATES) + 2) + "|")
+    for names in members:
+        found = sensitivities(labelled(findings.reference, combined(findings, names)))
+        cpm = found.mean(axis=1)
+        low, high = np.nanquantile(cpm[1:], (0.025, 0.975))
+        cells = " | ".join(f"{value:.3f}" for value in found[0])
+        print(f"| {'+'.join(names)} | {cells} | {cpm[0]:.3f} ({low:.3f}–{high:.3f}) |")
 
 
 def main() -> None:
-    """Print sensitivity at rates of false positives per block."""
-    findings = classified(Path(sys.argv[1]))
-    rates = " | ".join(f"{rate:g}" for rate in RATES)
-    print(f"| classifier | {rates} | all reported | false positives per block |")
-    print("|---|" + "---|" * (len(RATES) + 2))
-    for name, submission in findings.submissions.items():
-        curve = froc_of(findings.reference, submission)
-        values = [float(curve.y[curve.x <= rate].max()) for rate in (*RATES, np.inf)]
-        cells = " | ".join(f"{value:.3f}" for value in values)
-        print(f"| {name} | {cells} | {curve.x.max():.1f} |")
+    """Print the tables of whole scans and of blocks."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, required=True, help="folder of measured candidates")
+    keep = parser.parse_args().keep
+    alone = [(name,) for name in NAMES if name not in FIVE]
+    members = [*alone, *all_members(FIVE)]
+    found = scans_found(keep)
+    print(f"{found.reference.cases.height} whole scans\n")
+    print_cpm(found, members)
+    print("\nBlocks of folds 2 to 9, false positives per block\n")
+    print_cpm(blocks_found(keep), [*alone, *((name,) for name in FIVE), FIVE])
 
 
 if __name__ == "__main__":

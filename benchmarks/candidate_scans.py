@@ -4,6 +4,8 @@
 """
 
 import argparse
+import io
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,12 +13,17 @@ import numpy as np
 import polars as pl
 
 from benchmarks.candidate_blocks import luna16_truth, print_missed
-from benchmarks.candidate_findings import FIVE, Case, Findings, detectors, kept_findings, restricted
+from benchmarks.candidate_findings import FIVE, Case, Findings, restricted
 from benchmarks.candidate_tables import judge_all, print_cpu, print_table
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
+from benchmarks.proposals import findings_of, kept_proposals
 from nodulebench.algorithms.chest import see_chest
+from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
+from nodulebench.imaging.geometry import ORIGIN_MM, SPACING_MM
+from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.model.tables import NODULES
+from nodulebench.workflows.detect.train import listed_folds
 
 OTHER = "NLST-101287"
 """A scan that is not of LIDC-IDRI; its one lesion is known from boxes on eight slices."""
@@ -25,12 +32,34 @@ OTHER = "NLST-101287"
 def scan_cases(data: Path = DATA) -> Iterator[Case]:
     """The real scans with LUNA16's nodules, and one more with its lesion."""
     truth = luna16_truth(data)
+    fold_of = listed_folds(data / "luna16")
+    for name, series, volume in all_scans(data):
+        nodules = truth.nodules.filter(pl.col("case_id") == series)
+        known = boxed_lesion(data / "ct" / f"{OTHER}_boxes.csv") if name == OTHER else nodules
+        yield Case(
+            name,
+            see_chest(volume, name),
+            known.with_columns(case_id=pl.lit(name)),
+            fold_of.get(series, -1),
+        )
+
+
+def all_scans(data: Path = DATA) -> Iterator[tuple[str, str, Volume]]:
+    """Name, series and voxels of every scan at hand."""
+    for row in pl.read_csv(data / "whole_lungs" / "scans.csv").iter_rows(named=True):
+        with lzma.open(data / "whole_lungs" / row["file"]) as file:
+            values = np.load(io.BytesIO(file.read()))
+        volume = make_volume(
+            values.astype(np.int16) * HU_PER_STEP + LOWEST_HU,
+            spacing_mm=[row[axis] for axis in SPACING_MM],
+            origin_mm=[row[axis] for axis in ORIGIN_MM],
+            where=row["file"],
+        )
+        yield row["file"].removesuffix(".npy.xz"), row["seriesuid"], volume
     table = pl.read_csv(data / "ct" / "scans.csv")
     series_of = dict(table.select("id", "SeriesInstanceUID").iter_rows())
     for name, volume in real_scans():
-        nodules = truth.nodules.filter(pl.col("case_id") == series_of[name])
-        known = boxed_lesion(data / "ct" / f"{OTHER}_boxes.csv") if name == OTHER else nodules
-        yield Case(name, see_chest(volume, name), known.with_columns(case_id=pl.lit(name)))
+        yield name, series_of[name], volume
 
 
 def boxed_lesion(path: Path) -> pl.DataFrame:
@@ -66,9 +95,10 @@ def main() -> None:
     """Print tables of the LIDC-IDRI scans, and of the other one alone."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
-    parser.add_argument("--keep", type=Path, help="folder where findings are kept and taken from")
+    parser.add_argument("--keep", type=Path, help="folder for measured candidates")
     options = parser.parse_args()
-    findings = kept_findings(scan_cases, detectors(options.detectors.split(",")), options.keep)
+    folder = None if options.keep is None else options.keep / "scans"
+    findings = findings_of(kept_proposals(scan_cases, folder), options.detectors.split(","))
     names = findings.reference.cases["case_id"]
     print(f"{len(names) - 1} scans of LIDC-IDRI\n")
     print_scans(restricted(findings, names.filter(names != OTHER)))

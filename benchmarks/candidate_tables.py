@@ -66,15 +66,18 @@ def judge(reference: Reference, submission: Submission, members: Members) -> Jud
 
 def judge_all(findings: Findings, five: Sequence[str] = FIVE) -> list[Judged]:
     """Every detector alone, and every combination of those of the five that were run."""
-    submissions = findings.submissions
-    combinable = [name for name in five if name in submissions]
-    alone = [(name,) for name in submissions if name not in combinable]
-    judged = []
-    for members in (*alone, *all_members(combinable)):
-        parts = [submissions[name] for name in members]
-        merged = parts[0] if len(parts) == 1 else merge_candidates(parts).submission
-        judged.append(judge(findings.reference, merged, members))
-    return judged
+    combinable = [name for name in five if name in findings.submissions]
+    alone = [(name,) for name in findings.submissions if name not in combinable]
+    return [
+        judge(findings.reference, combined(findings, members), members)
+        for members in (*alone, *all_members(combinable))
+    ]
+
+
+def combined(findings: Findings, members: Members) -> Submission:
+    """What some detectors together say."""
+    parts = [findings.submissions[name] for name in members]
+    return parts[0] if len(parts) == 1 else merge_candidates(parts).submission
 
 
 def print_table(findings: Findings, judged: Sequence[Judged], unit: str = "block") -> None:

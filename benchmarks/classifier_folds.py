@@ -1,72 +1,120 @@
-"""Classifiers of the detectors, each fold of real blocks judged by one that never saw it.
+"""How well the second look tells nodules, detector by detector, and whether its numbers hold.
 
-``python -m benchmarks.classifier_folds --keep DIR``
+``python -m benchmarks.classifier_folds --keep DIR``; DIR is what ``fold_weights`` kept. Every
+candidate is judged by the weights that never saw its fold.
 """
 
 import argparse
-import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.measure import DATA
-from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import Classifier, read_weights, write_weights
-from nodulebench.formats.lidc.nodule_blocks import FOLDS
-from nodulebench.formats.marks.luna16_csv import read_reference
-from nodulebench.workflows.detect.train import Examples, collect_examples, train_on
+from benchmarks.fold_weights import learnt_from
+from benchmarks.proposals import Proposals, reported
+from nodulebench.algorithms.candidates import NAMES
+from nodulebench.algorithms.classify.ensemble import NODULES_PER_SCAN
+from nodulebench.algorithms.classify.measured import Measured
+from nodulebench.algorithms.classify.second_look import NAME as SECOND_LOOK
+from nodulebench.algorithms.classify.weight_files import classifier_of
+from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.workflows.detect.train import examples_of
+
+BINS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def kept_examples(name: str, folder: Path) -> Examples:
-    """A detector's candidates in all blocks; measured once and kept in a folder."""
-    path = folder / f"{name}.examples.pickle"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        truth = read_reference(DATA / "luna16")
-        path.write_bytes(pickle.dumps(collect_examples(name, DATA / "nodule_blocks", truth)))
-    examples: Examples = pickle.loads(path.read_bytes())  # noqa: S301 - written above
-    return examples
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What the second look said of candidates that it never saw."""
+
+    probability: FloatArray
+    is_nodule: BoolArray
+    weight: FloatArray
+    """How often there is such a candidate on a scan: those off nodules are the whole scans' own,
+    those on nodules count so that a scan has as many nodules as in LUNA16."""
+    is_whole: BoolArray
+
+    @property
+    def area(self) -> float:
+        """Under the ROC curve, of all candidates of blocks and scans."""
+        return float(roc_auc_score(self.is_nodule, self.probability))
+
+    @property
+    def area_on_scans(self) -> float:
+        """The same of those of whole scans."""
+        whole = self.is_whole
+        return float(roc_auc_score(self.is_nodule[whole], self.probability[whole]))
+
+    @property
+    def brier(self) -> float:
+        """Mean squared difference from the truth, as on scans."""
+        return float(np.average((self.probability - self.is_nodule) ** 2, weights=self.weight))
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error: mean difference within bins, as on scans."""
+        bins = reliability(self)
+        return float(np.average(np.abs(bins[:, 0] - bins[:, 1]), weights=bins[:, 2]))
 
 
-def classifier_without(fold: int, name: str, examples: Examples, folder: Path) -> Classifier:
-    """A classifier trained on the nine other folds; kept in the folder."""
-    path = folder / f"{name}-without-{fold}.npz"
-    if not path.is_file():
-        others = [other for other in FOLDS if other != fold]
-        write_weights(path, train_on(name, examples, others), TRAINED[name].names)
-    return read_weights(path, TRAINED[name].names)
+def reliability(told: Told) -> FloatArray:
+    """Bins x 5: mean probability, share of nodules, candidates a scan, counts on and off them."""
+    rows = []
+    for low, high in pairwise(BINS):
+        inside = (told.probability >= low) & ((told.probability < high) | (high == BINS[-1]))
+        inside &= told.weight > 0
+        if inside.any():
+            weight = told.weight[inside]
+            rows.append(
+                (
+                    np.average(told.probability[inside], weights=weight),
+                    np.average(told.is_nodule[inside], weights=weight),
+                    weight.sum(),
+                    np.count_nonzero(told.is_nodule[inside]),
+                    np.count_nonzero(~told.is_nodule[inside]),
+                )
+            )
+    return np.array(rows)
 
 
-def areas(name: str, examples: Examples, folder: Path) -> list[float]:
-    """Area under the ROC curve of a detector's candidates, fold by fold."""
-    found = []
-    for fold in FOLDS:
-        tested = examples.of_folds([fold])
-        score = classifier_without(fold, name, examples, folder).score(tested.features)
-        found.append(float(roc_auc_score(tested.is_nodule, score)))
-    return found
+def told_of(kept: Sequence[Proposals], names: Sequence[str]) -> Told:
+    """What is said of the candidates of some detectors."""
+    probability, is_nodule, is_whole = [], [], []
+    nodules = sum(int((~one.nodules["is_ignored"]).sum()) for one in kept)
+    scans = sum(one.is_whole for one in kept)
+    for one in kept:
+        fold = one.fold if one.fold >= 0 else None
+        for name in names:
+            look = one.described[name]
+            passes = reported(one.found[name], name, fold)
+            passed = Measured(look.candidates.chosen(passes), look.features[passes], look.names)
+            found = examples_of(one.nodules, passed, fold=one.fold, is_whole=one.is_whole)
+            classifier = classifier_of(SECOND_LOOK, None, look.names, fold)
+            probability.append(classifier.score(found.features))
+            is_nodule.append(found.is_nodule)
+            is_whole.append(found.is_whole)
+    is_on, whole = np.concatenate(is_nodule), np.concatenate(is_whole)
+    weight = np.where(is_on, NODULES_PER_SCAN / nodules, whole / max(scans, 1))
+    return Told(np.concatenate(probability), is_on, weight, whole)
 
 
 def main() -> None:
     """Print the table of the documentation."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, help="folder where candidates and weights are kept")
-    with TemporaryDirectory() as temporary:
-        print_areas(parser.parse_args().keep or Path(temporary))
-
-
-def print_areas(folder: Path) -> None:
-    """Print a row for each detector."""
-    print(f"| detector | candidates | of nodules | {' | '.join(map(str, FOLDS))} | mean |")
-    print("|---" * (len(FOLDS) + 4) + "|")
-    for name in TRAINED:
-        examples = kept_examples(name, folder)
-        found = areas(name, examples, folder)
-        cells = " | ".join(f"{area:.3f}" for area in found)
-        count, nodules = len(examples.fold), int(examples.is_nodule.sum())
-        print(f"| `{name}` | {count} | {nodules} | {cells} | {np.mean(found):.3f} |")
+    parser.add_argument("--keep", type=Path, required=True, help="folder of measured candidates")
+    kept = learnt_from(parser.parse_args().keep)
+    print("| detector | candidates | on nodules | AUC | AUC on scans | Brier | ECE |")
+    print("|---|---|---|---|---|---|---|")
+    for names in (*((name,) for name in NAMES), NAMES):
+        told = told_of(kept, names)
+        print(
+            f"| {names[0] if len(names) == 1 else 'all'} | {len(told.weight)} | "
+            f"{int(told.is_nodule.sum())} | {told.area:.3f} | {told.area_on_scans:.3f} | "
+            f"{told.brier:.4f} | {told.calibration_error:.4f} |"
+        )
 
 
 if __name__ == "__main__":

@@ -1,86 +1,82 @@
-"""Classifiers that never saw the fold they judge: a detector's candidates, measured once a fold."""
+"""The package's weights: every classifier eleven times, from what detectors propose in all cases.
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from importlib import import_module
+``python -m benchmarks.fold_weights --keep DIR --out src/nodulebench/algorithms/classify/weights``
+
+Cases are the blocks, cut as in ``candidate_blocks``, the whole scans, each in its fold of LUNA16,
+and phantoms with seeds of their own. What detectors propose is kept in DIR; the tables of
+``candidate_blocks`` and ``candidate_scans`` are made of the same.
+"""
+
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.candidate_findings import Case, Detect
+from benchmarks.candidate_blocks import block_proposals, series_folds
+from benchmarks.candidate_scans import scan_cases
+from benchmarks.proposals import Proposals, kept_proposals
 from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import NAMES
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
-from nodulebench.algorithms.classify.weight_files import Classifier
+from nodulebench.algorithms.classify.training import Examples
+from nodulebench.algorithms.classify.weight_files import SEEN, folder_of, write_seen, write_weights
 from nodulebench.formats.lidc.nodule_blocks import FOLDS
-from nodulebench.model.arrays import BoolArray
-from nodulebench.workflows.detect.train import SEED, hits
+from nodulebench.workflows.detect.train import examples_of, train_on
 
-MakeCases = Callable[[int], Iterable[Case]]
-"""The cases of a fold."""
+SECOND_LOOK = "second_look"
 
 
-@dataclass(frozen=True, eq=False)
-class Example:
-    """The candidates of one case before the classifier."""
-
-    case_id: str
-    measured: Measured
-    is_on_nodule: BoolArray
-    is_on_ignored: BoolArray
-
-
-def detectors_without(
-    fold: int, names: Iterable[str], make_cases: MakeCases, keep: Path
-) -> dict[str, Detect]:
-    """Those detectors that end in a classifier, each with one trained on the nine other folds.
-
-    They answer for the cases of the fold, one after the other, and are trained when first asked.
-    """
-    chosen: dict[str, Detect] = {}
-    for name in names:
-        if name in TRAINED:
-            answers = _answers(fold, name, make_cases, keep)
-            chosen[name] = lambda _, given=answers: next(given)
-    return chosen
+def examples_from(kept: Sequence[Proposals], name: str) -> Examples:
+    """What a classifier learns from: the proposals of its detector, or of all of them."""
+    parts, nodules = [], 0
+    for number, one in enumerate(kept):
+        measured = _all_described(one) if name == SECOND_LOOK else one.found[name]
+        parts.append(
+            examples_of(one.nodules, measured, fold=one.fold, is_whole=one.is_whole).numbered(
+                number, nodules
+            )
+        )
+        nodules += one.nodules.height
+    return Examples.joined(*parts)
 
 
-def _answers(fold: int, name: str, make_cases: MakeCases, keep: Path) -> Iterator[Candidates]:
-    least = import_module(f"nodulebench.algorithms.candidates.{name}").DEFAULT.least_score
-    classifier = classifier_without(fold, name, make_cases, keep)
-    for example in examples_of(fold, name, make_cases, keep):
-        found, features = example.measured.candidates, example.measured.features
-        score = classifier.score(features) if len(found) else np.empty(0)
-        kept = score >= least
-        yield Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])
+def _all_described(one: Proposals) -> Measured:
+    looks = [one.described[name] for name in NAMES]
+    together = Candidates.joined(*(look.candidates for look in looks))
+    return Measured(together, np.concatenate([look.features for look in looks]), looks[0].names)
 
 
-def classifier_without(fold: int, name: str, make_cases: MakeCases, keep: Path) -> Classifier:
-    """A detector's classifier, trained on all folds but one."""
-    examples = [
-        example
-        for other in FOLDS
-        if other != fold
-        for example in examples_of(other, name, make_cases, keep)
-    ]
-    kept = [one.is_on_nodule | ~one.is_on_ignored for one in examples]
-    pairs = list(zip(examples, kept, strict=True))
-    features = np.concatenate([one.measured.features[chosen] for one, chosen in pairs])
-    is_nodule = np.concatenate([one.is_on_nodule[chosen] for one, chosen in pairs])
-    return TRAINED[name].train(features, is_nodule, SEED)
+def decides(name: str) -> bool:
+    """Whether what is reported depends on a classifier: then no fold may be judged by its own."""
+    return name == SECOND_LOOK or TRAINED[name].least_score > 0
 
 
-def examples_of(fold: int, name: str, make_cases: MakeCases, keep: Path) -> list[Example]:
-    """A detector's candidates in the cases of a fold; measured once and kept in a folder."""
-    path = keep / f"{name}-{fold}.pickle"
-    if not path.is_file():
-        examples = []
-        for case in make_cases(fold):
-            measured = TRAINED[name].find(case.chest)
-            on = hits(measured.candidates.center_mm, case.nodules)
-            examples.append(Example(case.case_id, measured, *on))
-        keep.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(pickle.dumps(examples))
-    kept: list[Example] = pickle.loads(path.read_bytes())  # noqa: S301 - written above
-    return kept
+def learnt_from(keep: Path) -> list[Proposals]:
+    """All cases: blocks, fold by fold, and scans."""
+    blocks = [one for fold in FOLDS for one in block_proposals(fold, keep)]
+    return [*blocks, *kept_proposals(scan_cases, keep / "scans")]
+
+
+def main() -> None:
+    """Measure, train and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, required=True, help="folder for measured candidates")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the weights")
+    parser.add_argument("--classifiers", default=",".join(TRAINED), help="names, with commas")
+    options = parser.parse_args()
+    kept = learnt_from(options.keep)
+    for name in options.classifiers.split(","):
+        examples = examples_from(kept, name)
+        for left_out in (None, *(FOLDS if decides(name) else ())):
+            classifier = train_on(name, examples, [fold for fold in FOLDS if fold != left_out])
+            path = options.out / folder_of(left_out) / f"{name}.npz"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_weights(path, classifier, TRAINED[name].names)
+            print(f"{name} {folder_of(left_out)}: {path.stat().st_size} bytes", flush=True)
+    write_seen(options.out / SEEN, series_folds())
+
+
+if __name__ == "__main__":
+    main()

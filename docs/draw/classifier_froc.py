@@ -1,4 +1,4 @@
-"""Findings kept by ``benchmarks.candidate_blocks --keep`` -> FROC of the classifiers.
+"""What ``benchmarks.fold_weights --keep`` kept -> FROC of the detectors on whole scans.
 
 ``python -m docs.draw.classifier_froc KEPT`` redraws ``docs/pictures/candidates-froc.svg``.
 """
@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from benchmarks.candidate_froc import classified, froc_of
+from benchmarks.candidate_findings import FIVE
+from benchmarks.candidate_froc import froc_of, scans_found
+from benchmarks.candidate_tables import combined
 
 from nodulebench.model.results import Curve
 
@@ -16,10 +18,18 @@ PICTURE = Path(__file__).parents[1] / "pictures" / "candidates-froc.svg"
 LEFT, TOP, WIDTH, HEIGHT = 56, 16, 520, 300
 RATES = (0.125, 0.25, 0.5, 1, 2, 4, 8, 16)
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-COLOURS = ("#0072b2", "#d55e00", "#009e73")
-DASHES = ("none", "8 4", "2 3")
+COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+DASHES = ("none", "8 4", "2 3", "12 3 2 3", "5 2", "1 2", "10 2 2 2 2 2")
 """Lines differ in grey too."""
-NAMES = {"etrocad": "ETROCAD, RBF machine", "m5l": "M5L, 13-25-1", "mot_m5lv1": "MOT, 15-31-1"}
+NAMES = {
+    "+".join(FIVE): "all five",
+    "mot_m5lv1": "MOT_M5Lv1",
+    "etrocad": "ETROCAD",
+    "isicad": "ISICAD",
+    "m5l": "M5L",
+    "subsolidcad": "SubsolidCAD",
+    "largecad": "LargeCAD",
+}
 
 
 def across(rate: float) -> float:
@@ -56,15 +66,15 @@ def draw(curves: Mapping[str, Curve]) -> str:
         parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}h{WIDTH}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="end">{share:.1f}</text>')
     for number, (name, curve) in enumerate(curves.items()):
-        y = TOP + HEIGHT - 14 - 18 * number
-        sample = f"M{LEFT + WIDTH - 190} {y - 4}h36"
+        y = TOP + HEIGHT - 14 - 18 * (len(curves) - 1 - number)
+        sample = f"M{LEFT + WIDTH - 140} {y - 4}h36"
         line = f'stroke="{COLOURS[number]}" stroke-dasharray="{DASHES[number]}"'
         for path in (steps(curve), sample):
             parts.append(f'<path d="{path}" fill="none" {line} stroke-width="2"/>')
-        parts.append(f'<text x="{LEFT + WIDTH - 146}" y="{y}">{NAMES[name]}</text>')
+        parts.append(f'<text x="{LEFT + WIDTH - 96}" y="{y}">{NAMES[name]}</text>')
     middle = LEFT + WIDTH / 2
     parts.append(
-        f'<text x="{middle}" y="{TOP + HEIGHT + 36}" class="mid">false positives per block</text>'
+        f'<text x="{middle}" y="{TOP + HEIGHT + 36}" class="mid">false positives per scan</text>'
         f'<text transform="translate(14 {TOP + HEIGHT / 2}) rotate(-90)" class="mid">'
         "sensitivity</text>"
     )
@@ -75,17 +85,17 @@ def draw(curves: Mapping[str, Curve]) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" role="img" '
-        f'aria-label="FROC of three classifiers"><style>{style}</style>'
+        f'aria-label="FROC of the detectors"><style>{style}</style>'
         f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
     )
 
 
 def main() -> None:
-    """Draw the FROC of every classifier."""
-    findings = classified(Path(sys.argv[1]))
+    """Draw the FROC of every detector and of the five together."""
+    findings = scans_found(Path(sys.argv[1]))
     curves = {
-        name: froc_of(findings.reference, submission)
-        for name, submission in findings.submissions.items()
+        name: froc_of(findings.reference, combined(findings, tuple(name.split("+"))))
+        for name in NAMES
     }
     PICTURE.write_text(draw(curves), encoding="utf-8")
 

@@ -13,14 +13,17 @@ from benchmarks.candidate_findings import (
     restricted,
 )
 from benchmarks.candidate_tables import judge, judge_all, nodules_to_find, print_table
+from benchmarks.fold_weights import examples_from
 from benchmarks.lidc_character import with_character
+from benchmarks.proposals import findings_of, kept_proposals, said
 
-from benchmarks import fold_weights
+from builders.lung_scenes import ball, lung_with, world
 from builders.tables import case, nodule, reference
 from nodulebench.algorithms.candidate import Candidates, no_candidates
+from nodulebench.algorithms.candidates import NAMES
 from nodulebench.algorithms.chest import Chest
-from nodulebench.algorithms.classify.measured import Measured
-from nodulebench.algorithms.classify.trained import Trained
+from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.detectors import candidates_of
 from nodulebench.imaging.lungs.segment import Lungs
 from nodulebench.imaging.volume import make_volume
 
@@ -181,37 +184,45 @@ def test_density_and_agreement_come_from_the_nearest_nodule_of_three_marks(tmp_p
     assert found["agreement"].to_list() == [3, None, 4, None]
 
 
-def test_a_fold_is_judged_by_a_classifier_of_the_other_folds_alone(tmp_path, monkeypatch):
-    learnt: list[list[float]] = []
+@pytest.mark.parametrize("name", ["isicad", "etrocad", "m5l"])
+def test_what_is_kept_says_what_the_detector_itself_says_with_the_weights_of_its_fold(
+    tmp_path, name
+):
+    chest = lung_with(ball((32.0, 32.0, 32.0), 4.0), noise_hu=30.0)
+    known = reference(case("a", nodule(8, at=world(32, 32, 32)))).nodules
+    made = Case("a", chest, known, fold=3, is_whole=False)
+    kept = kept_proposals(lambda: [made], tmp_path)
+    (again,) = kept_proposals(list, tmp_path)
+    assert (again.fold, again.is_whole, again.litres) == (3, False, kept[0].litres)
+    expected = candidates_of(name, chest, fold=3)
+    assert len(expected) > 0
+    for one in (kept[0], again):
+        found = said(one, name)
+        assert np.array_equal(found.center_mm, expected.center_mm)
+        assert found.score == pytest.approx(expected.score, rel=1e-6)
+    findings = findings_of(kept, [name, "centre"])
+    assert judge(findings.reference, findings.submissions[name], (name,)).is_hit.tolist() == [True]
+    assert findings.submissions["centre"].marks.height == 1
 
-    def find(chest):
-        place = chest.to_world(np.array([[10.0, 10.0, 10.0], [30.0, 30.0, 30.0]]))
-        # the feature is the case's own number
-        features = np.full((2, 1), float(chest.hu.max()))
-        return Measured(Candidates(place, np.ones(2), np.full(2, 5.0)), features, ("number",))
 
-    class Knows:
-        def score(self, features):
-            return np.array([0.9, 0.01])[: len(features)]
-
-    def train(features, is_nodule, seed):  # noqa: ARG001
-        learnt.append(sorted(set(features[:, 0].tolist())))
-        assert is_nodule.tolist() == [True, False] * 9
-        return Knows()
-
-    def cases(fold):
-        hu = np.full((40, 40, 40), fold, np.int16)
-        volume = make_volume(hu, spacing_mm=(1, 1, 1))
-        chest = Chest(volume, Lungs(np.ones(hu.shape, np.uint8), volume.geometry), volume.geometry)
-        name = f"case {fold}"
-        yield Case(name, chest, reference(case(name, nodule(6, at=(10, 10, 10)))).nodules)
-
-    monkeypatch.setattr(fold_weights, "TRAINED", {"mot_m5lv1": Trained(("number",), find, train)})
-    chosen = fold_weights.detectors_without(3, ["isicad", "mot_m5lv1"], cases, tmp_path)
-    assert list(chosen) == ["mot_m5lv1"]
-    assert learnt == []
-    (held_out,) = cases(3)
-    found = chosen["mot_m5lv1"](held_out.chest)
-    # a candidate below the detector's least score is not reported
-    assert found.center_mm.tolist() == [[10.0, 10.0, 10.0]]
-    assert learnt == [[0.0, 1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]]
+def test_classifiers_learn_from_every_proposal_but_those_on_ignored_findings(tmp_path):
+    chest = lung_with(ball((32.0, 32.0, 20.0), 4.0), ball((32.0, 32.0, 44.0), 4.0))
+    known = [nodule(8, at=world(32, 32, 20)), nodule(8, at=world(32, 32, 44), is_ignored=True)]
+    made = [
+        Case(name, chest, reference(case(name, *known)).nodules, fold, is_whole=fold == 1)
+        for fold, name in enumerate("ab")
+    ]
+    kept = kept_proposals(lambda: made, tmp_path)
+    found = examples_from(kept, "second_look")
+    assert set(found.fold) == {0, 1}
+    assert set(found.nodule) >= {0, 2}, "numbered through, the ignored one between"
+    assert np.array_equal(found.is_whole, found.fold == 1)
+    places = np.concatenate([kept[0].described[name].candidates.center_mm for name in NAMES])
+    on_ignored = np.linalg.norm(places - world(32, 32, 44), axis=1) < 4.0
+    assert on_ignored.any()
+    assert (found.case == 0).sum() == len(places) - on_ignored.sum()
+    own = examples_from(kept, "etrocad")
+    assert own.features.shape[1] == len(TRAINED["etrocad"].names)
+    for left_out, folds in ((0, {1}), (1, {0}), (None, {0, 1})):
+        chosen = found.of_folds(fold for fold in range(10) if fold != left_out)
+        assert set(chosen.fold) == folds

@@ -1,24 +1,20 @@
 """Detectors by name and a chest -> candidates: what a detector's name means, wherever it is run.
 
-A detector's candidates are those in the lungs or at most a slack from them, the highest score
-first. Several detectors together are merged, the two nearest first.
+A detector's candidates are those in the lungs or at most a slack from them, as the second look
+judges them, the most likely first. Several detectors together are merged, the two nearest first.
 """
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import polars as pl
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.second_look import looked_at, proposals
 from nodulebench.algorithms.combine import Place, is_near_lungs, merge_candidates
 from nodulebench.errors import InputError
 from nodulebench.model.tables import MARKS, Submission
-
-RANK_SCALE = 10.0
-"""In a combination, a detector's candidate of rank r (from 0) counts RANK_SCALE / (RANK_SCALE + r):
-scores of different detectors cannot be compared, ranks can."""
 
 
 def detector_names(text: str) -> tuple[str, ...]:
@@ -39,14 +35,29 @@ def detector_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def detect_nodules(names: Sequence[str], chest: Chest) -> Candidates:
-    """The candidates of one detector, or of several together."""
-    return together({name: candidates_of(name, chest) for name in names})
+def detect_nodules(
+    names: Sequence[str], chest: Chest, fold: int | None = None, place: Place = "best"
+) -> Candidates:
+    """The candidates of one detector, or of several together.
+
+    Args:
+        names: of the detectors.
+        chest: the scan.
+        fold: all weights are those that never saw it; None: those of all folds.
+        place: where a candidate of several detectors lies.
+    """
+    found = {name: proposals_near_lungs(name, chest, fold) for name in names}
+    return together(looked_at(found, chest, fold), place)
 
 
-def candidates_of(name: str, chest: Chest) -> Candidates:
-    """The candidates of one detector, none further from the lungs than the slack, best first."""
-    return near_lungs(DETECTORS[name](chest), chest)
+def candidates_of(name: str, chest: Chest, fold: int | None = None) -> Candidates:
+    """The candidates of one detector, the most likely first."""
+    return detect_nodules((name,), chest, fold)
+
+
+def proposals_near_lungs(name: str, chest: Chest, fold: int | None = None) -> Candidates:
+    """What a detector proposes in the lungs or at most a slack from them, by its own score."""
+    return near_lungs(proposals(name, chest, fold), chest)
 
 
 def near_lungs(found: Candidates, chest: Chest) -> Candidates:
@@ -56,35 +67,30 @@ def near_lungs(found: Candidates, chest: Chest) -> Candidates:
 
 
 def together(found: Mapping[str, Candidates], place: Place = "best") -> Candidates:
-    """Candidates closer than 5 mm are one; its score is the mean over all detectors, best first.
-
-    A detector that did not propose a place counts as 0 there.
+    """Candidates closer than 5 mm are one, as likely as the most likely of them, best first.
 
     Args:
-        found: what each detector proposed, best first.
+        found: what each detector proposed, with probabilities as scores.
         place: where a merged candidate lies: with its best part, or at their mean (LUNA16).
     """
     if len(found) == 1:
         return next(iter(found.values()))
-    parts = [Submission(name, _as_marks(best)) for name, best in found.items()]
-    merged = merge_candidates(parts, place=place)
-    votes = merged.sources.group_by("mark_id").agg(votes=pl.col("algorithm").n_unique())
-    marks = merged.submission.marks.join(votes, on="mark_id", maintain_order="left")
+    parts = [Submission(name, _as_marks(one)) for name, one in found.items()]
+    marks = merge_candidates(parts, place=place).submission.marks
     joined = Candidates(
         marks.select("x_mm", "y_mm", "z_mm").to_numpy().reshape(-1, 3),
-        (marks["score"] * marks["votes"] / len(found)).to_numpy(),
+        marks["score"].to_numpy(),
         marks["diameter_mm"].to_numpy(),
     )
     return joined.best(len(joined))
 
 
-def _as_marks(ranked: Candidates) -> pl.DataFrame:
-    rank = np.arange(len(ranked))
+def _as_marks(found: Candidates) -> pl.DataFrame:
     marks = pl.DataFrame(
         {
-            **{f"{axis}_mm": ranked.center_mm[:, at] for at, axis in enumerate("xyz")},
-            "score": RANK_SCALE / (RANK_SCALE + rank),
-            "diameter_mm": ranked.diameter_mm,
+            **{f"{axis}_mm": found.center_mm[:, at] for at, axis in enumerate("xyz")},
+            "score": found.score,
+            "diameter_mm": found.diameter_mm,
         }
     )
     named = marks.with_columns(

@@ -62,12 +62,13 @@ def choose_unseen(series: str, cards: Sequence[Carded]) -> Choice:
         cards: of all weights at hand, at least one.
     """
     digest = series_digest(series)
-    fold_in = [_fold_of(digest, card.series) for card in cards]
+    fold_in = [fold_of(digest, card.series) for card in cards]
     is_unseen = [fold not in card.folds for fold, card in zip(fold_in, cards, strict=True)]
     best = max(range(len(cards)), key=lambda one: (is_unseen[one], len(cards[one].folds), -one))
     known = (fold for fold in fold_in if fold is not None)
     return Choice(best, next(known, None), is_unseen[best])
 
 
-def _fold_of(digest: str, learnt: Learnt) -> int | None:
+def fold_of(digest: str, learnt: Learnt) -> int | None:
+    """The fold in which a digest is listed; None: in none."""
     return next((fold for fold, digests in learnt.items() if digest in digests), None)

@@ -45,6 +45,13 @@ class _ListsDetectors(click.Command):
     type=click.Path(path_type=Path, exists=True),
     help="Of networks that judge the candidates: a file, or a folder of folds.",
 )
+@option(
+    "--fold",
+    ["auto", "none", *map(str, range(10))],
+    "auto",
+    "Judge with weights that never saw this fold of LUNA16; auto: the scan's own fold, where "
+    "the weights were trained on something of it; none: weights of all folds.",
+)
 @option("--processes", COUNT, 2)
 @opening_options
 def command(
@@ -55,6 +62,7 @@ def command(
     most: int | None,
     place: Literal["best", "mean"],
     weights: tuple[Path, ...],
+    fold: str,
     processes: int,
     opening: Opening,
 ) -> int:
@@ -81,9 +89,11 @@ def command(
     from nodulebench.workflows.detect import detect
 
     names = detect.detector_names(name)
+    unseen = detect.fold_named(fold)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
-        one = detect.detect_case(detect.DetectionTask(names, case, case_id, most, place, weights))
+        how = (case_id, most, place, weights, unseen)
+        one = detect.detect_case(detect.DetectionTask(names, case, *how))
         for stage, seconds in one.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
         click.echo(f"  {'together':<12} {one.seconds:7.2f} s, {one.peak_memory_mb:.0f} MB at most")
@@ -104,6 +114,7 @@ def command(
                 most_marks=most,
                 place=place,
                 weights=weights,
+                fold=unseen,
                 source=images,
                 progress=shown.tell,
             )
@@ -114,6 +125,8 @@ def command(
     marks = sum(one.marks.height for one in detections)
     read = len(detections) - len(failed)
     click.echo(f"wrote {out}: {marks} marks on {read} scan{'' if read == 1 else 's'}")
+    if any(one.fold is not None for one in detections):
+        click.echo(f"weights learnt from {detect.training_data(detections)}")
     for one in failed:
         for line in one.problem.splitlines():
             click.echo(f"error: {one.case_id}: {line}", err=True)

@@ -29,6 +29,7 @@ class _ListsNetworks(click.Command):
 @click.argument("name")
 @click.option("--blocks", type=FOLDER, help="Of a detector: blocks.csv and foldN.npz.xz.")
 @click.option("--reference", type=FOLDER, help="LUNA16 folder with the scans' nodules.")
+@click.option("--scans", type=FOLDER, help="Of a detector: whole scans too, each as for detect.")
 @click.option("--examples", multiple=True, type=FOLDER, help="Of a network: what `examples` wrote.")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="Weights; of a network a folder."
@@ -51,6 +52,7 @@ def command(
     name: str,
     blocks: Path | None,
     reference: Path | None,
+    scans: Path | None,
     examples: tuple[Path, ...],
     out: Path,
     without_fold: int | None,
@@ -62,7 +64,10 @@ def command(
     patience: int | None,
     start: Path | None,
 ) -> None:
-    r"""Train the classifier of the detector NAME (etrocad, m5l or mot_m5lv1), or the network NAME.
+    r"""Train a classifier or the network NAME.
+
+    A classifier is that of the detector NAME (etrocad, m5l, mot_m5lv1), or second_look, which
+    judges the candidates of all detectors.
 
     The same data and seed give the same weights. A classifier needs scikit-learn
     (pip install 'nodulebench[algorithms]'), a network PyTorch ('nodulebench[networks]').
@@ -101,10 +106,12 @@ def command(
         raise click.UsageError(f"'{name}' takes --blocks and --reference.")
     with ProgressLine("training") as line:
         given = (name, blocks, reference, out)
-        found = train_classifier(*given, without_fold=without_fold, seed=seed, progress=line.tell)
+        found = train_classifier(
+            *given, scans=scans, without_fold=without_fold, seed=seed, progress=line.tell
+        )
     click.echo(
-        f"trained on {len(found.fold)} candidates, {int(found.is_nodule.sum())} of them "
-        f"nodules, of {found.blocks} blocks; wrote {out}"
+        f"trained on {len(found)} candidates, {int(found.is_nodule.sum())} of them "
+        f"nodules, of {len(set(found.case))} blocks and scans; wrote {out}"
     )
 
 

@@ -11,6 +11,7 @@ from builders.made_up_chest import made_up_chest
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.classify.second_look import looked_at
 from nodulebench.algorithms.detectors import (
     candidates_of,
     detect_nodules,
@@ -51,27 +52,30 @@ def test_what_lies_far_from_the_lungs_is_no_candidate_and_the_best_come_first() 
 
 
 @pytest.mark.parametrize("name", ["isicad", "subsolidcad", "largecad"])
-def test_a_name_stands_for_what_the_detector_finds_near_the_lungs(name: str) -> None:
+def test_a_name_stands_for_what_the_second_look_says_of_what_is_found_near_the_lungs(
+    name: str,
+) -> None:
     chest = see_chest(made_up_chest())
-    expected = near_lungs(DETECTORS[name](chest), chest)
+    proposed = near_lungs(DETECTORS[name](chest), chest)
+    expected = looked_at({name: proposed}, chest)[name]
+    assert len(expected) <= len(proposed)
     for found in (candidates_of(name, chest), detect_nodules((name,), chest)):
         assert np.array_equal(found.center_mm, expected.center_mm)
         assert np.array_equal(found.score, expected.score)
 
 
 def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:
-    found = together({"a": at(0.0, 8.0), "b": at(4.5)})
-    # 8 and 4.5 are nearest; their mean is too far from 0; b's one candidate is its best
+    found = together({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)})
+    # 8 and 4.5 are nearest; their mean is too far from 0
     assert found.center_mm[:, 0].tolist() == [4.5, 0.0]
-    mean = together({"a": at(0.0, 8.0), "b": at(4.5)}, place="mean")
+    mean = together({"a": at(0.0, 8.0, score=0.3), "b": at(4.5, score=0.7)}, place="mean")
     assert mean.center_mm[:, 0].tolist() == [6.25, 0.0]
 
 
-def test_a_detector_that_did_not_propose_a_place_counts_as_zero_there() -> None:
-    found = together({"a": at(0.0, 100.0), "b": at(100.0)})
-    assert found.center_mm[:, 0].tolist() == [100.0, 0.0]
-    # at 100 mm: the best of rank 1 of a, rank 0 of b; at 0 mm: rank 0 of a alone
-    assert found.score.tolist() == pytest.approx([1.0, 0.5])
+def test_together_a_place_is_as_likely_as_the_most_likely_candidate_there() -> None:
+    found = together({"a": at(0.0, 100.0, score=0.2), "b": at(101.0, score=0.6)})
+    assert found.center_mm[:, 0].tolist() == [101.0, 0.0]
+    assert found.score.tolist() == [0.6, 0.2]
 
 
 def test_one_detector_keeps_its_own_scores() -> None:

@@ -106,4 +106,4 @@ def _touches_border(index: FloatArray, radius: FloatArray, lungs: BoolArray) -> 
     return ~is_inside
 
 
-TRAINED = Trained(NAMES, find, train_support_vectors)
+TRAINED = Trained(NAMES, find, train_support_vectors, DEFAULT.least_score)

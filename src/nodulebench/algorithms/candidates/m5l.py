@@ -64,4 +64,4 @@ def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     return Measured(found, features, NAMES)
 
 
-TRAINED = Trained(NAMES, find, partial(train_network, hidden=HIDDEN_UNITS))
+TRAINED = Trained(NAMES, find, partial(train_network, hidden=HIDDEN_UNITS), DEFAULT.least_score)

@@ -92,4 +92,4 @@ def compact_regions(dense: BoolArray, radius_mm: float, settings: Settings = DEF
     return Candidates(kept.center, share[share >= settings.compactness], ball_diameter(kept.size))
 
 
-TRAINED = Trained(FEATURES, find, partial(train_network, hidden=HIDDEN_UNITS))
+TRAINED = Trained(FEATURES, find, partial(train_network, hidden=HIDDEN_UNITS), DEFAULT.least_score)

@@ -19,7 +19,13 @@ class Measured:
     """Of the columns."""
 
 
-def scored(name: str, measured: Measured, weights: Path | None, least_score: float) -> Candidates:
+def scored(
+    name: str,
+    measured: Measured,
+    weights: Path | None,
+    least_score: float,
+    fold: int | None = None,
+) -> Candidates:
     """The candidates whose probability is at least ``least_score``, with it as their score.
 
     Args:
@@ -27,10 +33,11 @@ def scored(name: str, measured: Measured, weights: Path | None, least_score: flo
         measured: candidates and features.
         weights: a file that ``train`` wrote, or none.
         least_score: from 0 (keep all) to 1.
+        fold: of the packaged weights, those that never saw it.
     """
     found = measured.candidates
     if not len(found):
         return found
-    score = classifier_of(name, weights, measured.names).score(measured.features)
+    score = classifier_of(name, weights, measured.names, fold).score(measured.features)
     kept = score >= least_score
     return Candidates(found.center_mm[kept], score[kept], found.diameter_mm[kept])

@@ -5,16 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.classify.training import TRAINING, balanced, logistic, standardisation
+from nodulebench.algorithms.classify.training import (
+    TRAINING,
+    Examples,
+    balanced,
+    logistic,
+    standardisation,
+)
 from nodulebench.model.arrays import BoolArray, FloatArray
 from nodulebench.optional_package import needs
 
 WEIGHT_PENALTY = 0.5
 """Open: of the squared weights; chosen large, for some hundred nodules train 528 weights."""
-LEARNING_RATE = 0.003
-"""Open."""
-EPOCHS = 40
-"""Open: passes through the training candidates."""
+
+MOST_OTHERS = 8000
+"""Open: candidates off nodules that are learnt from, drawn from all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,28 +48,52 @@ class Network:
         return logistic(output)
 
 
-def train_network(features: FloatArray, is_nodule: BoolArray, seed: int, *, hidden: int) -> Network:
+def train_network(examples: Examples, seed: int, *, hidden: int) -> Network:
     """Train a network by gradient descent (Adam); both classes weigh the same.
 
     Raises:
         InputError: if scikit-learn is not installed, or one of the classes is empty.
     """
-    mean, spread = standardisation(features)
-    rows = balanced(is_nodule, seed)
+    mean, spread = standardisation(examples.features)
+    standard = (examples.features - mean) / spread
+    rows = balanced(examples, seed, MOST_OTHERS)
+    return Network(mean, spread, *fitted(standard[rows], examples.is_nodule[rows], seed, hidden))
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How a network learns."""
+
+    epochs: int = 40
+    """Open: passes through the training candidates."""
+    at_once: int = 200
+    """Open: candidates of a step."""
+    rate: float = 0.003
+    """Open."""
+
+
+DEFAULT = Descent()
+
+
+def fitted(
+    standard: FloatArray, is_nodule: BoolArray, seed: int, hidden: int, descent: Descent = DEFAULT
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Weights and bias of the hidden units, then of the output, for standardised features."""
     with needs("algorithms", TRAINING):
         from sklearn import neural_network
     network = neural_network.MLPClassifier(
         hidden_layer_sizes=(hidden,),
         activation="tanh",
         alpha=WEIGHT_PENALTY,
-        learning_rate_init=LEARNING_RATE,
-        max_iter=EPOCHS,
-        n_iter_no_change=EPOCHS,
+        batch_size=min(descent.at_once, len(standard)),
+        learning_rate_init=descent.rate,
+        max_iter=descent.epochs,
+        n_iter_no_change=descent.epochs,
         random_state=seed,
     )
     with warnings.catch_warnings():
         # the number of passes is chosen; that the loss could still fall is no fault
         warnings.simplefilter("ignore")
-        network.fit(((features - mean) / spread)[rows], is_nodule[rows])
+        network.fit(standard, is_nodule)
     (hidden_weight, output_weight), (hidden_bias, output_bias) = network.coefs_, network.intercepts_
-    return Network(mean, spread, hidden_weight, hidden_bias, output_weight, output_bias)
+    return hidden_weight, hidden_bias, output_weight, output_bias

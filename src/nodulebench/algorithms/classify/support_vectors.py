@@ -4,15 +4,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nodulebench.algorithms.classify.training import TRAINING, balanced, logistic, standardisation
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.algorithms.classify.training import (
+    TRAINING,
+    Examples,
+    balanced,
+    logistic,
+    standardisation,
+)
+from nodulebench.model.arrays import FloatArray
 from nodulebench.optional_package import needs
 
 PENALTY = 1.0
 """Open: C, what a candidate on the wrong side costs."""
 WIDTH_PER_FEATURE = 0.5
 """Open: gamma x number of standardised features; half of scikit-learn's default, smoother."""
-OTHERS_PER_NODULE = 6
+OTHERS_PER_NODULE = 2
 """Open: other candidates kept for training; more make the file large and change little."""
 CALIBRATION_PARTS = 5
 
@@ -50,13 +56,14 @@ class SupportVectors:
         return value
 
 
-def train_support_vectors(features: FloatArray, is_nodule: BoolArray, seed: int) -> SupportVectors:
+def train_support_vectors(examples: Examples, seed: int) -> SupportVectors:
     """Train a machine; both classes weigh the same. Probabilities come from held-out decisions.
 
     Raises:
         InputError: if scikit-learn is not installed, or one of the classes is empty.
     """
-    balanced(is_nodule, seed)
+    balanced(examples, seed)
+    features, is_nodule = examples.features, examples.is_nodule
     random = np.random.default_rng(seed)
     others = random.permutation(np.flatnonzero(~is_nodule))
     rows = np.concatenate([np.flatnonzero(is_nodule), others])

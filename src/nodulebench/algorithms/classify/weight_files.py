@@ -1,6 +1,13 @@
-"""A trained classifier <-> a numpy archive of plain arrays; those of the package by name."""
+"""A trained classifier <-> a numpy archive of plain arrays; those of the package by name.
 
+The package has each classifier eleven times: trained on all that was at hand, and ten times without
+one fold of LUNA16's scans. A scan of which something was used is judged by those that never saw it;
+its fold is known from a digest of its series UID.
+"""
+
+import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from importlib.resources import as_file, files
@@ -8,30 +15,42 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from nodulebench.algorithms.classify.ensemble import Ensemble
 from nodulebench.algorithms.classify.network import Network
 from nodulebench.algorithms.classify.support_vectors import SupportVectors
+from nodulebench.algorithms.unseen import Learnt, digests_by_fold, fold_of, series_digest
 from nodulebench.errors import InputError
+from nodulebench.model.arrays import FloatArray
 from nodulebench.storage.staging import staged_file
 from nodulebench.storage.table_file import read_arrays
 
-Classifier: TypeAlias = Network | SupportVectors
+Classifier: TypeAlias = Network | SupportVectors | Ensemble
 
-KINDS: dict[str, type[Network] | type[SupportVectors]] = {
+KINDS: dict[str, type[Network] | type[SupportVectors] | type[Ensemble]] = {
     "network": Network,
     "support_vectors": SupportVectors,
+    "ensemble": Ensemble,
 }
+_PACKAGED = files("nodulebench.algorithms.classify") / "weights"
+SEEN = "seen.json"
+"""Of the package: digests of the series that were used, and their folds."""
 
 
 def write_weights(path: Path, classifier: Classifier, features: tuple[str, ...]) -> None:
     """Write a classifier with the names of the features it was trained on."""
     kind = next(name for name, one in KINDS.items() if isinstance(classifier, one))
     arrays: dict[str, Any] = {
-        one.name: np.asarray(getattr(classifier, one.name), dtype=np.float32)
-        for one in fields(classifier)
+        one.name: _stored(getattr(classifier, one.name)) for one in fields(classifier)
     }
     with staged_file(path) as stage, stage.open("wb") as file:
         np.savez_compressed(file, kind=np.array(kind), features=np.array(features), **arrays)
+
+
+def _stored(values: FloatArray) -> npt.NDArray[np.floating[Any]]:
+    """Of an ensemble's networks half the digits are enough: their mean hides what is cut off."""
+    return np.asarray(values, dtype=np.float16 if values.ndim == 3 else np.float32)
 
 
 def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
@@ -60,9 +79,39 @@ def read_weights(path: Path, features: tuple[str, ...]) -> Classifier:
 
 
 @cache
-def classifier_of(name: str, path: Path | None, features: tuple[str, ...]) -> Classifier:
-    """The classifier in a file, or the packaged one of a detector."""
+def classifier_of(
+    name: str, path: Path | None, features: tuple[str, ...], fold: int | None = None
+) -> Classifier:
+    """The classifier in a file, or a packaged one: of all folds, or of all but one."""
     if path is not None:
         return read_weights(path, features)
-    with as_file(files("nodulebench.algorithms.classify") / "weights" / f"{name}.npz") as packaged:
+    with as_file(_PACKAGED / folder_of(fold) / f"{name}.npz") as packaged:
         return read_weights(packaged, features)
+
+
+def folder_of(fold: int | None) -> str:
+    """Where the weights are that never saw a fold."""
+    return "all" if fold is None else f"without-{fold}"
+
+
+def write_seen(path: Path, folds: Mapping[str, int]) -> None:
+    """Write which series were used, as digests, fold by fold."""
+    seen = digests_by_fold((series_digest(series), fold) for series, fold in folds.items())
+    with staged_file(path) as stage:
+        stage.write_text(json.dumps(seen, indent=0) + "\n", encoding="utf-8")
+
+
+def fold_of_series(*names: str) -> int | None:
+    """The fold whose weights never saw a scan; None: no weights ever saw it.
+
+    Args:
+        names: what the scan may be called: its series UID, its name in a test set.
+    """
+    folds = (fold_of(series_digest(name), _seen()) for name in names)
+    return next((fold for fold in folds if fold is not None), None)
+
+
+@cache
+def _seen() -> Learnt:
+    listed = json.loads((_PACKAGED / SEEN).read_text(encoding="utf-8"))
+    return {int(fold): digests for fold, digests in listed.items()}

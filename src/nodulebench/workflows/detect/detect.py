@@ -1,20 +1,23 @@
 """Detectors by name and a CT case, or a test set with images -> a submission: marks and runs."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import polars as pl
 
 from nodulebench import __version__
 from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.classify.second_look import looked_at
+from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
-from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.algorithms.detectors import detector_names as detector_names
+from nodulebench.algorithms.detectors import proposals_near_lungs, together
 from nodulebench.errors import NoduleBenchError
 from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.images.case_images import read_case_image
@@ -29,6 +32,7 @@ from nodulebench.run.local import Lost, work
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.detect.network_judge import judged_candidates, networks_of
 
+Fold = int | Literal["auto"] | None
 WARNINGS = "warnings.json"
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
@@ -48,6 +52,8 @@ class DetectionTask:
     """Where a candidate of several detectors lies."""
     weights: tuple[Path, ...] = ()
     """Of networks that judge the candidates."""
+    fold: Fold = "auto"
+    """All weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
 
 
 class ImageSource(Protocol):
@@ -76,6 +82,7 @@ class _TakenTasks(Sequence[DetectionTask]):
     most_marks: int | None
     place: Place
     weights: tuple[Path, ...]
+    fold: Fold
 
     def __len__(self) -> int:
         return len(self.source.case_ids)
@@ -83,7 +90,7 @@ class _TakenTasks(Sequence[DetectionTask]):
     def __getitem__(self, number: Any) -> Any:
         case_id = self.source.case_ids[number]
         image = self.source.take(case_id)
-        how = (self.most_marks, self.place, self.weights)
+        how = (self.most_marks, self.place, self.weights, self.fold)
         return DetectionTask(self.names, image, case_id, *how)
 
 
@@ -104,11 +111,20 @@ class Detection:
     """What is not as lungs are in the lungs that were looked into."""
     remarks: tuple[Notice, ...] = ()
     """What else is to be known of its marks."""
+    fold: int | None = None
+    """The weights never saw this fold of LUNA16, to which the scan belongs."""
 
     @property
     def seconds(self) -> float:
         """Wall time of the whole case."""
         return sum(seconds for _, seconds in self.stages)
+
+
+def fold_named(text: str) -> Fold:
+    """What ``auto``, ``none`` or a number means."""
+    if text == "auto":
+        return "auto"
+    return None if text == "none" else int(text)
 
 
 def is_test_set(path: Path) -> bool:
@@ -133,12 +149,15 @@ def detect_case(task: DetectionTask) -> Detection:
     with stage("reading"):
         volume, own_id = _read(task.case)
     case_id = task.case_id or own_id
+    fold = fold_of_series(case_id, own_id) if task.fold == "auto" else task.fold
     with stage("lungs"):
         chest = see_chest(volume, str(task.case))
     found = {}
     for name in task.names:
         with stage(name):
-            found[name] = candidates_of(name, chest)
+            found[name] = proposals_near_lungs(name, chest, fold)
+    with stage("second look"):
+        found = looked_at(found, chest, fold)
     with stage("combining"):
         candidates = together(found, task.place)
     saw_it: tuple[Notice, ...] = ()
@@ -160,6 +179,7 @@ def detect_case(task: DetectionTask) -> Detection:
         state="ok" if chest.lungs.is_plausible else "lungs_implausible",
         doubts=chest.lungs.doubts,
         remarks=saw_it,
+        fold=fold,
     )
 
 
@@ -171,6 +191,7 @@ def detect_set(
     most_marks: int | None = None,
     place: Place = "best",
     weights: tuple[Path, ...] = (),
+    fold: Fold = "auto",
     source: ImageSource | None = None,
     progress: Progress = untold,
 ) -> list[Detection]:
@@ -183,14 +204,15 @@ def detect_set(
         most_marks: per case.
         place: where a candidate of several detectors lies.
         weights: of networks that judge the candidates.
+        fold: which weights judge, as in :class:`DetectionTask`.
         source: gives the images case by case, where they cannot be read in the folder itself.
         progress: told each case and how it went, when it is done.
     """
     tasks: Sequence[DetectionTask] = (
-        _TakenTasks(names, source, most_marks, place, weights)
+        _TakenTasks(names, source, most_marks, place, weights, fold)
         if source is not None
         else [
-            DetectionTask(names, image, case_id, most_marks, place, weights)
+            DetectionTask(names, image, case_id, most_marks, place, weights, fold)
             for case_id, image in images_of_set(folder)
         ]
     )
@@ -235,8 +257,21 @@ def submission_of(
             "developer": "NoduleBench",
             "kind": "3-D",
             "description": f"candidate detectors of LUNA16: {', '.join(names)}{judged}",
+            "training_data": training_data(detections),
         },
     )
+
+
+def training_data(detections: Sequence[Detection]) -> str:
+    """Which of LUNA16's folds the weights that judged the cases had seen."""
+    by_fold = Counter(one.fold for one in detections if not one.problem)
+    told = [
+        f"all folds but {fold} for {count} scan{'s' if count > 1 else ''} of that fold"
+        for fold, count in sorted((fold, n) for fold, n in by_fold.items() if fold is not None)
+    ]
+    if by_fold[None]:
+        told.insert(0, f"all ten folds for {by_fold[None]} scan{'s' if by_fold[None] > 1 else ''}")
+    return f"blocks and scans of LUNA16: {'; '.join(told)}" if told else ""
 
 
 def write_detections(

@@ -9,6 +9,7 @@ import polars as pl
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest, see_chest
+from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU, Block, kept_part
 from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
@@ -68,7 +69,8 @@ def of_block(task: BlockTask) -> CaseExamples:
         box = tuple(slice(*ends) for ends in zip(first, last + 1, strict=True))
         volume = block.volume.part(box)
         lungs = segment_part_of_lung(volume, block.block_id)
-        found = detected(task.names, see_chest(volume, block.block_id, lungs))
+        chest = see_chest(volume, block.block_id, lungs)
+        found = detected(task.names, chest, block.series)
     part = np.stack([first, last])
     return _labelled(block.block_id, block.series, block.fold, whole, part, found, task.findings)
 
@@ -84,9 +86,10 @@ def of_scan(
     return _labelled(case_id, case_id, fold, seen, part, found, findings)
 
 
-def detected(names: Sequence[str], chest: Chest) -> Found:
-    """The merged list, and what its members proposed elsewhere."""
-    each = {name: candidates_of(name, chest) for name in names}
+def detected(names: Sequence[str], chest: Chest, series: str) -> Found:
+    """The merged list, by weights that never saw the series, and what else its members propose."""
+    fold = fold_of_series(series)
+    each = {name: candidates_of(name, chest, fold) for name in names}
     merged = together(each)
     return _with_others(merged, [one.center_mm for one in each.values()])
 

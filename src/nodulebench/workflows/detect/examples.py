@@ -162,7 +162,10 @@ def scan_examples(
             missing = error
             continue
         findings = truth.nodules.filter(case_id=case_id)
-        found = given(listed, case_id) if listed else detected(names, see_chest(volume, case_id))
+        if listed:
+            found = given(listed, case_id)
+        else:
+            found = detected(names, see_chest(volume, case_id), case_id)
         fold = fold_of.get(case_id, NO_FOLD) if folds else 0
         made.append(of_scan(case_id, fold, volume, findings, found))
         progress(case_id, number + 1, len(wanted))

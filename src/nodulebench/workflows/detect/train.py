@@ -1,92 +1,149 @@
-"""Blocks of CT with known nodules -> a detector's candidates with features -> its classifier."""
+"""Blocks of CT and whole scans with known nodules -> candidates with features -> a classifier."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.chest import Chest, see_chest
+from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.classify.training import Examples
 from nodulebench.algorithms.classify.weight_files import Classifier, write_weights
 from nodulebench.errors import InputError
+from nodulebench.formats.images.case_images import read_case_image
 from nodulebench.formats.lidc.nodule_blocks import FOLDS, findings_inside, read_blocks
 from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import Reference
+from nodulebench.storage.csv_text import read_columns
 
 SEED = 0
+NO_FOLD = -1
+"""Of scans that LUNA16 does not have: no fold leaves them out."""
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """Candidates of many blocks to learn from."""
+class Lesson:
+    """A block or a scan, and what is in it."""
 
-    features: FloatArray
-    is_nodule: BoolArray
-    fold: IntArray
-    blocks: int
-    nodules: int
-    """Reference nodules in the blocks; some have no candidate, some have several."""
-
-    def of_folds(self, folds: Iterable[int]) -> "Examples":
-        """Only the candidates of some folds (blocks and nodules stay those of all)."""
-        chosen = np.isin(self.fold, list(folds))
-        features, is_nodule = self.features[chosen], self.is_nodule[chosen]
-        return replace(self, features=features, is_nodule=is_nodule, fold=self.fold[chosen])
+    name: str
+    chest: Chest
+    findings: pl.DataFrame
+    """Nodules and ignored findings."""
+    fold: int
+    is_whole: bool
 
 
-def collect_examples(
-    name: str,
-    blocks: Path,
-    reference: Reference,
-    folds: Iterable[int] = FOLDS,
-    progress: Progress = untold,
-) -> Examples:
-    """Run a detector over blocks; candidates on ignored findings are left out.
+def block_lessons(
+    blocks: Path, reference: Reference, folds: Iterable[int] = FOLDS
+) -> Iterator[Lesson]:
+    """The blocks of some folds.
 
     Raises:
         InputError: if a block cannot be read or shows no lung.
     """
-    detector = TRAINED[name]
-    features, is_nodule, fold = [], [], []
-    count, nodules = 0, 0
-    chosen = list(folds)
-    for block in read_blocks(blocks, chosen):
+    for block in read_blocks(blocks, folds):
         lungs = segment_part_of_lung(block.volume, block.block_id)
-        measured = detector.find(see_chest(block.volume, block.block_id, lungs))
+        chest = see_chest(block.volume, block.block_id, lungs)
         inside = findings_inside(block, reference)
-        on_nodule, on_ignored = hits(measured.candidates.center_mm, inside)
-        kept = on_nodule | ~on_ignored
-        features.append(measured.features[kept])
-        is_nodule.append(on_nodule[kept])
-        fold.append(np.full(int(kept.sum()), block.fold))
-        count, nodules = count + 1, nodules + int((~inside["is_ignored"]).sum())
-        progress(f"fold {block.fold}", chosen.index(block.fold), len(chosen))
-    if not count:
-        raise InputError.at(str(blocks), "holds no block of these folds.")
-    return Examples(
-        np.concatenate(features), np.concatenate(is_nodule), np.concatenate(fold), count, nodules
+        yield Lesson(block.block_id, chest, inside, block.fold, is_whole=False)
+
+
+def scan_lessons(scans: Path, reference: Reference, fold_of: dict[str, int]) -> Iterator[Lesson]:
+    """All scans of a folder, each a case that ``detect`` reads, named after its series.
+
+    Raises:
+        InputError: if a scan cannot be read, shows no lung, or is no case of the reference.
+    """
+    for path in sorted(scans.iterdir()):
+        image = read_case_image(path)
+        if image.name not in reference.cases["case_id"]:
+            raise InputError.at(path, f"is the scan '{image.name}', which the reference lacks.")
+        findings = reference.nodules.filter(pl.col("case_id") == image.name)
+        fold = fold_of.get(image.name, NO_FOLD)
+        yield Lesson(image.name, see_chest(image.volume, str(path)), findings, fold, is_whole=True)
+
+
+def listed_folds(reference: Path) -> dict[str, int]:
+    """The fold of each scan, where a LUNA16 folder tells it."""
+    path = reference / "folds.csv"
+    if not path.is_file():
+        return {}
+    table = read_columns(path, text=("seriesuid",), numbers=("fold",))
+    rows = table.select("seriesuid", "fold").iter_rows()
+    return {str(series): int(fold) for series, fold in rows}
+
+
+def collect_examples(name: str, lessons: Iterable[Lesson], progress: Progress = untold) -> Examples:
+    """Find candidates and measure them; those on ignored findings are left out.
+
+    Raises:
+        InputError: if there are no lessons.
+    """
+    parts, nodules = [], 0
+    for number, lesson in enumerate(lessons):
+        measured = TRAINED[name].find(lesson.chest)
+        found = examples_of(lesson.findings, measured, fold=lesson.fold, is_whole=lesson.is_whole)
+        parts.append(found.numbered(number, nodules))
+        nodules += lesson.findings.height
+        progress(lesson.name, max(lesson.fold, 0), len(FOLDS))
+    if not parts:
+        raise InputError.at("training", "there is no block of these folds and no scan.")
+    return Examples.joined(*parts)
+
+
+def examples_of(
+    findings: pl.DataFrame, measured: Measured, *, fold: int, is_whole: bool
+) -> Examples:
+    """The candidates of one block or scan, without those on ignored findings."""
+    place = measured.candidates.center_mm
+    nodule = nodules_hit(place, findings)
+    _, on_ignored = hits(place, findings)
+    count = len(place)
+    found = Examples(
+        measured.features,
+        nodule,
+        np.zeros(count, dtype=np.int64),
+        np.full(count, fold),
+        np.full(count, is_whole),
     )
+    return found.chosen((nodule >= 0) | ~on_ignored)
 
 
 def hits(place: FloatArray, inside: pl.DataFrame) -> tuple[BoolArray, BoolArray]:
     """Which places lie within the radius of a nodule, and of an ignored finding (LUNA16)."""
+    is_hit, is_ignored = _is_hit(place, inside), inside["is_ignored"].to_numpy()
+    on_nodule: BoolArray = is_hit[:, ~is_ignored].max(axis=1, initial=False)
+    on_ignored: BoolArray = is_hit[:, is_ignored].max(axis=1, initial=False)
+    return on_nodule, on_ignored
+
+
+def nodules_hit(place: FloatArray, inside: pl.DataFrame) -> IntArray:
+    """The row of the nodule within whose radius each place lies, the first of several; -1: none."""
+    is_hit = _is_hit(place, inside) & ~inside["is_ignored"].to_numpy()
+    none = np.ones((len(place), 1), dtype=np.bool_)
+    first: IntArray = np.concatenate([is_hit, none], axis=1).argmax(axis=1)
+    return np.where(first < inside.height, first, -1)
+
+
+def _is_hit(place: FloatArray, inside: pl.DataFrame) -> BoolArray:
+    """Places x findings."""
     center = inside.select("x_mm", "y_mm", "z_mm").to_numpy()
     apart = np.linalg.norm(place[:, None] - center[None], axis=2)
     # LUNA16 gives excluded findings without a size a diameter of 10 mm
-    is_hit = apart < inside["diameter_mm"].fill_null(10.0).to_numpy() / 2.0
-    is_ignored = inside["is_ignored"].to_numpy()
-    return is_hit[:, ~is_ignored].any(axis=1), is_hit[:, is_ignored].any(axis=1)
+    is_hit: BoolArray = apart < inside["diameter_mm"].fill_null(10.0).to_numpy() / 2.0
+    return is_hit
 
 
 def train_on(name: str, examples: Examples, folds: Iterable[int], seed: int = SEED) -> Classifier:
-    """The classifier of a detector, trained on the candidates of some folds."""
-    chosen = examples.of_folds(folds)
-    return TRAINED[name].train(chosen.features, chosen.is_nodule, seed)
+    """A classifier, trained on the candidates of some folds and of scans without one."""
+    return TRAINED[name].train(examples.of_folds([*folds, NO_FOLD]), seed)
 
 
 def train_classifier(
@@ -95,23 +152,29 @@ def train_classifier(
     reference: Path,
     out: Path,
     *,
+    scans: Path | None = None,
     without_fold: int | None = None,
     seed: int = SEED,
     progress: Progress = untold,
 ) -> Examples:
-    """Train a detector's classifier on blocks and write its weights.
+    """Train a classifier on blocks and scans, and write its weights.
 
     Args:
-        name: the detector.
+        name: the detector that ends in it, or ``second_look``.
         blocks: folder with blocks.csv and the folds.
-        reference: LUNA16 folder with the nodules of the scans.
+        reference: LUNA16 folder with the nodules of the scans, and ``folds.csv`` for whole scans.
         out: file for the weights.
+        scans: folder of whole scans, whose candidates off nodules are what a detector must bear.
         without_fold: a fold that is left for testing.
         seed: of everything random.
         progress: told how far the work is.
     """
     folds = [fold for fold in FOLDS if fold != without_fold]
     truth = read_reference(reference)
-    examples = collect_examples(name, blocks, truth, folds, progress)
+    whole = () if scans is None else scan_lessons(scans, truth, listed_folds(reference))
+    lessons = chain(block_lessons(blocks, truth, folds), whole)
+    examples = collect_examples(
+        name, (one for one in lessons if one.fold != without_fold), progress
+    )
     write_weights(out, train_on(name, examples, folds, seed), TRAINED[name].names)
     return examples

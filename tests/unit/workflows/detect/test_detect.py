@@ -37,3 +37,23 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
     runs = detect.submission_of(["isicad"], found).runs
     assert runs is not None
     assert runs["state"].to_list() == ["failed", "ok", "timed_out"]
+
+
+def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
+    found = [
+        detect.Detection("a"),
+        detect.Detection("b", fold=3),
+        detect.Detection("c", fold=3),
+        detect.Detection("d", fold=0),
+        detect.Detection("e", problem="cannot be read", state="failed"),
+    ]
+    told = detect.submission_of(["isicad"], found).facts["training_data"]
+    assert told == (
+        "blocks and scans of LUNA16: all ten folds for 1 scan; all folds but 0 for 1 scan of that "
+        "fold; all folds but 3 for 2 scans of that fold"
+    )
+    assert detect.training_data(found[-1:]) == ""
+
+
+def test_folds_are_named() -> None:
+    assert [detect.fold_named(text) for text in ("auto", "none", "7")] == ["auto", None, 7]

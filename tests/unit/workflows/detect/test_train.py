@@ -4,14 +4,16 @@ import pytest
 
 from builders.blocks import write_blocks
 from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.classify.training import Examples
 from nodulebench.algorithms.classify.weight_files import read_weights
 from nodulebench.cli import main
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.formats.marks.luna16_csv import read_reference
 from nodulebench.workflows.detect.train import (
-    Examples,
+    block_lessons,
     collect_examples,
     hits,
+    nodules_hit,
     train_classifier,
     train_on,
 )
@@ -25,9 +27,11 @@ def data(tmp_path_factory):
 
 def test_candidates_of_nodules_and_others_are_told_apart(data):
     blocks, truth = data
-    examples = collect_examples("etrocad", blocks, read_reference(truth), range(4))
-    assert (examples.blocks, examples.nodules) == (4, 4)
-    assert set(examples.fold) == {0, 1, 2, 3}
+    lessons = block_lessons(blocks, read_reference(truth), range(4))
+    examples = collect_examples("etrocad", lessons)
+    assert set(examples.case) == set(examples.fold) == {0, 1, 2, 3}
+    assert sorted(examples.nodule[examples.is_nodule]) == [0, 1, 2, 3], "numbered through"
+    assert not examples.is_whole.any()
     assert examples.is_nodule.sum() == 4, "each nodule has its one candidate"
     assert (~examples.is_nodule).sum() >= 4
     assert examples.features.shape[1] == len(TRAINED["etrocad"].names)
@@ -47,6 +51,8 @@ def test_a_candidate_hits_within_the_radius_and_an_ignored_finding_without_size_
     on_nodule, on_ignored = hits(place, inside)
     assert on_nodule.tolist() == [True, False, False, False]
     assert on_ignored.tolist() == [False, False, True, False]
+    assert nodules_hit(place, inside).tolist() == [0, -1, -1, -1]
+    assert nodules_hit(place, inside.clear()).tolist() == [-1] * 4
 
 
 def test_each_fold_is_tested_by_a_classifier_of_the_others():
@@ -58,7 +64,8 @@ def test_each_fold_is_tested_by_a_classifier_of_the_others():
     fold = np.arange(400) % 4
     # the sign of the first feature tells nodules, but in fold 3 the other way round
     features[:, 0] = np.where(is_nodule, 2.0, -2.0) * np.where(fold == 3, -1.0, 1.0)
-    examples = Examples(features, is_nodule, fold, 4, 10)
+    nodule = np.where(is_nodule, np.arange(400), -1)
+    examples = Examples(features, nodule, np.arange(400), fold, np.zeros(400, bool))
     tested = examples.of_folds([3])
     score = train_on("mot_m5lv1", examples, [0, 1, 2]).score(tested.features)
     area = roc_auc_score(tested.is_nodule, score)
@@ -76,9 +83,9 @@ def test_the_command_trains_writes_weights_and_repeats_them(data, tmp_path, caps
         written.append((tmp_path / name).read_bytes())
     assert written[0] == written[1]
     told = capsys.readouterr().out.splitlines()[-1]
-    assert "9 of them nodules, of 9 blocks; wrote " in told
+    assert "9 of them nodules, of 9 blocks and scans; wrote " in told
     classifier = read_weights(tmp_path / "first.npz", TRAINED["etrocad"].names)
-    unseen = collect_examples("etrocad", blocks, read_reference(truth), [9])
+    unseen = collect_examples("etrocad", block_lessons(blocks, read_reference(truth), [9]))
     score = classifier.score(unseen.features)
     assert score[unseen.is_nodule].min() > score[~unseen.is_nodule].max()
 
@@ -89,7 +96,6 @@ def test_a_detector_without_a_classifier_is_refused(data, tmp_path):
         train_classifier("isicad", blocks, truth, tmp_path / "w.npz")
 
 
-def test_blocks_of_no_fold_are_refused(data):
-    blocks, truth = data
-    with pytest.raises(InputError, match="holds no block of these folds"):
-        collect_examples("etrocad", blocks, read_reference(truth), [])
+def test_nothing_to_learn_from_is_refused():
+    with pytest.raises(InputError, match="no block of these folds and no scan"):
+        collect_examples("etrocad", [])

@@ -1,0 +1,82 @@
+"""Candidates of any detector -> how likely each is a nodule, by one classifier for all of them.
+
+The detectors of LUNA16 propose; each has a score of its own, and those do not compare. This second
+look is ours: it describes what lies at a place, whoever proposed it, and says how likely it is that
+it is a nodule, so that the candidates of several detectors can be ranked together.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.algorithms.candidates import NAMES as OURS
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.description import NAMES, describe_places
+from nodulebench.algorithms.classify.ensemble import train_ensemble
+from nodulebench.algorithms.classify.measured import Measured, scored
+from nodulebench.algorithms.classify.trained import TRAINED as WITH_CLASSIFIER
+from nodulebench.algorithms.classify.trained import Trained
+from nodulebench.algorithms.classify.weight_files import classifier_of
+from nodulebench.model.arrays import FloatArray
+
+NAME = "second_look"
+LEAST_PROBABILITY = 0.0002
+"""Open: candidates that are less likely are dropped."""
+
+
+def proposals(name: str, chest: Chest, fold: int | None = None) -> Candidates:
+    """What a detector proposes; where its own classifier drops some, it never saw the fold."""
+    if name not in WITH_CLASSIFIER:
+        return DETECTORS[name](chest)
+    own = WITH_CLASSIFIER[name]
+    measured = own.find(chest)
+    if own.least_score <= 0:
+        return measured.candidates
+    return scored(name, measured, None, own.least_score, fold)
+
+
+def looked_at(
+    found: Mapping[str, Candidates], chest: Chest, fold: int | None = None
+) -> dict[str, Candidates]:
+    """The candidates of each detector with their probability as score, the most likely first.
+
+    Args:
+        found: by detector.
+        chest: where they were found.
+        fold: the weights are those that never saw it; None: those of all folds.
+    """
+    look = described(Candidates.joined(*found.values()), chest)
+    ends = np.cumsum([len(one) for one in found.values()])
+    parts = np.split(look.features, ends[:-1])
+    return {
+        name: judged(one, features, fold)
+        for (name, one), features in zip(found.items(), parts, strict=True)
+    }
+
+
+def described(found: Candidates, chest: Chest) -> Measured:
+    """Candidates with the features of the second look."""
+    return Measured(found, describe_places(chest, found.center_mm).astype(np.float64), NAMES)
+
+
+def judged(found: Candidates, features: FloatArray, fold: int | None = None) -> Candidates:
+    """Candidates with their probability as score, the most likely first, the unlikely left out."""
+    probability = classifier_of(NAME, None, NAMES, fold).score(features)
+    likely = Candidates(found.center_mm, probability, found.diameter_mm)
+    return likely.chosen(probability >= LEAST_PROBABILITY).best(len(found))
+
+
+def find(chest: Chest) -> Measured:
+    """The candidates of all our detectors, those that their own classifiers would drop too."""
+    parts = [
+        WITH_CLASSIFIER[name].find(chest).candidates
+        if name in WITH_CLASSIFIER
+        else DETECTORS[name](chest)
+        for name in OURS
+    ]
+    return described(Candidates.joined(*parts), chest)
+
+
+TRAINED = Trained(NAMES, find, train_ensemble)

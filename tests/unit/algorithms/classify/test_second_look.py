@@ -1,0 +1,106 @@
+"""One judge for the candidates of all detectors, which never saw the scan that it judges."""
+
+import json
+
+import numpy as np
+import pytest
+
+from builders.lung_scenes import ball, lung_with, rod
+from nodulebench.algorithms.candidate import Candidates, no_candidates
+from nodulebench.algorithms.classify import second_look, weight_files
+from nodulebench.algorithms.classify.second_look import looked_at, proposals
+from nodulebench.algorithms.classify.trained import TRAINED
+from nodulebench.algorithms.classify.weight_files import (
+    classifier_of,
+    fold_of_series,
+    write_seen,
+)
+from nodulebench.algorithms.unseen import series_digest
+
+MIDDLE = (32.0, 32.0, 32.0)
+
+
+def at(chest, *places, score=1.0):
+    center = chest.to_world(np.array(places))
+    return Candidates(center, np.full(len(places), score), np.full(len(places), 8.0))
+
+
+def test_a_ball_is_likelier_than_a_vessel_and_the_score_is_a_probability():
+    both = lung_with(np.maximum(ball((32.0, 32.0, 20.0), 4.0), rod((0, 32, 46), 2.0)))
+    found = at(both, (32.0, 32.0, 46.0), (32.0, 32.0, 20.0), score=7.0)
+    judged = looked_at({"a": found}, both)["a"]
+    assert np.array_equal(judged.center_mm[0], found.center_mm[1]), "the most likely comes first"
+    assert 0.3 < judged.score[0] <= 1.0
+    assert len(judged) == 1 or judged.score[1] < 0.1 * judged.score[0]
+
+
+def test_whoever_proposes_a_place_it_is_as_likely():
+    chest = lung_with(ball(MIDDLE, 4.0))
+    one, two = at(chest, MIDDLE, score=0.1), at(chest, MIDDLE, (10.0, 10.0, 10.0), score=99.0)
+    judged = looked_at({"a": one, "b": no_candidates(), "c": two}, chest)
+    assert judged["a"].score[0] == pytest.approx(judged["c"].score[0], rel=1e-6)
+    assert list(judged) == ["a", "b", "c"]
+    assert len(judged["b"]) == 0
+
+
+def test_what_is_less_likely_than_the_least_is_dropped(monkeypatch):
+    chest = lung_with(ball(MIDDLE, 4.0))
+    found = at(chest, MIDDLE, (12.0, 12.0, 12.0))
+    monkeypatch.setattr(second_look, "LEAST_PROBABILITY", 0.2)
+    assert len(looked_at({"a": found}, chest)["a"]) == 1
+    monkeypatch.setattr(second_look, "LEAST_PROBABILITY", 0.0)
+    assert len(looked_at({"a": found}, chest)["a"]) == 2
+
+
+def test_of_what_decides_eleven_sets_of_weights_are_packaged_and_each_is_another():
+    folds = (None, *range(10))
+    for name in ("m5l", "mot_m5lv1", "second_look"):
+        names = TRAINED[name].names
+        row = np.ones((1, len(names)))
+        scores = {float(classifier_of(name, None, names, fold).score(row)[0]) for fold in folds}
+        assert len(scores) == 11, name
+
+
+def test_the_fold_of_a_scan_is_known_from_its_series_by_a_digest(tmp_path, monkeypatch):
+    write_seen(tmp_path / weight_files.SEEN, {"1.2.3": 4, "1.2.4": 0, "1.2.5": 4})
+    listed = json.loads((tmp_path / weight_files.SEEN).read_text())
+    assert listed == {
+        "0": [series_digest("1.2.4")],
+        "4": sorted(map(series_digest, ("1.2.3", "1.2.5"))),
+    }
+    monkeypatch.setattr(weight_files, "_PACKAGED", tmp_path)
+    weight_files._seen.cache_clear()
+    try:
+        assert fold_of_series("1.2.5") == 4
+        assert fold_of_series("scan", "1.2.4") == 0
+        assert fold_of_series("1.2.6", "") is None
+    finally:
+        weight_files._seen.cache_clear()
+
+
+def test_packaged_weights_know_luna16s_folds():
+    # LIDC-IDRI-0001, 0003 and 0407, of which blocks were used
+    prefix = "1.3.6.1.4.1.14519.5.2.1.6279.6001."
+    of = {
+        "179049373636438705059720603192": 1,
+        "170706757615202213033480003264": 9,
+        "269075535958871753309238331179": 3,
+    }
+    assert {series: fold_of_series(prefix + series) for series in of} == of
+    assert fold_of_series("1.2.840.1") is None
+
+
+def test_a_detector_with_a_classifier_proposes_by_weights_that_never_saw_the_fold(monkeypatch):
+    chest = lung_with(ball(MIDDLE, 4.0))
+    asked = []
+    own = weight_files.classifier_of
+
+    def told(name, path, features, fold=None):
+        asked.append((name, fold))
+        return own(name, path, features, fold)
+
+    monkeypatch.setattr("nodulebench.algorithms.classify.measured.classifier_of", told)
+    assert len(proposals("mot_m5lv1", chest, 3)) > 0
+    assert asked == [("mot_m5lv1", 3)]
+    assert len(proposals("isicad", chest, 3)) > 0
+    assert asked == [("mot_m5lv1", 3)]
