@@ -17,8 +17,8 @@ from nodulebench.run.isolation.sandbox import Limits, Usage
 
 TREE = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
-_NAME = "nodulebench-{pid}-{number}"
-_OLD = re.compile(r"nodulebench-(\d+)-\d+")
+_NAME = "nodulebench-{pid}-{began}-{number}"
+_OLD = re.compile(r"nodulebench-(\d+)-(\d+)-\d+")
 _PERIOD_US = 100_000
 _NUMBERS = count(1)
 _ENDING_S = 10.0
@@ -110,7 +110,7 @@ def make_group(limits: Limits) -> Group:
     parents, is_second = _parents()
     for parent in parents:
         _sweep(parent)
-    name = _NAME.format(pid=os.getpid(), number=next(_NUMBERS))
+    name = _NAME.format(pid=os.getpid(), began=_began(os.getpid()), number=next(_NUMBERS))
     group = Group(tuple(parent / name for parent in parents), is_second)
     try:
         for folder in group.folders:
@@ -181,11 +181,22 @@ def _second_parent(own: Path) -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    for folder in parent.glob("nodulebench-*-*"):
+    """Remove the groups of runs that were killed, with what is left in them."""
+    for folder in parent.glob("nodulebench-*-*-*"):
         known = _OLD.fullmatch(folder.name)
-        if known and not Path(f"/proc/{known[1]}").exists():
+        if known and _began(int(known[1])) != int(known[2]):
             with suppress(OSError):
+                Group((folder,), is_second=False).kill()
                 folder.rmdir()
+
+
+def _began(pid: int) -> int:
+    """When a process began, in ticks of the kernel; 0: there is none of that number."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return int(told.rpartition(")")[2].split()[19])
 
 
 def _number(file: Path) -> int | None:
