@@ -24,6 +24,7 @@ from benchmarks.candidate_tables import (
     print_cpu,
     print_groups,
     print_linkages,
+    print_losses,
     print_table,
 )
 from benchmarks.lidc_character import with_character
@@ -149,6 +150,8 @@ def main() -> None:
     if set(FIVE) <= set(names):
         print()
         print_linkages(findings)
+        print()
+        print_losses(findings)
     print()
     print_cpu(findings)
     if options.missed:

@@ -21,6 +21,7 @@ from nodulebench.match import label_marks, targets
 from nodulebench.metrics.froc import froc_curve, sensitivity_at_fp_rate
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
+from nodulebench.model.labels import DUPLICATE, HIT
 from nodulebench.model.results import Curve
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.protocols import load_protocol
@@ -31,6 +32,8 @@ FOLDS = tuple(range(2, 10))
 RATES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """False positives per scan or block."""
 DRAWS = 2000
+SHOWN = (("isicad", "etrocad"), ("isicad", "m5l", "etrocad"))
+"""Combinations that are shown beside each detector and all five."""
 
 
 def scans_found(keep: Path | None, names: Sequence[str] = NAMES) -> Findings:
@@ -82,6 +85,45 @@ def print_cpm(findings: Findings, members: Sequence[tuple[str, ...]]) -> None:
         print(f"| {'+'.join(names)} | {cells} | {cpm[0]:.3f} ({low:.3f}–{high:.3f}) |")
 
 
+def mixed(blocks: Findings, scans: Findings, names: tuple[str, ...]) -> list[float]:
+    """Sensitivities of the many nodules of blocks at the false positives of whole scans."""
+    best = _best_on_nodules(blocks.reference, combined(blocks, names))
+    false = np.sort(_off_nodules(scans.reference, combined(scans, names)))[::-1]
+    cases = scans.reference.cases.height
+    allowed = [int(rate * cases) for rate in RATES]
+    least = [false[count] if count < len(false) else -np.inf for count in allowed]
+    return [float(np.mean(best > score)) for score in least]
+
+
+def _best_on_nodules(reference: Reference, submission: Submission) -> FloatArray:
+    """The highest score on each nodule to find; minus infinity on those that are missed."""
+    protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
+    labels = label_marks(reference, submission, protocol, protocol.rules[0])
+    best = np.full(reference.nodules.height, -np.inf)
+    hit = np.isin(labels.label, (HIT, DUPLICATE))
+    score = submission.marks["score"].to_numpy()
+    np.maximum.at(best, labels.nodule[hit], score[labels.mark[hit]])
+    on_targets: FloatArray = best[~reference.nodules["is_ignored"].to_numpy()]
+    return on_targets
+
+
+def _off_nodules(reference: Reference, submission: Submission) -> FloatArray:
+    """The scores of marks that lie on no nodule and on no ignored finding."""
+    protocol = load_protocol("luna16").model_copy(update={"mark_cap": None})
+    labels = label_marks(reference, submission, protocol, protocol.rules[0])
+    return submission.marks["score"].to_numpy()[np.unique(labels.mark[labels.nodule < 0])]
+
+
+def print_mixed(blocks: Findings, scans: Findings, members: Sequence[tuple[str, ...]]) -> None:
+    """Print the mean of those sensitivities."""
+    print(f"| detectors | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM |")
+    print("|---" * (len(RATES) + 2) + "|")
+    for names in members:
+        found = mixed(blocks, scans, names)
+        cells = " | ".join(f"{value:.3f}" for value in found)
+        print(f"| {'+'.join(names)} | {cells} | {np.mean(found):.3f} |")
+
+
 def main() -> None:
     """Print the tables of whole scans and of blocks."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -92,8 +134,12 @@ def main() -> None:
     found = scans_found(keep)
     print(f"{found.reference.cases.height} whole scans\n")
     print_cpm(found, members)
+    shown = [*alone, *((name,) for name in FIVE), *SHOWN, FIVE]
+    blocks = blocks_found(keep)
+    print("\nNodules of the blocks of folds 2 to 9, false positives of the scans\n")
+    print_mixed(blocks, found, shown)
     print("\nBlocks of folds 2 to 9, false positives per block\n")
-    print_cpm(blocks_found(keep), [*alone, *((name,) for name in FIVE), FIVE])
+    print_cpm(blocks, shown)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks.candidate_blocks import luna16_truth, print_missed
-from benchmarks.candidate_findings import FIVE, Case, Findings, restricted
-from benchmarks.candidate_tables import judge_all, print_cpu, print_table
+from benchmarks.candidate_findings import FIVE, Case, Findings
+from benchmarks.candidate_tables import judge_all, print_cpu, print_losses, print_table
 from benchmarks.measure import DATA
 from benchmarks.phantom_likeness import real_scans
 from benchmarks.proposals import findings_of, kept_proposals
@@ -84,7 +84,7 @@ def print_scans(findings: Findings) -> None:
     """Print the table, how it splits by scan, and what is missed."""
     judged = judge_all(findings)
     print_table(findings, judged, "scan")
-    shown = [one for one in judged if len(one.members) in (1, len(findings.submissions))]
+    shown = [one for one in judged if len(one.members) in (1, len(FIVE))]
     for one in shown:
         if not one.is_hit.all():
             print(f"\nMissed by {'+'.join(one.members)}:\n")
@@ -92,18 +92,19 @@ def print_scans(findings: Findings) -> None:
 
 
 def main() -> None:
-    """Print tables of the LIDC-IDRI scans, and of the other one alone."""
+    """Print the tables of all scans."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--detectors", default=",".join(FIVE), help="names, with commas")
     parser.add_argument("--keep", type=Path, help="folder for measured candidates")
     options = parser.parse_args()
+    names = options.detectors.split(",")
     folder = None if options.keep is None else options.keep / "scans"
-    findings = findings_of(kept_proposals(scan_cases, folder), options.detectors.split(","))
-    names = findings.reference.cases["case_id"]
-    print(f"{len(names) - 1} scans of LIDC-IDRI\n")
-    print_scans(restricted(findings, names.filter(names != OTHER)))
-    print(f"\n{OTHER}, whose lesion is known from boxes\n")
-    print_scans(restricted(findings, names.filter(names == OTHER)))
+    findings = findings_of(kept_proposals(scan_cases, folder), names)
+    print(f"{findings.reference.cases.height} scans\n")
+    print_scans(findings)
+    if set(FIVE) <= set(names):
+        print()
+        print_losses(findings)
     print()
     print_cpu(findings)
 

@@ -118,6 +118,23 @@ def print_linkages(findings: Findings, five: Sequence[str] = FIVE) -> None:
         print(f"| {name} | {share} | {one.candidates / findings.reference.cases.height:.1f} |")
 
 
+def print_losses(findings: Findings, five: Sequence[str] = FIVE) -> None:
+    """Print by how many nodules merging falls short of all candidates, none merged."""
+    print("| detectors | any of them | merged | lost | candidates | merged |")
+    print("|---|---|---|---|---|---|")
+    cases = findings.reference.cases.height
+    for members in all_members(five):
+        if len(members) > 1:
+            parts = [findings.submissions[name] for name in members]
+            whole = judge(findings.reference, union_of(parts), members)
+            merged = judge(findings.reference, combined(findings, members), members)
+            lost = int(whole.is_hit.sum()) - int(merged.is_hit.sum())
+            print(
+                f"| {'+'.join(members)} | {whole.is_hit.sum()} | {merged.is_hit.sum()} | {lost} | "
+                f"{whole.candidates / cases:.1f} | {merged.candidates / cases:.1f} |"
+            )
+
+
 def union_of(parts: Sequence[Submission]) -> Submission:
     """All candidates of several detectors, none merged."""
     return Submission("all", pl.concat([_named_apart(one) for one in parts]))

@@ -79,8 +79,8 @@ def command(
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b
-    nodulebench detect isicad scan.mhd --out marks/
-    nodulebench detect isicad+subsolidcad+largecad phantoms/ --out marks/
+    nodulebench detect mot_m5lv1 scan.mhd --out marks/
+    nodulebench detect isicad+etrocad phantoms/ --out marks/
     nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """

@@ -1,0 +1,53 @@
+"""The packaged weights are the measured ones: counts of the documented table, on a few blocks."""
+
+from itertools import islice
+
+import pytest
+from benchmarks.candidate_blocks import block_cases
+
+from builders.places import TEST_DATA
+from nodulebench.algorithms.detectors import candidates_of
+from nodulebench.workflows.detect.train import hits
+
+BLOCKS = 8
+FOLD = 2
+EXPECTED = {
+    "m5l": [
+        (15, True),
+        (2, True),
+        (1, True),
+        (1, True),
+        (4, True),
+        (2, True),
+        (2, True),
+        (1, True),
+    ],
+    "etrocad": [
+        (4, True),
+        (2, True),
+        (1, True),
+        (1, True),
+        (6, True),
+        (1, True),
+        (2, True),
+        (3, True),
+    ],
+}
+"""Candidates, and whether a nodule is hit, block by block, as kept when the table was printed."""
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    if not (TEST_DATA / "nodule_blocks" / "blocks.csv").is_file():
+        pytest.skip(f"no blocks at {TEST_DATA}; set NODULEBENCH_TEST_DATA")
+    return list(islice(block_cases([FOLD], data=TEST_DATA), BLOCKS))
+
+
+@pytest.mark.parametrize("name", ["m5l", "etrocad"])
+def test_a_detector_says_of_real_blocks_what_the_table_counts(blocks, name):
+    found = [candidates_of(name, case.chest, FOLD) for case in blocks]
+    told = [
+        (len(one), bool(hits(one.center_mm, case.nodules)[0].any()))
+        for one, case in zip(found, blocks, strict=True)
+    ]
+    assert told == EXPECTED[name]
