@@ -22,6 +22,7 @@ from nodulebench.storage.keys.sshsig import is_code_of, signature_code
 
 STEP_NEEDS: dict[Step, Action] = {
     "sealed": "seal",
+    "ran": "run",
     "look": "evaluate",
     "evaluated": "evaluate",
     "failed": "evaluate",

@@ -30,6 +30,7 @@ def desk(tmp_path: Path) -> KeyedDesk:
         (tmp_path / name).unlink()
     with zipfile.ZipFile(Path(__file__).with_name("sealed_by_0_1.zip")) as file:
         file.extractall(tmp_path)
+    (tmp_path / "key.pem").chmod(0o600)
     return made
 
 
