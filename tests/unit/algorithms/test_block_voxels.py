@@ -58,7 +58,8 @@ def test_a_bright_place_stays_where_it_is_in_the_patient(spacing, flipped, at):
     place = scan.geometry.to_world(np.array([at[::-1]], dtype=float))
     seen = block_voxels(scan, "scan", place)
     brightest = np.unravel_index(int(seen.voxels.argmax()), seen.voxels.shape)
-    assert np.abs(seen.to_index(place)[0] - brightest).max() <= 0.5 + 1e-6
+    # a place on the border of two voxels: in steps of 16 HU one may be as bright as the other
+    assert np.abs(seen.to_index(place)[0] - brightest).max() <= 0.5 + 0.03
 
 
 def test_only_what_is_near_is_kept_and_places_fit():
