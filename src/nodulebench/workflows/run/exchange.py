@@ -6,6 +6,7 @@ comes back are marks, taken only if they are of these very cases.
 
 import io
 import secrets
+import shutil
 import tarfile
 import tempfile
 from dataclasses import dataclass, replace
@@ -91,8 +92,7 @@ def pack(
         InputError: if the set cannot be used, or the folder or the record is there already.
     """
     if record.exists():
-        what = "is there already: it brings back the marks of another exchange."
-        raise InputError.at(record, what, "Choose another name.")
+        _remove_unended(record, out)
     if record.resolve().is_relative_to(out.resolve()):
         raise InputError.at(record, "would go out with the cases.", "Keep it somewhere else.")
     if is_sealed(test_set):
@@ -121,8 +121,27 @@ def pack(
         write_json(note, stage / NOTE)
         (stage / HELP).write_text(_HELP, encoding="utf-8")
         kept = {**note, "test_set": cases.name, "test_set_digest": cases.digest, "cases": rows}
-        write_json({**kept, "recipient": recipient.line}, record)
+        kept["recipient"] = recipient.line
+        write_json({**kept, "has_ended": False}, record)
+    write_json({**kept, "has_ended": True}, record)
     return Packed(identity, len(shuffled), (out, record))
+
+
+def _remove_unended(record: Path, out: Path) -> None:
+    """Remove what a stopped ``pack`` left; its note goes last, so that this may be stopped, too.
+
+    Raises:
+        InputError: if the record is of an exchange that may have gone out.
+    """
+    begun = read_json(record)
+    if not isinstance(begun, dict) or begun.get("has_ended", True):
+        what = "is there already: it brings back the marks of another exchange."
+        raise InputError.at(record, what, "Choose another name.")
+    note = out / NOTE
+    if note.exists() and read_json(note).get("exchange") == begun["exchange"]:
+        shutil.rmtree(out / CASES_FOLDER, ignore_errors=True)
+        (out / HELP).unlink(missing_ok=True)
+        note.unlink()
 
 
 def unpack(marks: Path, record: Path, out: Path) -> Unpacked:

@@ -113,6 +113,28 @@ def test_the_record_stays_here_and_is_never_written_over(packed: Path) -> None:
     assert not (packed / "other").exists()
 
 
+def test_a_pack_that_was_stopped_is_begun_again_and_no_other_folder_goes(packed: Path) -> None:
+    recipient = read_public_key(packed / "dev.key.pub")
+    record = packed / "record.json"
+    begun = json.loads(record.read_text()) | {"has_ended": False}
+    record.write_text(json.dumps(begun))
+    other = packed / "other"
+    shutil.copytree(packed / "disk", other)
+    (other / "exchange.json").write_text(json.dumps({"exchange": "another"}))
+    with pytest.raises(InputError, match="is not empty"):
+        pack(packed / "set", other, record, recipient)
+    assert len(list((other / "cases").iterdir())) == len(begun["cases"])
+    pack(packed / "set", packed / "disk", record, recipient)
+    ended = json.loads(record.read_text())
+    assert ended["has_ended"]
+    assert ended["exchange"] != begun["exchange"]
+    assert (
+        json.loads((packed / "disk" / "exchange.json").read_text())["exchange"]
+        == (ended["exchange"])
+    )
+    assert len(list((packed / "disk" / "cases").iterdir())) == len(ended["cases"])
+
+
 def test_on_a_sealed_set_it_stands_in_the_log(tmp_path: Path) -> None:
     from builders.algorithms import small_volume
 
