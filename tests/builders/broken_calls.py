@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -68,6 +69,19 @@ def _keep_scans() -> None:
 
     for name in ("make_patient", "_make_case"):
         _keep(module, name)
+
+
+def _make_small_demo() -> None:
+    import nodulebench.workflows.demo as module
+    from nodulebench.protocols import load_protocol
+
+    _keep_scans()
+    for name in ("_make", "_read"):
+        _keep(module, name)
+    small = {"matrix": 64, "bootstraps": 10, "processes": 1, "types": ("solid",)}
+    module.DemoChoice = partial(module.DemoChoice, **small)
+    module.demo_protocol = lambda _: load_protocol("luna16").model_copy(update={"strata": ()})
+    module.MOST_PER_SCAN = 3
 
 
 def _keep(module: Any, name: str) -> None:
@@ -185,5 +199,6 @@ PREPARED: dict[str, Callable[[], object]] = {
     "fetch": _fetch_from_archive,
     "examples": _cut_here,
     "phantom": _keep_scans,
+    "demo": _make_small_demo,
 }
 """What is done before a command, by a word of it."""
