@@ -15,7 +15,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import NETWORKS, network_named
 from nodulebench.algorithms.networks.cross_validation import Course, train_without
 from nodulebench.algorithms.networks.examples import Examples, join_examples, read_examples
 from nodulebench.algorithms.networks.network import Recipe, parameter_count
@@ -28,7 +28,7 @@ CHECKS = 20
 
 def recipe_of(name: str, steps: int | None, average: float | None) -> Recipe:
     """A network's own recipe, with as many steps as wanted."""
-    own = NETWORKS[name].recipe
+    own = network_named(name).recipe
     count = steps or own.steps
     kept = own.average if average is None else average
     return replace(own, steps=count, average=kept, check_every=max(1, count // CHECKS))
@@ -37,14 +37,14 @@ def recipe_of(name: str, steps: int | None, average: float | None) -> Recipe:
 def print_fold(name: str, fold: int | None, course: Course) -> None:
     """Train without a fold, and print how well and how fast that went."""
     done = train_without(name, fold, course)
-    how = course.recipe or NETWORKS[name].recipe
+    how = course.recipe or network_named(name).recipe
     module, _ = read_weights(done.path)
     rate = how.steps * how.batch / done.seconds if done.seconds else 0.0
     cells = (
         name,
         f"{parameter_count(module):,}",
         "all" if fold is None else fold,
-        f"{done.card.figures.get('area', float('nan')):.4f}",
+        ", ".join(f"{key} {value:.4f}" for key, value in done.card.figures.items()),
         f"{done.curve[-1].loss:.4f}" if done.curve else "",
         f"{done.seconds:.1f}",
         f"{rate:.0f}",
@@ -54,8 +54,8 @@ def print_fold(name: str, fold: int | None, course: Course) -> None:
 
 def print_share(name: str, examples: Examples, course: Course) -> None:
     """Print how fast the network alone is, on patches that are already there."""
-    how = course.recipe or NETWORKS[name].recipe
-    alone = convolutions_a_second(NETWORKS[name], examples, how)
+    how = course.recipe or network_named(name).recipe
+    alone = convolutions_a_second(network_named(name), examples, how)
     print(f"\n{name}: {alone:.0f} patches a second without cutting any\n", flush=True)
 
 
@@ -77,7 +77,7 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     whole = join_examples([read_examples(folder) for folder in given.examples])
     examples = whole.to("cuda" if torch.cuda.is_available() else "cpu")
-    print("| network | parameters | fold | area | loss | seconds | patches a second |")
+    print("| network | parameters | fold | figures | loss | seconds | patches a second |")
     print("|---|---|---|---|---|---|---|")
     for name in given.networks.split(","):
         recipe = recipe_of(name, given.steps, given.average)

@@ -1,10 +1,11 @@
-"""Networks that tell nodules from false positives: what they see, how they learn and judge."""
+"""Networks that find nodules, or judge candidates: what they see, how they learn and answer."""
 
 from typing import TYPE_CHECKING
 
 from nodulebench.registry import Registry
 
 if TYPE_CHECKING:
+    from nodulebench.algorithms.networks.finders.finder import Finder
     from nodulebench.algorithms.networks.network import Network
 
 NAMES = {
@@ -17,7 +18,6 @@ NAMES = {
     "cadimi": "cadimi",
     "m5lcad": "m5lcad",
     "twoscale": "twoscale",
-    "twoscale_small": "twoscale",
 }
 """Each network's file."""
 
@@ -27,3 +27,19 @@ NETWORKS: "Registry[Network]" = Registry(
     {name: f"{__name__}.architectures.{file}:{name.upper()}" for name, file in NAMES.items()},
 )
 """Needs PyTorch (the extra ``networks``) as soon as one is asked for."""
+
+FINDERS: "Registry[Finder]" = Registry(
+    "finding network",
+    "finders",
+    {name: f"{__name__}.finders.{name}:{name.upper()}" for name in ("heatmap", "znet_unet")},
+)
+"""Those that look for nodules by themselves."""
+
+
+def network_named(name: str) -> "Network | Finder":
+    """A network that judges candidates, or one that finds them.
+
+    Raises:
+        UnknownNameError: if there is none of that name.
+    """
+    return FINDERS[name] if name in FINDERS else NETWORKS[name]

@@ -3,7 +3,8 @@
 What came of a fold lies in a folder, and a run that was interrupted is taken up again:
 
     NAME-FOLD.safetensors   weights with their card; FOLD is ``all`` where none was left out
-    NAME-FOLD.npz           which candidates were judged, and their probabilities
+    NAME-FOLD.npz           which candidates were judged, and their probabilities; of a network that
+                            finds nodules, where it found what
     NAME-FOLD.curve.json    loss and area at every check
     NAME-FOLD.state         only while it learns
 """
@@ -13,13 +14,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import network_named
 from nodulebench.algorithms.networks.examples import Examples
+from nodulebench.algorithms.networks.finders.finder import Finder
+from nodulebench.algorithms.networks.finders.search import search
 from nodulebench.algorithms.networks.judging import area_under_roc, judge
 from nodulebench.algorithms.networks.network import Network, Recipe
 from nodulebench.algorithms.networks.training import Check, train
@@ -70,7 +75,7 @@ def train_without(
     Raises:
         InputError: if the examples have no such fold, or a kept state is of another run.
     """
-    network, examples = NETWORKS[name], course.examples
+    network, examples = network_named(name), course.examples
     how = course.recipe or network.recipe
     known = sorted(set(examples.fold.tolist()) - {-1})
     absent = sorted({*course.held_back, *([] if fold is None else [fold])} - set(known))
@@ -119,7 +124,10 @@ def train_without(
         told=tell,
     )
     seconds = time.perf_counter() - begin
-    figures = _judge_unseen(module, network, examples, fold, stem, how.tries)
+    if isinstance(network, Finder):
+        figures = _find_unseen(module, network, examples, fold, stem)
+    else:
+        figures = _judge_unseen(module, network, examples, fold, stem, how.tries)
     write_weights(paths["safetensors"], module, replace(card, figures=figures))
     state.unlink(missing_ok=True)
     found = read_card(paths["safetensors"])
@@ -130,7 +138,7 @@ def estimated_seconds(
     name: str, examples: Examples, folds: Sequence[int], recipe: Recipe | None = None
 ) -> float:
     """About how long one training will take here: a few steps are tried."""
-    network = NETWORKS[name]
+    network = network_named(name)
     how = replace(recipe or network.recipe, check_every=1, patience=0)
     at: list[float] = []
     train(
@@ -162,6 +170,49 @@ def _judge_unseen(
         return {}
     answer = judge(module, network, examples, own, tries=1)
     return {"area": area_under_roc(answer, examples.is_nodule[own])}
+
+
+def _find_unseen(
+    module: nn.Module, finder: Finder, examples: Examples, fold: int | None, stem: Path
+) -> dict[str, float]:
+    """Keep what is found in all scans that were not learnt from.
+
+    Returns:
+        The share of the fold's nodules that were found, and places in a scan; nothing if it has no
+        nodule.
+    """
+    folds = examples.fold.tolist()
+    unseen = [one for one, of in enumerate(folds) if of == -1 or of == fold]
+    found = {
+        which: search(module, finder, examples.scans, which, *examples.seen[which])
+        for which in unseen
+    }
+    kept: dict[str, npt.NDArray[Any]] = {
+        "which": np.repeat(np.array(unseen, dtype=np.int64), [len(one) for one in found.values()]),
+        "place": _joined([one.place for one in found.values()], 3),
+        "score": _joined([one.score for one in found.values()]),
+        "diameter_mm": _joined([one.diameter_mm for one in found.values()]),
+    }
+    with stem.with_name(f"{stem.name}.npz").open("wb") as file:
+        np.savez(file, allow_pickle=False, **kept)
+    own = {which: one for which, one in found.items() if folds[which] == fold}
+    hits = [
+        float(_is_found(row, own[int(row[0])].place, examples.scans.spacing_mm[int(row[0])]))
+        for row in examples.findings
+        if int(row[0]) in own and row[5] > 0
+    ]
+    places = sum(map(len, own.values())) / max(1, len(own))
+    return {"sensitivity": sum(hits) / len(hits), "places": places} if hits else {}
+
+
+def _is_found(nodule: Tensor, place: Tensor, spacing_mm: Tensor) -> bool:
+    apart = ((place - nodule[1:4]) * spacing_mm).norm(dim=1)
+    return bool((apart < nodule[4] / 2).any())
+
+
+def _joined(parts: Sequence[Tensor], *shape: int) -> npt.NDArray[np.float32]:
+    whole = [one.cpu().numpy() for one in parts]
+    return np.concatenate([np.empty((0, *shape), dtype=np.float32), *whole])
 
 
 def _curve(path: Path) -> tuple[Check, ...]:

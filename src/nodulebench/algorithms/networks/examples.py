@@ -10,6 +10,7 @@ The folder holds plain numpy files, so that a bare machine with a GPU can read i
     is_nodule.npy   candidates
     is_learnt.npy   candidates: not those on findings that are neither
     is_judged.npy   candidates: those of the list that a system is made of
+    findings.npy    findings x 6: scan, voxel index z, y, x, diameter in mm, 1: a nodule, 0: ignored
     examples.json   what a voxel's value means, digests of the series, where all of it comes from
 """
 
@@ -34,8 +35,28 @@ from nodulebench.errors import InputError
 
 SCHEMA = "nodulebench/network-examples@1"
 ABOUT = "examples.json"
-_ARRAYS = ("voxels", "scans", "seen", "fold", "places", "is_nodule", "is_learnt", "is_judged")
-_TENSORS = ("scans", "seen", "fold", "which", "place", "is_nodule", "is_learnt", "is_judged")
+_ARRAYS = (
+    "voxels",
+    "scans",
+    "seen",
+    "fold",
+    "places",
+    "is_nodule",
+    "is_learnt",
+    "is_judged",
+    "findings",
+)
+_TENSORS = (
+    "scans",
+    "seen",
+    "fold",
+    "which",
+    "place",
+    "is_nodule",
+    "is_learnt",
+    "is_judged",
+    "findings",
+)
 _PACKING = 4
 """Of xz: more hardly packs voxels of CT better, and takes far longer."""
 
@@ -56,6 +77,8 @@ class Examples:
     is_nodule: Tensor
     is_learnt: Tensor
     is_judged: Tensor
+    findings: Tensor
+    """findings x 6: scan, voxel index z, y, x, diameter in mm, whether it is a nodule."""
     series: tuple[str, ...] = ()
     """Of each scan the digest of its series."""
     about: dict[str, Any] = field(default_factory=dict)
@@ -101,6 +124,7 @@ def make_examples(
     is_learnt: npt.ArrayLike | None = None,
     is_judged: npt.ArrayLike | None = None,
     seen: npt.ArrayLike | None = None,
+    findings: npt.ArrayLike = (),
     series: Sequence[str] = (),
     about: dict[str, Any] | None = None,
 ) -> Examples:
@@ -117,6 +141,7 @@ def make_examples(
         "is_nodule": torch.from_numpy(np.array(is_nodule, dtype=np.bool_).reshape(-1)),
         "is_learnt": torch.from_numpy(np.array(every if is_learnt is None else is_learnt)),
         "is_judged": torch.from_numpy(np.array(every if is_judged is None else is_judged)),
+        "findings": torch.from_numpy(np.array(findings, dtype=np.float32).reshape(-1, 6)),
     }
     named = tuple(series) or ("",) * len(held["fold"])
     return Examples(scans, **held, series=named, about=dict(about or {}))
@@ -146,6 +171,7 @@ def join_examples(parts: Sequence[Examples]) -> Examples:
         name: torch.cat([getattr(one, name) for one in parts]) for name in _TENSORS[1:]
     }
     joined["which"] = _shifted([one.which for one in parts], before)
+    joined["findings"][:, 0] = _shifted([one.findings[:, 0] for one in parts], before)
     data = "; ".join(str(one.about.get("data", "")) for one in parts)
     series = tuple(name for one in parts for name in one.series)
     return Examples(scans, **joined, series=series, about={"data": data})
@@ -213,6 +239,7 @@ def read_examples(folder: Path) -> Examples:
         is_learnt=found["is_learnt"],
         is_judged=found["is_judged"],
         seen=found["seen"].reshape(-1, 2, 3),
+        findings=found["findings"],
         series=about["series"],
         about={name: about[name] for name in about.keys() - {"series", "digest", "schema"}},
     )
@@ -237,6 +264,7 @@ def _fits(about: Any, found: dict[str, Any]) -> bool:
         scans[:, :3].astype(np.int64).prod(axis=1).sum() == found["voxels"].size
         and all(len(one) == len(scans) for one in of_scan)
         and found["seen"].size == 6 * len(scans)
+        and found["findings"].shape[1:] == (6,)
         and all(one.shape == (len(places),) and one.dtype == np.bool_ for one in of_place)
         and (len(which) == 0 or 0 <= which.min() <= which.max() < len(scans))
         and {"step_hu", "lowest_hu"} <= set(about)
@@ -262,5 +290,6 @@ def _arrays(examples: Examples) -> dict[str, npt.NDArray[Any]]:
         "is_nodule": examples.is_nodule,
         "is_learnt": examples.is_learnt,
         "is_judged": examples.is_judged,
+        "findings": examples.findings,
     }
     return {name: one.cpu().numpy() for name, one in tensors.items()}

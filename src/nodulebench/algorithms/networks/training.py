@@ -9,21 +9,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import cos, pi
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from nodulebench.algorithms.networks.checkpoint import read_checkpoint, write_checkpoint
 from nodulebench.algorithms.networks.examples import Examples
-from nodulebench.algorithms.networks.judging import (
-    area_under_roc,
-    judge,
-    laid_out,
-    mixed,
-    patches_around,
-)
-from nodulebench.algorithms.networks.network import Augment, Network, Recipe, scaled
-from nodulebench.errors import InputError
+from nodulebench.algorithms.networks.finders.finder import Finder
+from nodulebench.algorithms.networks.judging import area_under_roc, judge, laid_out, mixed
+from nodulebench.algorithms.networks.lessons import Lesson, lesson_of
+from nodulebench.algorithms.networks.network import Network, Recipe
 
 MEASURED_STEPS = 40
 
@@ -62,7 +58,7 @@ class Learner:
 
 
 def train(
-    network: Network,
+    network: Network | Finder,
     examples: Examples,
     folds: list[int],
     *,
@@ -98,15 +94,16 @@ def train(
     learner = _begin(network, how, device, start)
     if keep is not None and keep.is_file():
         read_checkpoint(keep, learner)
-    look = torch.from_numpy(network.look.offset_mm).to(device)
-    pools = _pools(examples, folds)
+    lesson = lesson_of(network, examples, folds, how)
     lost: list[Tensor] = []
     while learner.step < how.steps:
-        lost.append(_step(learner, examples, look, pools, how, seed))
+        lost.append(_step(learner, lesson, how, seed, device))
         learner.step += 1
         if learner.step % how.check_every and learner.step < how.steps:
             continue
-        area = _area_of(learner, network, examples, held_back) if held_back else None
+        area = None
+        if held_back and isinstance(network, Network):
+            area = _area_of(learner, network, examples, held_back)
         told(Check(learner.step, float(torch.stack(lost).mean()), area))
         lost = []
         _remember_best(learner, area)
@@ -120,7 +117,7 @@ def train(
     return learner.average
 
 
-def convolutions_a_second(network: Network, examples: Examples, how: Recipe) -> float:
+def convolutions_a_second(network: Network | Finder, examples: Examples, how: Recipe) -> float:
     """Patches a second that a network learns from when none has to be cut: what it can do at most.
 
     Args:
@@ -130,14 +127,11 @@ def convolutions_a_second(network: Network, examples: Examples, how: Recipe) -> 
     """
     device = examples.place.device
     learner = _begin(network, how, device)
-    look = torch.from_numpy(network.look.offset_mm).to(device)
-    random = torch.Generator(device=device).manual_seed(0)
-    drawn = torch.randint(len(examples.which), (how.batch,), generator=random, device=device)
-    patches = scaled(patches_around(examples, drawn, look, Augment(), random, is_learning=False))
-    target = examples.is_nodule[drawn].long()
+    lesson = lesson_of(network, examples, sorted(set(examples.fold.tolist()) - {-1}), how)
+    batch = lesson.draw(torch.Generator(device=device).manual_seed(0))
     begin = 0.0
     for step in range(MEASURED_STEPS + 1):
-        _learn(learner, patches, target, how)
+        _learn(learner, lesson, batch, how, device)
         if step == 0 or step == MEASURED_STEPS:
             if device.type == "cuda":
                 torch.cuda.synchronize()
@@ -157,22 +151,8 @@ def rate_at(recipe: Recipe, step: int) -> float:
     return recipe.rate * factor
 
 
-def _pools(examples: Examples, folds: list[int]) -> tuple[Tensor, Tensor]:
-    """Candidates that are no nodules, and those that are."""
-    chosen = examples.learnt(folds)
-    is_nodule = examples.is_nodule[chosen]
-    found = (chosen[~is_nodule], chosen[is_nodule])
-    if not all(map(len, found)):
-        raise InputError.at(
-            "training",
-            f"{len(found[1])} candidates are nodules and {len(found[0])} are not.",
-            "Give examples with both in the folds that are learnt from.",
-        )
-    return found
-
-
 def _begin(
-    network: Network, how: Recipe, device: torch.device, start: nn.Module | None = None
+    network: Network | Finder, how: Recipe, device: torch.device, start: nn.Module | None = None
 ) -> Learner:
     module = _placed(network.build(), device)
     if start is not None:
@@ -202,64 +182,27 @@ def _optimizer(module: nn.Module, how: Recipe) -> torch.optim.Optimizer:
     return torch.optim.AdamW(weights, rate, weight_decay=decay)
 
 
-def _step(
-    learner: Learner,
-    examples: Examples,
-    look: Tensor,
-    pools: tuple[Tensor, Tensor],
-    how: Recipe,
-    seed: int,
-) -> Tensor:
+def _step(learner: Learner, lesson: Lesson, how: Recipe, seed: int, device: torch.device) -> Tensor:
     """One step; its loss."""
-    device = look.device
     random = torch.Generator(device=device).manual_seed(seed * 1_000_003 + learner.step)
     torch.manual_seed(seed * 1_000_003 + learner.step)  # of dropout
-    nodules = round(how.share * how.batch)
-    counts = (how.batch - nodules, nodules)
-    drawn = torch.cat(
-        [
-            pool[torch.randint(len(pool), (count,), generator=random, device=device)]
-            for pool, count in zip(pools, counts, strict=True)
-        ]
-    )
-    patches = scaled(patches_around(examples, drawn, look, how.augment, random, is_learning=True))
-    target = examples.is_nodule[drawn].long()
-    return _learn(learner, patches, target, how)
+    return _learn(learner, lesson, lesson.draw(random), how, device)
 
 
-def _learn(learner: Learner, patches: Tensor, target: Tensor, how: Recipe) -> Tensor:
+def _learn(
+    learner: Learner, lesson: Lesson, batch: Any, how: Recipe, device: torch.device
+) -> Tensor:
     """Change the weights for a batch; its loss."""
     for group in learner.optimizer.param_groups:
         group["lr"] = rate_at(how, learner.step)
     learner.module.train()
     learner.optimizer.zero_grad(set_to_none=True)
-    with mixed(patches.device, is_learning=True):
-        loss = _loss(learner.module, patches, target, how)
+    with mixed(device, is_learning=True):
+        loss = lesson.loss(learner.module, batch)
     loss.backward()  # type: ignore[no-untyped-call]
     learner.optimizer.step()
     _follow(learner, how)
     return loss.detach()
-
-
-def _loss(module: nn.Module, patches: Tensor, target: Tensor, how: Recipe) -> Tensor:
-    describe = getattr(module, "describe", None)
-    if not how.centre_loss or describe is None:
-        answer = module(patches).float()
-        return nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
-    described = describe(patches)
-    answer = module.judge(described).float()  # type: ignore[operator]
-    told = nn.functional.cross_entropy(answer, target, label_smoothing=how.smoothing)
-    return told + how.centre_loss * _to_centre(described.float(), target)
-
-
-def _to_centre(described: Tensor, target: Tensor) -> Tensor:
-    """Mean squared distance of features to the mean of their class in the batch."""
-    found = described.new_zeros(())
-    for one in (0, 1):
-        same = described[target == one]
-        if len(same):
-            found = found + (same - same.mean(dim=0).detach()).square().sum(dim=1).mean() / 2
-    return found
 
 
 def _remember_best(learner: Learner, area: float | None) -> None:

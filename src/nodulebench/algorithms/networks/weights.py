@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import nn
 
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import network_named
 from nodulebench.algorithms.networks.checkpoint import plain
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.storage.durable import replace_whole
@@ -74,7 +74,7 @@ def read_weights(path: Path) -> tuple[nn.Module, Card]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if _digest(tensors) != card.parameters:
             raise InputError.at(path, "its numbers are not those of its card.", "Fetch it anew.")
-        module = NETWORKS[card.network].build()
+        module = network_named(card.network).build()
         module.load_state_dict(tensors)
     except UnknownNameError as error:
         raise InputError.at(path, str(error)) from error

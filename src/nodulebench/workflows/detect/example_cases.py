@@ -16,7 +16,7 @@ from nodulebench.imaging.lungs.part_of_lung import segment_part_of_lung
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.tables import PLACE
-from nodulebench.workflows.detect.train import hits
+from nodulebench.workflows.detect.train import diameters, hits
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,8 @@ class CaseExamples:
     found: Found
     is_nodule: BoolArray
     is_learnt: BoolArray
+    findings: FloatArray
+    """findings x 5: voxel index slice, row, column, diameter in mm, whether it is a nodule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,4 +141,7 @@ def _labelled(
     )
     on_nodule, on_ignored = hits(with_nodules.place_mm, findings)
     is_learnt = on_nodule | ~on_ignored
-    return CaseExamples(case_id, series, fold, seen, part, with_nodules, on_nodule, is_learnt)
+    index = seen.to_index(findings.select(PLACE).to_numpy().reshape(-1, 3))
+    columns = (diameters(findings), ~findings["is_ignored"].to_numpy())
+    told = np.column_stack([index, *columns])
+    return CaseExamples(case_id, series, fold, seen, part, with_nodules, on_nodule, is_learnt, told)

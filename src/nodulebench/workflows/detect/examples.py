@@ -238,6 +238,9 @@ def _write(
         is_learnt=np.concatenate([one.is_learnt for one in made]),
         is_judged=np.concatenate([one.found.is_judged for one in made]),
         seen=np.stack([one.part for one in made]),
+        findings=np.concatenate(
+            [np.insert(one.findings, 0, number, axis=1) for number, one in enumerate(made)]
+        ),
         series=[series_digest(one.series) for one in made],
         about={"data": data},
     )

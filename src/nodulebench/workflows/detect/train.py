@@ -136,9 +136,13 @@ def _is_hit(place: FloatArray, inside: pl.DataFrame) -> BoolArray:
     """Places x findings."""
     center = inside.select("x_mm", "y_mm", "z_mm").to_numpy()
     apart = np.linalg.norm(place[:, None] - center[None], axis=2)
-    # LUNA16 gives excluded findings without a size a diameter of 10 mm
-    is_hit: BoolArray = apart < inside["diameter_mm"].fill_null(10.0).to_numpy() / 2.0
+    is_hit: BoolArray = apart < diameters(inside) / 2.0
     return is_hit
+
+
+def diameters(findings: pl.DataFrame) -> FloatArray:
+    """Of findings in mm; LUNA16 gives excluded ones without a size a diameter of 10 mm."""
+    return findings["diameter_mm"].fill_null(10.0).to_numpy()
 
 
 def train_on(name: str, examples: Examples, folds: Iterable[int], seed: int = SEED) -> Classifier:
