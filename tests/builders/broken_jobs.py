@@ -377,5 +377,8 @@ WRITES_NOTHING = (
     *("annotate review status", "annotate review warnings"),
 )
 """Commands that need not be broken off."""
-MADE_OF_OTHERS = {"bench": "run, evaluate, and a table and pictures that are staged"}
+MADE_OF_OTHERS = {
+    "bench": "run, evaluate, and a table and pictures that are staged",
+    "read": "a server, killed between and within edits by its own tests (unit/workbench)",
+}
 """Commands that do what others do, one after the other, and of what they are made."""

@@ -65,6 +65,7 @@ GROUPS = {
         "robustness": "Test how an algorithm's marks change with the image.",
     },
     "Read": {
+        "read": "Open a folder of scans in the browser and mark nodules.",
         "annotate": "From readers to a reference: exam, consistency, review.",
         "reference": "Make a reference standard of what readers drew; compare two.",
     },

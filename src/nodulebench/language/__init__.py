@@ -15,7 +15,10 @@ from nodulebench.language.numbers import rate
 from nodulebench.model.notice import read_notice
 
 LanguageName = Literal["en", "zh"]
-PARTS = ("page", "results", "compared", "methods", "sentences", "checklist", "curated", "coverage")
+PARTS = (
+    *("page", "results", "compared", "methods", "sentences", "checklist", "curated", "coverage"),
+    "workbench",
+)
 """The modules of a language that hold its texts."""
 FP_RATE = "fp_rate"
 """How the names of figures end that are read at rates of false positives."""
@@ -90,6 +93,10 @@ class Language:
         """The text of a key."""
         text = self._texts[key]
         return text.format(**values) if values else text
+
+    def texts(self, beginning: str) -> dict[str, str]:
+        """Every text whose key begins so, with its braces: for what puts in values elsewhere."""
+        return {key: text for key, text in self._texts.items() if key.startswith(beginning)}
 
     @property
     def code(self) -> str:

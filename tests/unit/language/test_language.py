@@ -35,7 +35,7 @@ from nodulebench.workflows.curate.page import STEPS as CURATION_STEPS
 
 PACKAGE = Path(nodulebench.__file__).parent
 PAGE_OF_CURATION = PACKAGE / "workflows" / "curate" / "page.py"
-SPEAKING = (PACKAGE / "report", PACKAGE / "language", PAGE_OF_CURATION)
+SPEAKING = (PACKAGE / "report", PACKAGE / "language", PACKAGE / "workbench", PAGE_OF_CURATION)
 """Where keys are used."""
 NAME_TABLES = ("FIGURES", "RULES", "COUNTS", "STRATA")
 
@@ -75,7 +75,20 @@ def keys_in_source() -> tuple[set[str], set[str]]:
                 families |= {key} if re.match(r"[a-z_]+\.", key) else set()
     for path in (PACKAGE / "pages" / "templates").glob("*.html"):
         whole |= set(re.findall(r'say\("([^"]+)"', path.read_text(encoding="utf-8")))
+    for path in (PACKAGE / "workbench" / "static").rglob("*.js"):
+        told = re.findall(r'"([a-z_.]+)"', path.read_text(encoding="utf-8"))
+        whole |= {f"workbench.{key}" for key in told}
     return whole, families
+
+
+def test_every_key_that_the_viewer_says_has_a_text() -> None:
+    told: set[str] = set()
+    for path in (PACKAGE / "workbench" / "static").rglob("*.js"):
+        source = path.read_text(encoding="utf-8")
+        told |= set(re.findall(r'say\("([a-z_.]+)"|"((?:key|plane)\.[a-z_]+)"', source))
+    keys = {f"workbench.{key}" for pair in told for key in pair if key}
+    assert len(keys) > 20
+    assert sorted(keys - set(texts("en"))) == []
 
 
 VERDICTS = get_args(Verdict)

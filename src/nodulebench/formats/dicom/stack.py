@@ -94,8 +94,14 @@ def half_pixel_mm(series: Series) -> float:
     return min(min(one.pixel_spacing_mm or (0.0,)) for one in series.slices) / 2
 
 
-def stack_problems(series: Series, where: str) -> list[Problem]:
-    """Everything that keeps the slices of a series from being one volume."""
+def stack_problems(series: Series, where: str, *, allows_tilt: bool = False) -> list[Problem]:
+    """Everything that keeps the slices of a series from being one volume.
+
+    Args:
+        series: its slices.
+        where: what it is called in messages.
+        allows_tilt: whether slices may shift sideways evenly, as those of a tilted gantry do.
+    """
     problems = Problems(
         Problem(path, f"has no usable {name}.", "It cannot be placed in the patient.")
         for name, value in PLACED_BY.items()
@@ -126,18 +132,23 @@ def stack_problems(series: Series, where: str) -> list[Problem]:
     if skew:
         what = f"rows and columns of {len(skew)} slices are not at right angles."
         problems.add(where, what)
-    return problems or _place_problems(series, where) or _grid_problems(series, where)
+    return (
+        problems
+        or _place_problems(series, where, allows_tilt=allows_tilt)
+        or _grid_problems(series, where, allows_tilt=allows_tilt)
+    )
 
 
-def _grid_problems(series: Series, where: str) -> list[Problem]:
+def _grid_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
     """Numbers that no image can have: pixels without size, places a kilometre away."""
     grid, problems = series.geometry, Problems()
+    direction = np.eye(3) if allows_tilt else grid.direction
     with adding_to(problems):
-        checked_geometry(grid.spacing_mm, grid.origin_mm, grid.direction, grid.size, where)
+        checked_geometry(grid.spacing_mm, grid.origin_mm, direction, grid.size, where)
     return problems
 
 
-def _place_problems(series: Series, where: str) -> list[Problem]:
+def _place_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
     """Slices that are absent, repeated, unevenly spaced or shifted sideways."""
     places = series.places_mm
     if places is None or len(places) == 1:
@@ -163,12 +174,12 @@ def _place_problems(series: Series, where: str) -> list[Problem]:
                 f"elsewhere {usual:.2f} mm.",
                 "Export the whole series.",
             )
-    return problems or _shift_problems(series, where)
+    return problems or _shift_problems(series, where, allows_tilt=allows_tilt)
 
 
-def _shift_problems(series: Series, where: str) -> list[Problem]:
+def _shift_problems(series: Series, where: str, *, allows_tilt: bool) -> list[Problem]:
     tilt = tilt_degrees(series)
-    if np.sin(np.radians(tilt)) > LARGEST_SHEAR:
+    if np.sin(np.radians(tilt)) > LARGEST_SHEAR and not allows_tilt:
         return [
             Problem(
                 where,

@@ -1,5 +1,6 @@
 """A folder of DICOM CT images, one file per slice or many in one <-> Volume."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from nodulebench.formats.dicom.pixels import stored_values
 from nodulebench.formats.dicom.series import Series, ct_series
 from nodulebench.formats.dicom.slices import SliceHeader
 from nodulebench.formats.dicom.stack import stack_problems
+from nodulebench.imaging.geometry import is_orthonormal
 from nodulebench.imaging.volume import Volume, make_volume
 from nodulebench.optional_package import needs
 from nodulebench.storage.staging import staged_folder
@@ -48,18 +50,28 @@ def read_volume(folder: Path, series_uid: str | None = None) -> Volume:
     return series_volume(read_series(folder, series_uid), str(folder))
 
 
-def series_volume(series: Series, where: str) -> Volume:
+def series_volume(series: Series, where: str, *, allows_tilt: bool = False) -> Volume:
     """The voxels of a series.
+
+    Args:
+        series: its slices.
+        where: what it is called in messages.
+        allows_tilt: whether slices may shift sideways, as those of a tilted gantry do; the third
+            axis of the volume then leans, and only what works with any grid may use it.
 
     Raises:
         InputError: with everything that keeps the slices from being one volume: missing or
             repeated slices, slices of different size or orientation, a tilted gantry, 8-bit
             voxels, no rescaling to HU, damaged pixels.
     """
-    refuse_any([*stack_problems(series, where), *_value_problems(series, where)])
+    wrong = stack_problems(series, where, allows_tilt=allows_tilt)
+    refuse_any([*wrong, *_value_problems(series, where)])
     grid = series.geometry
+    hu = np.stack([_hounsfield(one) for one in series.slices])
+    if allows_tilt and not is_orthonormal(grid.direction):
+        return replace(make_volume(hu, spacing_mm=grid.spacing_mm, where=where), geometry=grid)
     return make_volume(
-        np.stack([_hounsfield(one) for one in series.slices]),
+        hu,
         spacing_mm=grid.spacing_mm,
         origin_mm=grid.origin_mm,
         direction=grid.direction,

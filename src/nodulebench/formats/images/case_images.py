@@ -34,13 +34,17 @@ class CaseImage:
     """Of the file, or the series UID of DICOM."""
 
 
-def read_case(path: Path) -> Volume:
+def read_case(path: Path, *, allows_tilt: bool = False) -> Volume:
     """The CT volume of a case in any form, as ``read_case_image`` does."""
-    return read_case_image(path).volume
+    return read_case_image(path, allows_tilt=allows_tilt).volume
 
 
-def read_case_image(path: Path) -> CaseImage:
+def read_case_image(path: Path, *, allows_tilt: bool = False) -> CaseImage:
     """The image of a case in any form.
+
+    Args:
+        path: a file, or a folder of DICOM.
+        allows_tilt: whether slices of a tilted gantry are taken, on the grid that they lie on.
 
     Raises:
         InputError: if it is no image that is known, or with everything that is wrong with it.
@@ -48,11 +52,11 @@ def read_case_image(path: Path) -> CaseImage:
     from nodulebench.formats.images import metaimage, nifti
 
     if path.is_dir() or (path.is_file() and path.suffix == ".dcm"):
-        return _dicom(path)
+        return _dicom(path, allows_tilt=allows_tilt)
     if not path.is_file():
         raise InputError.at(path, "is not there.", "Give an image or a DICOM folder.")
     if path.suffix == ".zip":
-        return _zipped(path)
+        return _zipped(path, allows_tilt=allows_tilt)
     if path.name.endswith((".nii", ".nii.gz")):
         return CaseImage(nifti.read_volume(path), case_of_image(path.name))
     if path.suffix in (".mhd", ".mha"):
@@ -124,14 +128,14 @@ def _series_by_uid(folder: Path, wanted: Collection[str] | None) -> dict[str, "S
         return {}
 
 
-def _dicom(path: Path) -> CaseImage:
+def _dicom(path: Path, *, allows_tilt: bool) -> CaseImage:
     from nodulebench.formats.dicom.volume import read_series, series_volume
 
     series = read_series(path)
-    return CaseImage(series_volume(series, str(path)), series.uid)
+    return CaseImage(series_volume(series, str(path), allows_tilt=allows_tilt), series.uid)
 
 
-def _zipped(path: Path) -> CaseImage:
+def _zipped(path: Path, *, allows_tilt: bool) -> CaseImage:
     """A zipped DICOM series."""
     with TemporaryDirectory() as folder:
         try:
@@ -147,7 +151,7 @@ def _zipped(path: Path) -> CaseImage:
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
             raise InputError.at(path, f"cannot be unpacked ({error}).", "Copy it anew.") from error
         try:
-            return _dicom(Path(folder))
+            return _dicom(Path(folder), allows_tilt=allows_tilt)
         except InputError as error:
             named = [
                 replace(problem, where=problem.where.replace(folder, str(path)))

@@ -1,0 +1,62 @@
+"""nodulebench read: a folder of scans in the browser, for one reader."""
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodulebench.cli.options import option
+
+if TYPE_CHECKING:
+    from nodulebench.language import LanguageName
+
+
+@click.command("read")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("--reader", help="Who reads; default: the name you are logged in by.")
+@click.option(
+    "--marks",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the readings; default: beside the scans, FOLDER-reading.",
+)
+@option("--port", click.IntRange(0, 65535), 0, "On this machine alone; 0: any that is free.")
+@option("--language", ["en", "zh"], "en", "Language of the page.")
+@click.option("--browser/--no-browser", default=True, help="Open the page at once.")
+def command(
+    folder: Path,
+    reader: str | None,
+    marks: Path | None,
+    port: int,
+    language: "LanguageName",
+    browser: bool,
+) -> None:
+    r"""Open a FOLDER of scans to be read: a CT viewer in the browser, on this machine alone.
+
+    FOLDER holds scans in any form: DICOM series, .mhd, .mha, .nii, .nii.gz, zips of DICOM, or a
+    test set; one such file is read alone. What is drawn is saved as it is drawn, beside the
+    scans: close the page, or stop the command, and go on later. The address has a secret in it,
+    and nobody else's page or machine can open it. The display is not calibrated for diagnosis.
+
+    \b
+    nodulebench read scans/
+    nodulebench read scans/ --reader anna --port 8040 --no-browser
+    """
+    from nodulebench.workbench.app import serve
+
+    def opened(address: str) -> None:
+        click.echo(f"open {address}")
+        click.echo("stop with Ctrl-C; everything that was drawn is saved")
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(
+        folder,
+        reader=reader or getpass.getuser(),
+        folder=marks,
+        port=port,
+        speaks=language,
+        opened=opened,
+    )

@@ -1,0 +1,80 @@
+"""A room and its door -> the web application; and the program that serves it on this machine."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from nodulebench.errors import InputError
+from nodulebench.language import LanguageName, language
+from nodulebench.optional_package import needs
+from nodulebench.workbench.room import Room, open_room
+
+with needs("workbench", "the reading room"):
+    import uvicorn
+    from fastapi import FastAPI, Request
+    from fastapi.responses import JSONResponse
+    from starlette.staticfiles import StaticFiles
+
+from nodulebench.workbench.door import Door, Guard
+from nodulebench.workbench.routes import page, readings, scans
+
+STATIC = Path(__file__).parent / "static"
+LOOPBACK = "127.0.0.1"
+
+
+def workbench_app(room: Room, door: Door, speaks: LanguageName = "en") -> FastAPI:
+    """The reading room behind its door."""
+    say = language(speaks)
+    app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.room, app.state.say = room, say
+    for one in (page, scans, readings):
+        app.include_router(one.router)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_exception_handler(InputError, _told)
+    app.add_middleware(Guard, door=door, say=say)
+    return app
+
+
+def _told(_: Request, error: Exception) -> JSONResponse:
+    """What is wrong with what was given, for the page to show."""
+    return JSONResponse({"problem": str(error)}, 422)
+
+
+def serve(
+    place: Path,
+    *,
+    reader: str,
+    folder: Path | None,
+    port: int,
+    speaks: LanguageName,
+    opened: Callable[[str], object],
+) -> None:
+    """Serve the reading room of a folder until it is stopped.
+
+    Args:
+        place: of the scans.
+        reader: who reads.
+        folder: where readings are kept; None: beside the scans.
+        port: on loopback; 0: any that is free.
+        speaks: the language of the page.
+        opened: told the address as soon as it can be opened.
+
+    Raises:
+        InputError: if there are no scans, somebody else reads there, or the port is taken.
+    """
+    with open_room(place, reader, folder) as room, _listening(port) as listening:
+        door = Door(listening.getsockname()[1])
+        app = workbench_app(room, door, speaks)
+        settings = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, ws="none"
+        )
+        opened(door.address)
+        uvicorn.Server(settings).run(sockets=[listening])
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        what = f"cannot be listened on: {error.strerror or error}."
+        raise InputError.at(f"port {port}", what, "Choose another with --port.") from error

@@ -1,0 +1,111 @@
+"""Who may come in: whoever was given the address with its secret, on this machine alone.
+
+A page of others cannot ask in a reader's name: the name of the host is compared, so that no other
+name can be made to mean this machine; the cookie stays with our own pages; and what changes
+something must come from one of them.
+"""
+
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from secrets import token_urlsafe
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nodulebench.language import Language
+
+TOKEN = "token"  # noqa: S105 - the name of a parameter
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every answer. Nothing of a patient stays in the browser's cache."""
+SAFE = ("GET", "HEAD")
+
+
+@dataclass(frozen=True)
+class Door:
+    """The names under which a machine is called, and the secret of its address."""
+
+    port: int
+    secret: str = field(default_factory=lambda: token_urlsafe(32))
+
+    @property
+    def address(self) -> str:
+        """What a reader opens."""
+        return f"http://127.0.0.1:{self.port}/?{TOKEN}={self.secret}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: every port has its own."""
+        return f"nodulebench-{self.port}"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """How a browser may call this machine."""
+        return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+
+
+class Guard:
+    """Everything that comes in goes by here first."""
+
+    def __init__(self, app: ASGIApp, door: Door, say: Language) -> None:
+        self._app = app
+        self._door = door
+        self._say = say
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer for the app where somebody may not come in."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (refusal or self._app)(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if headers.get("host", "").lower() not in self._door.hosts:
+            return PlainTextResponse(self._say("workbench.other_host"), 421)
+        given = QueryParams(scope["query_string"]).get(TOKEN)
+        if given is not None and scope["path"] == "/":
+            return self._let_in() if self._knows(given) else self._stranger()
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if not self._knows(cookies.get(self._door.cookie, "")):
+            return self._stranger()
+        if scope["method"] not in SAFE and not self._is_own(headers):
+            return PlainTextResponse(self._say("workbench.other_page"), 403)
+        return None
+
+    def _knows(self, given: str) -> bool:
+        return compare_digest(given.encode(), self._door.secret.encode())
+
+    def _is_own(self, headers: Headers) -> bool:
+        """Whether one of our pages asks: it says so itself, and browsers say where it is from."""
+        origin = headers.get("origin")
+        is_from_here = origin is None or urlsplit(origin).netloc.lower() in self._door.hosts
+        return is_from_here and headers.get("x-requested-with") == "nodulebench"
+
+    def _stranger(self) -> Response:
+        return PlainTextResponse(self._say("workbench.stranger"), 403)
+
+    def _let_in(self) -> Response:
+        """The secret leaves the address line, and with it history and bookmarks."""
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(self._door.cookie, self._door.secret, httponly=True, samesite="strict")
+        return answer

@@ -1,0 +1,87 @@
+"""A folder of scans and its one reader -> what the routes ask for: scans, voxels, readings.
+
+Scans are read by a thread of their own, the one that is looked at first and the next one after it,
+so that opening a scan never stops the others.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from nodulebench.errors import InputError
+from nodulebench.workbench.drafts import Drafts, open_drafts
+from nodulebench.workbench.scans import Scan, scans_in
+from nodulebench.workbench.tiles import Tiles, tiles_of
+
+KEPT_BESIDE = "-reading"
+"""What the folder of readings is called: the folder of scans and this."""
+CACHE = "voxels"
+
+
+class Room:
+    """The scans of a folder, and what its reader made of them."""
+
+    def __init__(self, folder: Path, scans: Sequence[Scan], drafts: Drafts, reader: str) -> None:
+        self.folder = folder
+        """Where readings are kept."""
+        self.scans = scans
+        self.drafts = drafts
+        self.reader = reader
+        self._lock = Lock()
+        self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
+        self._tiles: dict[int, Future[Tiles]] = {}
+
+    def tiles(self, number: int, *, waits_s: float) -> Tiles | None:
+        """The voxels of a scan; None: they are still being read after that time.
+
+        Raises:
+            InputError: if the scan cannot be read.
+        """
+        asked = self._ask(number)
+        try:
+            found = asked.result(timeout=waits_s)
+        except TimeoutError:
+            return None
+        except InputError:
+            with self._lock:
+                self._tiles.pop(number, None)  # mended files are read when it is asked for again
+            raise
+        if number + 1 < len(self.scans):
+            self._ask(number + 1)
+        return found
+
+    def _ask(self, number: int) -> Future[Tiles]:
+        with self._lock:
+            if number not in self._tiles:
+                scan, cache = self.scans[number], self.folder / CACHE
+                self._tiles[number] = self._importing.submit(tiles_of, scan, cache)
+            return self._tiles[number]
+
+    def close(self) -> None:
+        """End the thread that reads scans; one that is being read is left."""
+        self._importing.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def open_room(place: Path, reader: str, folder: Path | None = None) -> Iterator[Room]:
+    """The reading room of a folder of scans, or of one scan.
+
+    Args:
+        place: where the scans are.
+        reader: who reads.
+        folder: where readings and voxels are kept; None: beside the scans.
+
+    Raises:
+        InputError: if there are no scans, or somebody else reads there.
+    """
+    where = place.resolve()
+    kept = folder or where.with_name(f"{where.name}{KEPT_BESIDE}")
+    scans = scans_in(place)
+    with open_drafts(kept, reader) as drafts:
+        room = Room(kept, scans, drafts, reader)
+        try:
+            yield room
+        finally:
+            room.close()

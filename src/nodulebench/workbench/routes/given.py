@@ -1,0 +1,38 @@
+"""What routes are given with a request: the room, and the scan that its number stands for."""
+
+from typing import Annotated
+
+from fastapi import Depends, HTTPException, Request
+
+from nodulebench.workbench.room import Room
+from nodulebench.workbench.scans import Scan
+from nodulebench.workbench.tiles import Tiles
+
+WAITS_S = 20.0
+
+
+def _room(request: Request) -> Room:
+    room: Room = request.app.state.room
+    return room
+
+
+GivenRoom = Annotated[Room, Depends(_room)]
+
+
+def _scan(room: GivenRoom, number: int) -> Scan:
+    if not 0 <= number < len(room.scans):
+        raise HTTPException(404, "no such scan")
+    return room.scans[number]
+
+
+GivenScan = Annotated[Scan, Depends(_scan)]
+
+
+def _tiles(room: GivenRoom, number: int, scan: GivenScan) -> Tiles:  # noqa: ARG001 - checks number
+    tiles = room.tiles(number, waits_s=WAITS_S)
+    if tiles is None:
+        raise HTTPException(503, "the scan is still being read")
+    return tiles
+
+
+GivenTiles = Annotated[Tiles, Depends(_tiles)]

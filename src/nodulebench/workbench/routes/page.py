@@ -1,0 +1,29 @@
+"""The page: the viewer with its words, and where its scripts are."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from nodulebench.language import Language
+from nodulebench.model.tables import DENSITIES, NODULE_TYPES
+from nodulebench.pages.templates import page
+from nodulebench.workbench.routes.given import GivenRoom
+
+router = APIRouter()
+OWN = "workbench."
+"""How the keys of the workbench's words begin."""
+
+
+@router.get("/", response_class=HTMLResponse)
+def viewer(request: Request, room: GivenRoom) -> str:
+    """The reading room in one page."""
+    say: Language = request.app.state.say
+    return page("workbench.html", say=say, words=words(say), reader=room.reader)
+
+
+def words(say: Language) -> dict[str, Any]:
+    """What the scripts say, without the beginning of the keys."""
+    own = {key.removeprefix(OWN): text for key, text in say.texts(OWN).items()}
+    names = (*NODULE_TYPES, *DENSITIES)
+    return {**own, **{"name." + name: say.word(name) for name in names}}

@@ -1,0 +1,129 @@
+// Every key and what it does, in one table: the help that `?` shows is made of it.
+import { PLANES } from "./grid.js";
+import { SLABS_MM } from "./state.js";
+import { say } from "./words.js";
+
+const FAST = 10;
+
+function step(state, count) {
+  const { through } = PLANES[state.active];
+  const index = state.cursor.map(Math.round);
+  index[through] += count;
+  state.moveTo(index);
+}
+
+function shift(state, right, down) {
+  const { across, down: along, turns } = PLANES[state.active];
+  const index = state.cursor.map(Math.round);
+  index[across] += right;
+  index[along] += turns ? -down : down;
+  state.moveTo(index, { reveals: true });
+}
+
+function adjust(state, level, width) {
+  state.setWindow({ level: state.window.level + level, width: state.window.width + width });
+}
+
+export function nextSlab(state, way = 1) {
+  const at = SLABS_MM.indexOf(state.slabMm);
+  state.slabMm = SLABS_MM[(at + way + SLABS_MM.length) % SLABS_MM.length];
+  state.changed();
+  state.redraw();
+}
+
+// How a key is written: modifiers in this order, then the key as the browser names it.
+export function nameOf(event) {
+  const parts = [];
+  if (event.ctrlKey || event.metaKey) parts.push("Ctrl");
+  if (event.altKey) parts.push("Alt");
+  const isLetter = event.key.length === 1;
+  if (event.shiftKey && !isLetter) parts.push("Shift");
+  parts.push(event.key === " " ? "Space" : event.key);
+  return parts.join("+");
+}
+
+const SHOWN = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
+
+export function lookingKeys(state, cine) {
+  const on = (keys, word, run) => ({ keys, word, run });
+  return [
+    on(["ArrowUp"], "key.up", () => step(state, 1)),
+    on(["ArrowDown"], "key.down", () => step(state, -1)),
+    on(["PageUp"], "key.fast_up", () => step(state, FAST)),
+    on(["PageDown"], "key.fast_down", () => step(state, -FAST)),
+    on(["Home"], "key.first", () => step(state, -1e6)),
+    on(["End"], "key.last", () => step(state, 1e6)),
+    on(["Shift+ArrowLeft"], "key.cross_left", () => shift(state, -1, 0)),
+    on(["Shift+ArrowRight"], "key.cross_right", () => shift(state, 1, 0)),
+    on(["Shift+ArrowUp"], "key.cross_up", () => shift(state, 0, -1)),
+    on(["Shift+ArrowDown"], "key.cross_down", () => shift(state, 0, 1)),
+    on(["a"], "key.axial", () => activate(state, "axial")),
+    on(["c"], "key.coronal", () => activate(state, "coronal")),
+    on(["s"], "key.sagittal", () => activate(state, "sagittal")),
+    on(["1"], "key.lung", () => state.usePreset("lung")),
+    on(["2"], "key.mediastinum", () => state.usePreset("mediastinum")),
+    on(["3"], "key.bone", () => state.usePreset("bone")),
+    on(["4"], "key.own", () => state.usePreset("own")),
+    on(["Alt+ArrowUp"], "key.brighter", () => adjust(state, -20, 0)),
+    on(["Alt+ArrowDown"], "key.darker", () => adjust(state, 20, 0)),
+    on(["Alt+ArrowRight"], "key.wider", () => adjust(state, 0, 40)),
+    on(["Alt+ArrowLeft"], "key.narrower", () => adjust(state, 0, -40)),
+    on(["i"], "key.invert", () => state.invert()),
+    on(["+", "="], "key.closer", () => zoom(state, 1.25)),
+    on(["-"], "key.farther", () => zoom(state, 0.8)),
+    on(["0"], "key.fit", () => fitAll(state)),
+    on(["m"], "key.slab", () => nextSlab(state)),
+    on(["Space"], "key.cine", () => cine.toggle()),
+    on(["x"], "key.cross", () => toggle(state, "showsCross")),
+    on(["h"], "key.marks", () => toggle(state, "showsMarks")),
+  ];
+}
+
+function activate(state, plane) {
+  state.active = plane;
+  state.changed();
+  state.redraw();
+}
+
+function zoom(state, factor) {
+  state.view.zoomBy(factor, state.view.toCanvas(state.cursor));
+  state.redraw();
+}
+
+export function fitAll(state) {
+  for (const view of state.views) view.fit();
+  state.redraw();
+}
+
+function toggle(state, what) {
+  state[what] = !state[what];
+  state.redraw();
+}
+
+export function listen(table, state) {
+  const byName = new Map(table.flatMap((one) => one.keys.map((key) => [key, one])));
+  addEventListener("keydown", (event) => {
+    const isWriting = event.target.closest?.("input, select, textarea, dialog[open]");
+    if (isWriting && event.key !== "Escape") return;
+    const found = byName.get(nameOf(event));
+    if (!found || (!state.volume && !found.isAlways)) return;
+    event.preventDefault();
+    state.began();
+    if (isWriting) event.target.blur();
+    found.run();
+  });
+}
+
+export function fillHelp(list, table) {
+  list.replaceChildren(...table.flatMap(({ keys, word }) => {
+    const key = document.createElement("dt"), what = document.createElement("dd");
+    const named = keys.map((name) => name.replace(/Arrow\w+/, (arrow) => SHOWN[arrow]));
+    for (const name of named) {
+      const cap = document.createElement("kbd");
+      cap.textContent = name === "Space" ? say("key.space_bar") : name;
+      key.append(cap, " ");
+    }
+    what.textContent = say(word);
+    return [key, what];
+  }));
+}

@@ -1,0 +1,32 @@
+// What the server is asked: addresses are relative, so that the page works wherever it is mounted.
+export class Refused extends Error {
+  constructor(status, told) {
+    super(told?.problem ?? told?.detail?.code ?? String(status));
+    this.status = status;
+    this.told = told;
+  }
+}
+
+async function answered(answer) {
+  if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
+  return answer;
+}
+
+export async function ask(path) {
+  const answer = await answered(await fetch(path));
+  return { status: answer.status, told: await answer.json() };
+}
+
+export async function askVoxels(path, signal) {
+  const answer = await answered(await fetch(path, { signal }));
+  return new Int16Array(await answer.arrayBuffer());
+}
+
+export async function send(path, body) {
+  const answer = await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Requested-With": "nodulebench" },
+    body: JSON.stringify(body),
+  });
+  return (await answered(answer)).json();
+}

@@ -1,0 +1,105 @@
+"""A scan -> its voxels as whole HU on an upright grid, made once and kept on disk.
+
+What was kept is mapped into memory, so that a slice costs one read. It is known by the names, sizes
+and times of the scan's files: one that was exchanged is read anew.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.upright import upright
+from nodulebench.imaging.volume import Volume
+from nodulebench.storage.json_text import read_json, write_json
+from nodulebench.storage.staging import staged_folder
+from nodulebench.workbench.scans import Scan
+
+VOXELS, GRID = "hu.i16", "grid.json"
+VERSION = 1
+"""Of what is kept; another one is made anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """The voxels of a scan, and where they are."""
+
+    volume: Volume
+    """Upright, its voxels mapped from disk."""
+    original: Geometry
+    is_resampled: bool
+
+    def slices(self, first: int, count: int) -> bytes:
+        """The voxels of neighbouring slices from the feet on: int16, little-endian, row by row."""
+        return self.volume.hu[first : first + count].tobytes()
+
+    @property
+    def grid(self) -> Geometry:
+        """Where the voxels shown are."""
+        return self.volume.geometry
+
+
+def tiles_of(scan: Scan, cache: Path) -> Tiles:
+    """The voxels of a scan from the cache, made first where they are not there.
+
+    Raises:
+        InputError: if the scan cannot be read as a volume.
+    """
+    folder = cache / _known_by(scan)
+    if not (folder / GRID).is_file():
+        _keep(scan, folder)
+    return _kept(folder)
+
+
+def is_kept(scan: Scan, cache: Path) -> bool:
+    """Whether the voxels of a scan are there already."""
+    return (cache / _known_by(scan) / GRID).is_file()
+
+
+def _known_by(scan: Scan) -> str:
+    facts = [f"{VERSION} {scan.case_id}"]
+    for path in scan.files:
+        state = path.stat()
+        facts.append(f"{path.name} {state.st_size} {state.st_mtime_ns}")
+    text = "\n".join(facts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest()[:32]
+
+
+def _keep(scan: Scan, folder: Path) -> None:
+    made = upright(scan.read())
+    with staged_folder(folder, last=GRID) as stage:
+        made.volume.hu.astype("<i2", copy=False).tofile(stage / VOXELS)
+        grids = {"shown": _written(made.volume.geometry), "original": _written(made.original)}
+        write_json({**grids, "is_resampled": made.is_resampled}, stage / GRID)
+
+
+def _kept(folder: Path) -> Tiles:
+    told = read_json(folder / GRID)
+    grid = _geometry(told["shown"])
+    shape = tuple(told["shown"]["size"][::-1])
+    hu: npt.NDArray[np.int16] = np.memmap(folder / VOXELS, dtype="<i2", mode="r", shape=shape)
+    return Tiles(Volume(hu, grid), _geometry(told["original"]), told["is_resampled"])
+
+
+def _written(grid: Geometry) -> dict[str, Any]:
+    if grid.size is None:
+        raise AssertionError("an image has a size")
+    return {
+        "spacing_mm": grid.spacing_mm.tolist(),
+        "origin_mm": grid.origin_mm.tolist(),
+        "direction": grid.direction.tolist(),
+        "size": grid.size.tolist(),
+    }
+
+
+def _geometry(told: dict[str, Any]) -> Geometry:
+    return Geometry(
+        np.array(told["spacing_mm"]),
+        np.array(told["origin_mm"]),
+        np.array(told["direction"]),
+        np.array(told["size"], dtype=np.int64),
+    )

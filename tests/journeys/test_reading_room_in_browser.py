@@ -1,0 +1,273 @@
+"""The reading room in a real browser, by real mouse and keyboard: what is seen is where it is."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
+from nodulebench.workbench.app import LOOPBACK, workbench_app
+from nodulebench.workbench.door import Door
+from nodulebench.workbench.room import Room, open_room
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+uvicorn = pytest.importorskip("uvicorn")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="chromium is not installed")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])
+SCANS = {
+    "1-plain": ball(),
+    "2-flipped": ball(direction=np.diag([-1.0, -1.0, 1.0])),
+    "3-upside-down": ball(direction=np.diag([1.0, 1.0, -1.0])),
+    "4-oblique": ball(direction=TILT, size=(64, 60, 40)),
+}
+PLANES = {"axial": (0, 1), "coronal": (0, 2), "sagittal": (1, 2)}
+"""The patient axes across and down each picture."""
+
+
+class Served:
+    """A reading room that is served from this process."""
+
+    def __init__(self, room: Room) -> None:
+        import socket
+
+        self.room = room
+        listening = socket.create_server((LOOPBACK, 0))
+        self.door = Door(listening.getsockname()[1])
+        settings = uvicorn.Config(workbench_app(room, self.door), log_level="error", ws="none")
+        self.server = uvicorn.Server(settings)
+        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.server.force_exit = True
+        self.thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=BROWSER, args=list(QUIET))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("reading") / "scans"
+    for name, volume in SCANS.items():
+        write_scans(folder, name, volume=volume)
+    with open_room(folder, "anna") as room:
+        served = Served(room)
+        yield served
+        served.stop()
+
+
+@pytest.fixture
+def page(browser: Any, served: Served) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+    opened.goto(served.door.address)
+    wait_until_loaded(opened)
+    yield opened
+    context.close()
+    assert wrong == []
+
+
+def wait_until_loaded(page: Any, number: int = 0) -> None:
+    page.wait_for_function(
+        "(n) => globalThis.nodulebench?.number === n && nodulebench.volume?.isComplete", arg=number
+    )
+    painted(page)
+
+
+def painted(page: Any) -> None:
+    """Two frames later everything that was asked for is drawn."""
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def open_scan(page: Any, number: int) -> None:
+    page.locator("#scans button").nth(number).click()
+    wait_until_loaded(page, number)
+
+
+def jump(page: Any, place_mm: np.ndarray) -> None:
+    page.evaluate(
+        """(mm) => {
+          nodulebench.moveTo(nodulebench.volume.grid.toIndex(mm));
+          nodulebench.setWindow({ level: -400, width: 900 }); // half of the ball's edge is grey 128
+        }""",
+        place_mm.tolist(),
+    )
+    page.keyboard.press("x")  # no cross-hair over the picture
+    painted(page)
+
+
+def bright_on(page: Any, plane: str) -> dict[str, float]:
+    """Middle and extent of what is bright on a canvas, in millimetres of the patient.
+
+    The pixels are those that the canvas shows; the view's own arithmetic is asked for nothing but
+    how many pixels a millimetre has and where the cursor is drawn.
+    """
+    seen = page.evaluate(
+        """(plane) => {
+          const view = nodulebench.views.find((one) => one.plane === plane);
+          const { width, height } = view.canvas;
+          const ink = view.canvas.getContext("2d").getImageData(0, 0, width, height).data;
+          let [count, x, y] = [0, 0, 0];
+          const low = [1e9, 1e9], high = [-1, -1];
+          for (let row = 30; row < height - 60; row++) {
+            for (let column = 30; column < width - 30; column++) {
+              const at = 4 * (row * width + column);
+              if (ink[at] < 128 || ink[at] !== ink[at + 2]) continue;
+              count += 1; x += column + 0.5; y += row + 0.5;
+              low[0] = Math.min(low[0], column); high[0] = Math.max(high[0], column + 1);
+              low[1] = Math.min(low[1], row); high[1] = Math.max(high[1], row + 1);
+            }
+          }
+          const cursor = view.toCanvas(nodulebench.cursor);
+          return { x: x / count - cursor[0], y: y / count - cursor[1], scale: view.scale,
+            width: high[0] - low[0], height: high[1] - low[1] };
+        }""",
+        plane,
+    )
+    scale = seen["scale"]
+    return {name: seen[name] / scale for name in ("x", "y", "width", "height")}
+
+
+@pytest.mark.parametrize("number", range(len(SCANS)), ids=list(SCANS))
+def test_a_ball_is_seen_where_it_is_and_as_large_as_it_is(page: Any, number: int) -> None:
+    if number:
+        open_scan(page, number)
+    jump(page, BALL_MM)
+    for plane in PLANES:
+        seen = bright_on(page, plane)
+        assert abs(seen["x"]) < 0.4, plane  # half a voxel would be 0.4 to 1 mm
+        assert abs(seen["y"]) < 0.5, plane
+        assert seen["width"] == pytest.approx(2 * RADIUS_MM, abs=0.9), plane
+        assert seen["height"] == pytest.approx(2 * RADIUS_MM, abs=1.1), plane
+    note = page.locator("#resampled")
+    assert note.is_visible() == list(SCANS)[number].endswith("oblique")
+
+
+def test_wheel_keys_and_drag_move_the_same_cross_hair(page: Any) -> None:
+    cursor = "() => nodulebench.cursor.map(Math.round)"
+    before = page.evaluate(cursor)
+    axial = page.locator("canvas[data-plane=axial]").bounding_box()
+    middle = (axial["x"] + axial["width"] / 2, axial["y"] + axial["height"] / 2)
+    page.mouse.move(*middle)
+    page.mouse.wheel(0, 100)
+    painted(page)
+    assert page.evaluate(cursor)[2] == before[2] - 1
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(cursor)[2] == before[2] + 1
+    page.mouse.down()
+    page.mouse.move(middle[0] + 40, middle[1] - 30)
+    page.mouse.up()
+    after = page.evaluate(cursor)
+    scale = page.evaluate("() => nodulebench.view.scale")
+    assert after[0] - before[0] == pytest.approx(40 / scale / 0.8, abs=1)
+    assert after[1] - before[1] == pytest.approx(-30 / scale / 0.9, abs=1)
+    page.keyboard.press("s")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowUp")
+    assert page.evaluate(cursor) == [after[0] + 1, after[1] + 1, after[2] + 1]
+
+
+def test_window_slab_zoom_and_help_by_keyboard_and_mouse(page: Any) -> None:
+    assert "L -600" in page.locator("#window").inner_text()
+    page.keyboard.press("2")
+    assert page.locator("#window").inner_text() == "L 40 W 400 HU"
+    axial = page.locator("canvas[data-plane=axial]").bounding_box()
+    page.mouse.move(axial["x"] + 200, axial["y"] + 200)
+    page.mouse.down(button="right")
+    page.mouse.move(axial["x"] + 250, axial["y"] + 200)
+    page.mouse.up(button="right")
+    assert page.locator("#window").inner_text() == "L 40 W 700 HU"
+    assert page.locator("[data-preset=own]").get_attribute("aria-pressed") == "true"
+    page.keyboard.press("m")
+    assert page.locator("#slab").inner_text() == "MIP 5 mm"
+    scale = page.evaluate("() => nodulebench.view.scale")
+    page.keyboard.press("+")
+    assert page.evaluate("() => nodulebench.view.scale") == pytest.approx(scale * 1.25)
+    page.keyboard.press("?")
+    shown = page.locator("#help")
+    assert shown.is_visible()
+    assert "cine on and off" in shown.inner_text()
+    page.keyboard.press("Escape")
+    assert not shown.is_visible()
+
+
+def test_a_slab_shows_the_largest_value_along_the_way_of_sight(page: Any) -> None:
+    jump(page, BALL_MM + np.array([0.0, 0.0, RADIUS_MM + 3]))
+    page.keyboard.press("a")
+    grey = """() => {
+      const view = nodulebench.views[0], at = view.toCanvas(nodulebench.cursor);
+      return view.canvas.getContext("2d").getImageData(...at.map(Math.round), 1, 1).data[0];
+    }"""
+    assert page.evaluate(grey) < 10
+    for _ in range(3):
+        page.keyboard.press("m")
+    painted(page)
+    assert page.evaluate(grey) > 100
+
+
+def test_the_wheel_is_answered_within_a_frame(page: Any) -> None:
+    axial = page.locator("canvas[data-plane=axial]").bounding_box()
+    page.mouse.move(axial["x"] + 200, axial["y"] + 200)
+    page.evaluate("() => { nodulebench.timings.length = 0; }")
+    for _ in range(10):
+        page.mouse.wheel(0, 100)
+        painted(page)
+    times = sorted(page.evaluate("() => nodulebench.timings"))
+    assert len(times) == 10
+    assert times[5] < 50  # 16 ms where nothing else works on the machine
+
+
+def test_nothing_outside_of_the_machine_is_asked_for(browser: Any, served: Served) -> None:
+    context = browser.new_context()
+    opened = context.new_page()
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(served.door.address)
+    wait_until_loaded(opened)
+    context.close()
+    home = f"http://127.0.0.1:{served.door.port}/"
+    assert len(asked) > 10
+    assert [url for url in asked if not url.startswith((home, "data:"))] == []
+
+
+def test_a_scan_that_cannot_be_read_says_why(browser: Any, tmp_path: Path) -> None:
+    folder = write_scans(tmp_path / "scans", "a")
+    (folder / "a.zraw").write_bytes(b"nothing")
+    with open_room(folder, "anna") as room:
+        served = Served(room)
+        context = browser.new_context()
+        opened = context.new_page()
+        opened.goto(served.door.address)
+        told = opened.locator("#notice.wrong")
+        told.wait_for()
+        assert "a.zraw" in told.inner_text()
+        context.close()
+        served.stop()

@@ -1,0 +1,164 @@
+"""The reading room by its routes: who may come in, what is answered, what is kept."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from builders.reading import ball, write_scans
+from nodulebench.workbench.app import workbench_app
+from nodulebench.workbench.door import Door
+from nodulebench.workbench.room import Room, open_room
+
+DOOR = Door(8040)
+HOME = "http://127.0.0.1:8040"
+OWN = {"X-Requested-With": "nodulebench"}
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    with open_room(write_scans(tmp_path / "scans", "a", "b"), "anna") as opened:
+        yield opened
+
+
+@pytest.fixture
+def stranger(room: Room) -> TestClient:
+    return TestClient(workbench_app(room, DOOR), base_url=HOME)
+
+
+@pytest.fixture
+def reader(stranger: TestClient) -> TestClient:
+    stranger.get(DOOR.address)
+    return stranger
+
+
+ROUTES = ("/", "/scans", "/scans/0", "/scans/0/slices/0/1", "/scans/0/reading")
+SCRIPT = "/static/viewer/main.js"
+
+
+@pytest.mark.parametrize("path", [*ROUTES, SCRIPT])
+def test_nothing_is_told_without_the_secret(stranger: TestClient, path: str) -> None:
+    assert stranger.get(path).status_code == 403
+    assert stranger.get(f"{path}?token=wrong").status_code == 403
+
+
+@pytest.mark.parametrize("path", [*ROUTES, SCRIPT])
+def test_whoever_was_given_the_address_comes_in(reader: TestClient, path: str) -> None:
+    answer = reader.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_the_secret_leaves_the_address_line(stranger: TestClient) -> None:
+    answer = stranger.get(DOOR.address, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert "HttpOnly" in answer.headers["set-cookie"]
+    assert "SameSite=strict" in answer.headers["set-cookie"]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:9999", "127.0.0.1.evil.example:8040"])
+def test_another_name_of_this_machine_is_refused(reader: TestClient, host: str) -> None:
+    assert reader.get("/scans", headers={"Host": host}).status_code == 421
+
+
+def test_a_page_of_others_cannot_change_anything(reader: TestClient) -> None:
+    assert reader.post("/scans/0/hand-in").status_code == 403
+    elsewhere = {**OWN, "Origin": "http://evil.example"}
+    assert reader.post("/scans/0/hand-in", headers=elsewhere).status_code == 403
+    assert reader.post("/scans/0/hand-in", headers={**OWN, "Origin": HOME}).status_code == 200
+
+
+def test_the_grid_and_the_voxels_are_those_of_the_scan(reader: TestClient) -> None:
+    placed = reader.get("/scans/0").json()
+    assert placed["size"] == [64, 60, 24]
+    assert placed["spacing_mm"] == [0.8, 0.9, 2.0]
+    assert placed["original_slices"] == list(range(24))
+    sent = reader.get("/scans/0/slices/5/2").content
+    assert np.array_equal(np.frombuffer(sent, "<i2").reshape(2, 60, 64), ball().hu[5:7])
+
+
+@pytest.mark.parametrize("path", ["24/1", "-1/1", "0/0", "23/2", "0/65", "x/1"])
+def test_slices_that_are_not_there_are_not_found(reader: TestClient, path: str) -> None:
+    assert reader.get(f"/scans/0/slices/{path}").status_code in (404, 422)
+    assert reader.get("/scans/2").status_code == 404
+    assert reader.get("/scans/-1").status_code == 404
+
+
+def finding(**more: Any) -> dict[str, Any]:
+    outline = [[10, -10], [14, -10], [14, -6], [10, -6]]
+    drawn = [{"slice_index": 12, "outline": outline}]
+    return {"place_mm": [12, -8, 20], "slices": drawn, **more}
+
+
+def edit(number: int, based_on: int = 0, **more: Any) -> dict[str, Any]:
+    told = {"client": "tab", "number": number, "finding_id": "f1", "based_on": based_on}
+    return {**told, "finding": finding(), "seconds": 1.5, **more}
+
+
+def test_an_edit_is_answered_with_its_version_and_sizes(reader: TestClient) -> None:
+    answer = reader.post("/scans/0/edits", json=edit(1), headers=OWN)
+    assert answer.status_code == 200
+    assert answer.json()["version"] == 1
+    assert answer.json()["measured"]["volume_mm3"] == pytest.approx(32)
+    told = reader.get("/scans/0/reading").json()
+    assert [one["id"] for one in told["findings"]] == ["f1"]
+    assert reader.get("/scans").json()[0]["findings"] == 1
+    assert reader.get("/scans/1/reading").json()["findings"] == []
+
+
+def test_a_conflict_is_told_with_what_stands(reader: TestClient) -> None:
+    reader.post("/scans/0/edits", json=edit(1), headers=OWN)
+    answer = reader.post("/scans/0/edits", json=edit(1, client="other"), headers=OWN)
+    assert answer.status_code == 409
+    assert answer.json()["detail"]["code"] == "changed_elsewhere"
+    assert answer.json()["detail"]["stands"]["version"] == 1
+    reader.post("/scans/0/hand-in", headers=OWN)
+    answer = reader.post("/scans/0/edits", json=edit(2, 1), headers=OWN)
+    assert answer.json()["detail"]["code"] == "handed_in"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"finding": finding(slices=[{"slice_index": 24, "outline": [[0, 0], [1, 0], [1, 1]]}])},
+        {"finding": finding(slices=[{"slice_index": 1, "outline": [[0, 0], [1, 0]]}])},
+        {"finding": finding(slices=finding()["slices"] * 2)},
+        {"finding": finding(malignancy=6)},
+        {"finding": finding(type="round")},
+        {"finding": finding(unknown=1)},
+        {"finding": finding(place_mm=[0, 0, 1e9])},
+        {"finding_id": "../x"},
+        {"number": 0},
+        {"seconds": -1},
+    ],
+)
+def test_an_edit_that_cannot_be_is_refused_and_leaves_nothing(
+    reader: TestClient, wrong: dict[str, Any]
+) -> None:
+    assert reader.post("/scans/0/edits", json={**edit(1), **wrong}, headers=OWN).status_code == 422
+    assert reader.get("/scans/0/reading").json()["findings"] == []
+
+
+def test_a_scan_that_cannot_be_read_says_why_and_is_tried_again(
+    reader: TestClient, room: Room
+) -> None:
+    voxels = room.scans[0].files[1]
+    content = voxels.read_bytes()
+    voxels.write_bytes(content[:100])
+    answer = reader.get("/scans/0")
+    assert answer.status_code == 422
+    assert "a.zraw" in answer.json()["problem"]
+    voxels.write_bytes(content)
+    assert reader.get("/scans/0").status_code == 200
+
+
+def test_the_page_speaks_both_languages(room: Room) -> None:
+    for name, word in (("en", "Not calibrated for diagnosis"), ("zh", "不可用于诊断")):
+        client = TestClient(workbench_app(room, DOOR, name), base_url=HOME)
+        page = client.get(DOOR.address).text
+        assert f'lang="{"en" if name == "en" else "zh"}' in page
+        assert word in page

@@ -1,0 +1,60 @@
+"""What a folder of scans holds, in whatever form."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builders.dicom import series_header, write_series
+from builders.reading import ball, write_scans
+from nodulebench.errors import InputError
+from nodulebench.formats.dicom.volume import write_volume
+from nodulebench.formats.images.case_images import read_case
+from nodulebench.imaging.geometry import Geometry
+from nodulebench.imaging.volume import Volume
+from nodulebench.workbench.scans import scans_in
+
+
+def test_images_and_dicom_series_of_a_folder_are_scans(tmp_path: Path) -> None:
+    folder = write_scans(tmp_path / "scans", "b", "a")
+    uid = write_series(folder / "dicom")
+    found = scans_in(folder)
+    assert [one.case_id for one in found] == ["a", "b", uid]
+    assert [one.name for one in found[0].files] == ["a.mhd", "a.zraw"]
+    assert len(found[2].files) == 12
+    assert found[2].images == folder / "dicom"
+    assert [one.read().shape for one in found] == [(24, 60, 64)] * 2 + [(12, 40, 50)]
+
+
+def test_one_file_or_one_series_is_read_alone(tmp_path: Path) -> None:
+    folder = write_scans(tmp_path, "a", "b")
+    uid = write_series(tmp_path / "dicom")
+    assert [one.case_id for one in scans_in(folder / "a.mhd")] == ["a"]
+    assert [one.case_id for one in scans_in(tmp_path / "dicom")] == [uid]
+
+
+def test_a_test_set_says_itself_which_scans_it_has(tmp_path: Path) -> None:
+    write_scans(tmp_path / "images", "b", "a")
+    assert [one.case_id for one in scans_in(tmp_path)] == ["a", "b"]
+
+
+def test_a_folder_without_scans_and_two_of_a_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no DICOM CT images"):
+        scans_in(tmp_path)
+    write_scans(tmp_path / "one", "a")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with pytest.raises(InputError, match="holds two scans named 'a'"):
+        scans_in(tmp_path)
+
+
+def test_slices_of_a_tilted_gantry_are_read_on_the_grid_that_they_lie_on(tmp_path: Path) -> None:
+    lean = np.array([[1.0, 0, 0], [0, 1, np.sin(0.2)], [0, 0, np.cos(0.2)]])
+    straight = ball(size=(20, 20, 8))
+    grid = straight.geometry
+    tilted = Geometry(grid.spacing_mm, grid.origin_mm, lean, grid.size)
+    write_volume(Volume(straight.hu, tilted), tmp_path / "tilted", series_header("tilted"))
+    (scan,) = scans_in(tmp_path)
+    assert np.allclose(scan.read().geometry.direction, lean, atol=1e-4)
+    with pytest.raises(InputError, match="tilted gantry"):
+        read_case(tmp_path / "tilted")

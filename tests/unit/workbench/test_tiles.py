@@ -1,0 +1,61 @@
+"""Voxels of a scan are made once, whole, and anew where the scan changed."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builders.reading import BALL_MM, ball, write_scans
+from nodulebench.workbench.scans import Scan, scans_in
+from nodulebench.workbench.tiles import tiles_of
+
+
+def the_scan(folder: Path) -> Scan:
+    (scan,) = scans_in(write_scans(folder / "scans", "a"))
+    return scan
+
+
+def test_slices_are_the_voxels_of_the_image_from_the_feet_on(tmp_path: Path) -> None:
+    upside_down = ball(direction=np.diag([1.0, 1.0, -1.0]))
+    (scan,) = scans_in(write_scans(tmp_path / "scans", "a", volume=upside_down))
+    tiles = tiles_of(scan, tmp_path / "cache")
+    sent = np.frombuffer(tiles.slices(2, 3), dtype="<i2").reshape(3, 60, 64)
+    assert np.array_equal(sent, upside_down.hu[::-1][2:5])
+    assert not tiles.is_resampled
+    brightest = np.argwhere(tiles.volume.hu == tiles.volume.hu.max())[:, ::-1].mean(axis=0)
+    assert np.abs(tiles.grid.to_world(brightest[None])[0] - BALL_MM).max() < 0.6
+
+
+def test_a_scan_is_read_once(tmp_path: Path) -> None:
+    scan = the_scan(tmp_path)
+    first = tiles_of(scan, tmp_path / "cache")
+
+    def never() -> None:
+        raise AssertionError("it is there already")
+
+    again = tiles_of(replace(scan, read=never), tmp_path / "cache")
+    assert np.array_equal(first.volume.hu, again.volume.hu)
+    assert np.array_equal(first.grid.origin_mm, again.grid.origin_mm)
+
+
+def test_a_scan_that_was_exchanged_is_read_anew(tmp_path: Path) -> None:
+    scan = the_scan(tmp_path)
+    tiles_of(scan, tmp_path / "cache")
+    brighter = ball()
+    brighter.hu[:] += 7
+    write_scans(tmp_path / "scans", "a", volume=brighter)
+    os.utime(scan.files[0], ns=(1, 1))
+    assert np.array_equal(tiles_of(scan, tmp_path / "cache").volume.hu, brighter.hu)
+
+
+def test_what_was_broken_off_leaves_nothing_that_counts(tmp_path: Path) -> None:
+    scan = the_scan(tmp_path)
+
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tiles_of(replace(scan, read=stopped), tmp_path / "cache")
+    assert tiles_of(scan, tmp_path / "cache").volume.shape == (24, 60, 64)
