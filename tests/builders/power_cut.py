@@ -7,6 +7,7 @@ may be those of before, none, half or all.
 
 import os
 import random
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ class Moment:
     root: int
     folders: dict[int, Names] = field(default_factory=dict)
     files: dict[int, bytes] = field(default_factory=dict)
+    modes: dict[int, int] = field(default_factory=dict)
+    """Who may read, write and run files and folders: keys are for their owners alone."""
     safe_folders: dict[int, Names] = field(default_factory=dict)
     safe_files: dict[int, bytes] = field(default_factory=dict)
 
@@ -94,7 +97,7 @@ class Recorder:
     def _synced(self, number: int) -> None:
         self.add("fsync")
         last = self.moments[-1]
-        now = Moment("fsync", last.root, last.folders, last.files)
+        now = Moment("fsync", last.root, last.folders, last.files, last.modes)
         now.safe_folders, now.safe_files = dict(last.safe_folders), dict(last.safe_files)
         if number in last.folders:
             now.safe_folders[number] = last.folders[number]
@@ -118,11 +121,15 @@ class Recorder:
                     held = self._hold(entry.path, entry.inode())
                     content, old = os.pread(held, 1 << 26, 0), known.get(entry.inode())
                     now.files[entry.inode()] = old if old == content else content
-            number = Path(place).stat().st_ino
+                    now.modes[entry.inode()] = os.fstat(held).st_mode
+            found = Path(place).stat()
+            number = found.st_ino
+            now.modes[number] = found.st_mode
             self._hold(place, number)
             now.folders[number] = names
         if before is not None:
             now.safe_files, now.safe_folders = before.safe_files, before.safe_folders
+            now.modes = before.modes | now.modes
         return now
 
     def _hold(self, place: str, number: int) -> int:
@@ -166,7 +173,8 @@ class Kept:
                 self._folder(known, place / name)
             elif known is not None:
                 (place / name).write_bytes(self._bytes(known))
-                (place / name).chmod(0o600)  # keys that others can read are refused
+                (place / name).chmod(stat.S_IMODE(self.moment.modes[known]))
+        place.chmod(stat.S_IMODE(self.moment.modes[number]))
 
     def _has_new(self, number: int | None) -> bool:
         """Whether the change of a name that was not settled came to the disk; a move does whole."""
