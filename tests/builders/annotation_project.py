@@ -19,10 +19,10 @@ from nodulebench.workflows.annotate.desk import (
     add_nodules,
     finish_cases,
     hand_in,
-    open_batch,
     open_project,
     step_of,
 )
+from nodulebench.workflows.annotate.reviewer_draw import draw_reviewer, open_batch
 
 SHARED, LONE, MISSED = Slice(3, 50, 50, 8, 8), Slice(9, 20, 20, 6, 6), Slice(15, 80, 80, 6, 6)
 
@@ -66,6 +66,10 @@ class Panel:
         """The office gives cases to the first team."""
         return open_batch(self.desk("office"), "office", batch, "one", cases, reviewer_id=reviewer)
 
+    def draws(self, batch: str = "b1") -> Event:
+        """The office draws who reviews, with what it promised."""
+        return draw_reviewer(self.desk("office"), "office", batch)
+
     def reads(self, person: str, boxes: dict[str, list[Slice]], batch: str = "b1") -> Event:
         """A reader hands in a file."""
         return hand_in(self.desk(person), batch, person, self.file(person, boxes))
@@ -98,6 +102,7 @@ class Panel:
         self.opens("a")
         for person, drawn in (("r1", [SHARED, LONE]), ("r2", [SHARED]), ("r3", [SHARED])):
             self.reads(person, {"a": drawn})
+        self.draws()
         self.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
         self.does("r1", "type", case_id="a", candidate_id="candidate-2", type="calcified")
         for name in ("candidate-1", "candidate-2"):

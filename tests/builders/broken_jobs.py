@@ -279,11 +279,12 @@ READERS = {
 }
 STEPS = (
     ("start", "start panel --roster roster.toml --cases cases.csv", ""),
-    ("open", "open panel b1 a b --team one --reviewer lead2", "office"),
+    ("open", "open panel b1 a b --team one", "office"),
     ("key", "key panel r6 --new-key new.pub --reason stolen", "office"),
     ("read", "read panel b1 r1.csv", "r1"),
     ("", "read panel b1 r2.csv", "r2"),
     ("read, the last one", "read panel b1 r3.csv", "r3"),
+    ("draw", "draw panel b1", "office"),
     ("type", "type panel b1 a candidate-1 solid", "r1"),
     ("ask", "ask panel b1 asked.csv", "r1"),
     ("answer", "answer panel b1 types.csv", "r1"),
@@ -309,6 +310,7 @@ STEPS = (
 )
 """A batch of cases from its beginning to its release: command, arguments, who gives it."""
 WRITTEN = {
+    "open": "panel-b1.promise",
     "ask": "asked.csv",
     "anchor": "far.anchor",
     "quality": "quality.json",
@@ -336,23 +338,26 @@ def reviews(*, has_keys: bool) -> dict[str, Job]:
     return jobs
 
 
-START = STEPS[0][1]
-PROMISED = "annotate review open panel b1 a b --team one --promise b1.promise --by office"
+STARTED = (f"annotate review {STEPS[0][1]}",)
 READ = tuple(f"annotate review read panel b1 r{one}.csv --by r{one}" for one in (1, 2, 3))
+
+
+def of_a_draw(command: str, *before: str) -> Job:
+    """A command by which a batch gets its reviewer in another way than by a promise."""
+    return Job(
+        *(f"annotate review {command}", "panel", (*STARTED, *before)),
+        *("annotate review audit panel", make_panel),
+    )
+
+
 DRAWS = {
-    "annotate review open --promise": Job(
-        PROMISED,
-        "panel b1.promise",
-        (f"annotate review {START}",),
-        "annotate review audit panel",
-        make_panel,
+    "annotate review open --reviewer": of_a_draw(
+        "open panel b1 a b --team one --reviewer lead2 --by office"
     ),
-    "annotate review draw": Job(
-        "annotate review draw panel b1 b1.promise --by office",
-        "panel",
-        (f"annotate review {START}", PROMISED, *READ),
-        "annotate review audit panel",
-        make_panel,
+    "annotate review draw --anew": of_a_draw(
+        "draw panel b1 --anew lost --by judge1",
+        "annotate review open panel b1 a b --team one --by office",
+        *READ,
     ),
 }
 JOBS = {

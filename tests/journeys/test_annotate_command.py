@@ -1,6 +1,7 @@
 """The annotate commands from start to end: an exam, a comparison, a batch, an observer study."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -109,11 +110,19 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     readers = teams["team-1"].split(";")[0].split(", ")
     reviewer = teams["team-2"].split("leader ")[1]
     told = step("open", "b1", "a", "--team", "team-1", by="office")
-    assert told.startswith("b1: reading\n")
+    assert told.splitlines()[:2] == [
+        f"wrote {tmp_path}/desk-b1.promise: your part of the draw; let nobody read it before "
+        "'draw'",
+        "b1: reading",
+    ]
     for reader, boxes in zip(readers, ([SHARED, LONE], [SHARED], [SHARED]), strict=True):
         file = wrote_marks(tmp_path / f"{reader}.csv", *boxes)
         told = step("read", "b1", file, by=reader)
     assert told.startswith("b1: typing\n")
+    assert (
+        told.splitlines()[-1] == f"next  nodulebench annotate review draw {desk} b1 --by ORGANISER"
+    )
+    step("draw", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
     shown = step("show", "b1", by=reviewer).splitlines()
@@ -148,7 +157,7 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     capsys.readouterr()
     assert run("review", "log", desk) == 0
     log = capsys.readouterr().out.splitlines()
-    assert len(log) == 12
+    assert len(log) == 13
     assert run("review", "quality", desk, "--out", tmp_path / "quality.json") == 0
     told = capsys.readouterr().out.splitlines()
     assert sorted(line.rsplit(" ", 1)[1] for line in told[:3]) == ["0.667", "0.667", "1.000"]
@@ -159,10 +168,11 @@ def test_a_batch_goes_from_blind_readings_to_a_bundle(tmp_path: Path, cases: Pat
     assert run("review", "status", desk, "b7") == 1
     assert "batch 'b7': is not open. Open: b1." in capsys.readouterr().err
     checked = "program check b1: 2 candidates, 1 inconsistent slices"
-    assert log[4].endswith(f"{checked}; {reviewer} was drawn to review")
+    assert log[4].endswith(checked)
+    assert log[5].endswith(f"office draw b1: {reviewer} was drawn to review")
 
 
-def test_a_promised_draw_is_made_when_all_have_read(tmp_path: Path, cases: Path, capsys) -> None:
+def test_a_promise_in_a_file_of_one_s_own_or_lost(tmp_path: Path, cases: Path, capsys) -> None:
     (tmp_path / "roster.toml").write_text(ROSTER)
     desk, promise = tmp_path / "desk", tmp_path / "b1.promise"
     start = ("--roster", tmp_path / "roster.toml", "--cases", cases, "--draw-teams", 1)
@@ -172,17 +182,26 @@ def test_a_promised_draw_is_made_when_all_have_read(tmp_path: Path, cases: Path,
     )
     office = ("--by", "office")
     assert run("review", "open", desk, "b1", "--team", "team-1", "--promise", promise, *office) == 0
-    assert run("review", "draw", desk, "b1", promise, *office) == 1
+    assert run("review", "draw", desk, "b1", "--promise", promise, *office) == 1
     assert "is not read by all. Draw then: before, it could be aimed at" in capsys.readouterr().err
     empty = wrote_marks(tmp_path / "nothing.csv")
     for reader in teams["team-1"].split(";")[0].split(", "):
         assert run("review", "read", desk, "b1", empty, "--by", reader) == 0
     told = capsys.readouterr().out
     assert "b1: review\n  waits for the draw of its reviewer\n" in told
-    assert f"review draw {desk} b1 PROMISE" in told
-    assert run("review", "draw", desk, "b1", promise, *office) == 0
+    shutil.copytree(desk, tmp_path / "other")
+    assert run("review", "draw", desk, "b1", "--promise", promise, *office) == 0
     reviewer = teams["team-2"].split("leader ")[1]
     assert f"a: waits for {reviewer} to finish its review" in capsys.readouterr().out
+    other, promise = tmp_path / "other", tmp_path / "other-b1.promise"
+    assert run("review", "draw", other, "b1", *office) == 1
+    assert f"{promise}: holds no promise of a draw. If it is lost, an" in capsys.readouterr().err
+    anew = ("--anew", "the disk broke", "--by", "judge")
+    assert run("review", "draw", other, "b1", "--promise", promise, *anew) == 2
+    assert run("review", "draw", other, "b1", *anew) == 0
+    assert run("review", "audit", other) == 0
+    told = capsys.readouterr().err
+    assert "promised for batch 'b1' (the disk broke); 'judge' drew the reviewer anew" in told
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ def random_reviewer(
     """The leader of another team who shall review a team's batch, as several seeds draw.
 
     The office and every reader add a seed of the system's randomness, each in an event of their
-    own, and everybody can draw again as it was done. Where the office's is promised and told when
-    all have read, nobody can choose alone: who reads does not know it, and it cannot be another
-    any more. Told at once, it lets the last reader try seeds with another program.
+    own, and everybody can draw again as it was done. The office's is promised first and told when
+    all have read, so that nobody can choose alone: who reads does not know it, and it cannot be
+    another any more. Told at once, as in older logs, it let the last reader try seeds.
 
     Args:
         teams: all teams.

@@ -39,9 +39,9 @@ def _name_once(stage: Path, path: Path) -> None:
             stage.rename(path)
 
 
-def replace_whole(path: Path, content: bytes) -> None:
+def replace_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Write a file in the place of an older one, at once."""
-    _write_then(Path.replace, path, content)
+    _write_then(Path.replace, path, content, mode)
 
 
 def _write_then(

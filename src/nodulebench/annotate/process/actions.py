@@ -27,9 +27,11 @@ class OpenBatch(Written):
     reviewer_id: Name | None = None
     """The leader of another team who will review it; None: drawn when all have read."""
     seed: Seed | None = None
-    """What the office adds to the draw of the reviewer; None: it is promised, or one is named."""
+    """What the office added to the draw of the reviewer, told at once: of older logs."""
     promise: Seed | None = Field(None, exclude_if=lambda value: value is None)
     """SHA-256 of what the office will add when all have read, which nobody knows before."""
+    sealed: str = Field("", max_length=1 << 16, exclude_if=lambda value: not value)
+    """That itself, in base64 an age file for the organisers; empty: it is kept elsewhere."""
 
 
 class SubmitReading(Written):
@@ -59,6 +61,8 @@ class DrawReviewer(Written):
     step: Literal["draw"] = "draw"
     batch_id: Name
     seed: Seed
+    anew: str = Field("", exclude_if=lambda value: not value)
+    """Why the seed is not the one that was promised: it is lost, or kept back; empty: it is."""
     reviewer_id: Name | None = None
     """Who was drawn; filled in by the program."""
 

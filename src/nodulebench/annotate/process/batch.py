@@ -174,6 +174,12 @@ class Batch:
             return []
         return [case_id for case_id in self.order.case_ids if case_id not in self.finished]
 
+    @property
+    def waits_for_draw(self) -> bool:
+        """Whether all have read, and who reviews is still to be drawn."""
+        is_open = self.order.promise is not None and self.order.reviewer_id is None
+        return is_open and self.checks is not None
+
     def dispute(self, key: Key) -> tuple[Notice, ...]:
         """Why a candidate is in dispute, settled or not; empty: it is not."""
         reasons = []

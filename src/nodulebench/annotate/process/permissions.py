@@ -8,10 +8,10 @@ import polars as pl
 from nodulebench.annotate.people import PROGRAM, Roster
 from nodulebench.annotate.process import actions
 from nodulebench.annotate.process.batch import Batch, State, WorkflowRules
+from nodulebench.annotate.process.draws import draw_refusal, reviewer_problems
 from nodulebench.annotate.process.keys import key_refusal
 from nodulebench.annotate.readings.consistency import check_consistency
 from nodulebench.annotate.readings.reading import Reading, check_reading
-from nodulebench.annotate.teams import possible_reviewers, promise_of
 from nodulebench.errors import InputError, Problem, refuse_any
 
 STATE_OF_STEP: dict[str, State] = {
@@ -92,26 +92,8 @@ class Permissions:
         if not self.rules.has_review:
             if action.reviewer_id is not None:
                 yield Problem(where, f"the workflow '{self.rules.name}' has no review.")
-        elif (given := [action.reviewer_id, action.seed, action.promise]).count(None) == 3:
-            yield Problem(where, "has no reviewer.", "Name the leader of another team.")
-        elif given.count(None) < 2:
-            yield Problem(where, "has a reviewer, and a seed to draw one.", "Give one of them.")
-        elif action.reviewer_id is None:
-            possible_reviewers(self.roster.teams, action.team_id)
         else:
-            yield from self._reviewer_problems(action, where)
-
-    def _reviewer_problems(self, action: actions.OpenBatch, where: str) -> Iterator[Problem]:
-        reviewer = action.reviewer_id
-        leads = [team.team_id for team in self.roster.teams if team.leader_id == reviewer]
-        if reviewer in self.roster.team(action.team_id).member_ids:
-            yield Problem(
-                where,
-                f"'{reviewer}' is of the team that reads it.",
-                "A batch is reviewed by the leader of another team.",
-            )
-        elif not leads:
-            yield Problem(where, f"'{reviewer}' leads no team.", "Name the leader of another team.")
+            yield from reviewer_problems(self.roster, actor_id, action)
 
     def _refusal(self, batch: Batch, actor_id: str, action: actions.Action) -> Problem | None:
         """Why someone may not take a step that the state allows."""
@@ -121,7 +103,8 @@ class Permissions:
             case actions.CheckBatch():
                 return None if actor_id == PROGRAM else _not(batch, actor_id, "the program itself")
             case actions.DrawReviewer():
-                return self._draw_refusal(batch, actor_id, action)
+                is_judge = self.may_arbitrate(batch, actor_id)
+                return draw_refusal(self.roster, batch, actor_id, action, is_judge=is_judge)
             case actions.AddNodule() | actions.FinishCase():
                 return self._case_review_refusal(batch, actor_id, action)
             case actions.ApproveBatch():
@@ -231,20 +214,6 @@ class Permissions:
             return Problem(where, "is ruled a nodule without a type.", "Say which type it is.")
         for name in action.discussed_with:
             self.roster.person(name)
-        return None
-
-    def _draw_refusal(
-        self, batch: Batch, actor_id: str, action: actions.DrawReviewer
-    ) -> Problem | None:
-        where, order = f"batch '{batch.order.batch_id}'", batch.order
-        if actor_id == PROGRAM or not self.roster.has_role(actor_id, "organiser"):
-            return _not(batch, actor_id, "an organiser")
-        if order.promise is None or order.reviewer_id is not None:
-            return Problem(where, "has no reviewer who is still to be drawn.")
-        if batch.checks is None:
-            return Problem(where, "is not read by all.", "Draw then: before, it could be aimed at.")
-        if promise_of(action.seed) != order.promise:
-            return Problem(where, "was promised another draw.", "Give the file of 'open'.")
         return None
 
     def _release_refusal(self, batch: Batch, actor_id: str) -> Problem | None:

@@ -85,7 +85,8 @@ def _words(action: actions.Action) -> tuple[str | None, str]:
             drawn = f"; {action.reviewer_id} was drawn to review" if action.reviewer_id else ""
             return None, f"{found} candidates, {count} inconsistent slices{drawn}"
         case actions.DrawReviewer():
-            return None, f"{action.reviewer_id} was drawn to review"
+            anew = f" anew{_quoted(action.anew)}" if action.anew else ""
+            return None, f"{action.reviewer_id} was drawn to review{anew}"
         case actions.TypeNodule():
             return action.case_id, f"{action.candidate_id} is {action.type}"
         case actions.ReviewNodule():

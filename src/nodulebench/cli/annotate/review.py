@@ -70,7 +70,7 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
 @CASES
 @click.option("--team", "team_id", required=True, help="The team that reads.")
 @click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
-@click.option("--promise", type=FILE, help="New file for your part of the draw, told by 'draw'.")
+@click.option("--promise", type=FILE, help="Another file for your part of the draw.")
 @signed
 def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
     r"""Give CASEs to a team; without any, all that no batch has yet.
@@ -78,10 +78,16 @@ def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any
     \b
     nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
     """
-    from nodulebench.workflows.annotate.desk import open_batch
     from nodulebench.workflows.annotate.questions import unread_cases
+    from nodulebench.workflows.annotate.reviewer_draw import open_batch, promise_file
 
     open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
+    order = desk.batch(batch_id).order
+    if order.sealed:
+        click.echo("promised the draw of the reviewer, sealed in the log for organisers")
+    elif order.promise:
+        file = given["promise"] or promise_file(desk.folder, batch_id)
+        click.echo(f"wrote {file}: your part of the draw; let nobody read it before 'draw'")
     tell_batch(desk, batch_id)
 
 

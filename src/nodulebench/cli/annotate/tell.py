@@ -31,7 +31,7 @@ def _open_things(batch: Any) -> Iterator[str]:
         yield f"{case_id}: waits for the reading of {reader}"
     for case_id, name in batch.untyped:
         yield f"{case_id} {name}: waits for its type"
-    if batch.state == "review" and reviewer is None:
+    if batch.waits_for_draw:
         yield "waits for the draw of its reviewer"
     elif batch.state == "review":
         for case_id, name in batch.unreviewed:
@@ -52,8 +52,8 @@ def _next(batch: Any, folder: Any, batch_id: str) -> str:
     if batch.state == "reading":
         reader = next((one for _, one in batch.missing_readings), "READER")
         return f"read {place} FILE --by {reader}"
-    if batch.state == "review" and batch.order.reviewer_id is None:
-        return f"draw {place} PROMISE --by ORGANISER"
+    if batch.waits_for_draw:
+        return f"draw {place} --by ORGANISER"
     if batch.state == "review" and not batch.unreviewed:
         return f"finish {place} --by {batch.order.reviewer_id}"
     if batch.state == "arbitration" and not batch.open_disputes and not batch.is_approved:

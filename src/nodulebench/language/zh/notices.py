@@ -170,6 +170,17 @@ NOTICES = {
     ),
     "log_unanchored": "未比对任何锚点：整体恢复到较早状态的日志无法被发现",
     "reviewer_named": "批次“{batch}”的审核者“{reader}”是指定的，而非抽签产生",
+    "draw_told_at_once": (
+        "批次“{batch}”的抽签中，办公室的随机数在分发时即已公开：最后一位阅片者本可选定审核者"
+    ),
+    "draw_waits": (
+        "自 {since} 起批次“{batch}”已全部阅片完毕，审核者仍未抽出："
+        "办公室若扣留其随机数，便可进行选择"
+    ),
+    "draw_made_anew": (
+        "办公室未公开其为批次“{batch}”承诺的随机数（{reason}）；“{reader}”重新抽取了审核者，"
+        "本可自行选定"
+    ),
     "cases_opened_again": "有病例被多次分发，每次都重新确定审核者：{batches:list}",
     # losses of a conversion
     "rows_changed": "{before} 行变为 {after} 行。",

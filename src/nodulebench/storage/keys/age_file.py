@@ -1,15 +1,16 @@
-"""Bytes -> an age file for the owner of an OpenSSH key, and back; ``age -d -i KEY`` opens it."""
+"""Bytes -> an age file for owners of OpenSSH keys, and back; ``age -d -i KEY`` opens it."""
 
 from nodulebench.errors import InputError
 from nodulebench.optional_package import needs
 from nodulebench.storage.keys.person_key import PrivateKey, PublicKey
 
 
-def encrypted_for(content: bytes, key: PublicKey) -> bytes:
-    """Content that the owner of a key alone can read."""
+def encrypted_for(content: bytes, *keys: PublicKey) -> bytes:
+    """Content that the owner of a key alone can read; of several keys, each owner."""
     with needs("keys", "keys of people"):
         import pyrage
-    return bytes(pyrage.encrypt(content, [pyrage.ssh.Recipient.from_str(key.line)]))
+    owners = [pyrage.ssh.Recipient.from_str(key.line) for key in keys]
+    return bytes(pyrage.encrypt(content, owners))
 
 
 def decrypted_by(sealed: bytes, key: PrivateKey, where: str) -> bytes:

@@ -1,6 +1,5 @@
 """A folder that holds an annotation project: who takes part, the cases, and every step taken."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ from nodulebench.annotate.process.actions import (
     CheckBatch,
     FinishCase,
     OneStep,
-    OpenBatch,
     SubmitReading,
     at_once,
 )
@@ -30,12 +28,11 @@ from nodulebench.annotate.process.permissions import known_batch as known_batch
 from nodulebench.annotate.process.record import steps_of as steps_of
 from nodulebench.annotate.process.workflow import SeenCandidate, Workflow
 from nodulebench.annotate.readings.reading import Reading, readings_of
-from nodulebench.annotate.teams import new_seed, promise_of
+from nodulebench.annotate.teams import new_seed
 from nodulebench.errors import InputError, Problem
 from nodulebench.formats import read_cases, read_submission
 from nodulebench.model.written import Written, checked
 from nodulebench.storage.digest import file_digest
-from nodulebench.storage.durable import create_once
 from nodulebench.storage.event_log.indexed import IndexedLog
 from nodulebench.storage.event_log.seal import PersonSeal
 from nodulebench.storage.event_log.store import FolderStore
@@ -136,77 +133,6 @@ def open_project(folder: Path, key: Path | None = None, passphrase: str = "") ->
 def project_digest(folder: Path) -> str:
     """What the log of a project follows from: who takes part, the rules and the cases."""
     return json_digest({name: file_digest(folder / name) for name in (PROJECT, CASES)})
-
-
-def open_batch(
-    desk: Desk,
-    actor_id: str,
-    batch_id: str,
-    team_id: str,
-    case_ids: Iterable[str],
-    *,
-    reviewer_id: str | None = None,
-    promise: Path | None = None,
-) -> Event:
-    """Give cases to a team; where nobody is named, the reviewer is drawn when all have read.
-
-    Args:
-        desk: the project.
-        actor_id: an organiser.
-        batch_id: its name.
-        team_id: who reads.
-        case_ids: what.
-        reviewer_id: who reviews; None: somebody who is drawn.
-        promise: a new file for the office's part of the draw, which nobody else may know before
-            all have read (``draw_reviewer``); None: it stands in the log at once.
-
-    Raises:
-        InputError: if it may not be, or the file was promised for another batch.
-    """
-    is_drawn = reviewer_id is None and desk.workflow.rules.has_review
-    seed = new_seed() if is_drawn else None
-    if promise is not None:
-        if seed is None:
-            raise InputError.at(str(promise), "promises a draw, and none is to be made.")
-        if promise.resolve().is_relative_to(desk.folder.resolve()):
-            raise InputError.at(str(promise), "lies in the project, where all can read it.")
-        if not create_once(promise, f"{seed}\n".encode(), mode=0o600):
-            seed = _unused(desk, promise)  # of a run that was killed
-    fields = {
-        "batch_id": batch_id,
-        "team_id": team_id,
-        "case_ids": tuple(case_ids),
-        "reviewer_id": reviewer_id,
-        **({"seed": seed} if promise is None or seed is None else {"promise": promise_of(seed)}),
-    }
-    return desk.does(actor_id, checked(OpenBatch, fields, f"batch '{batch_id}'"))
-
-
-def _unused(desk: Desk, promise: Path) -> str:
-    """The seed in a file of promises that no batch was opened with."""
-    seed = _promised(promise)
-    if not re.fullmatch("[0-9a-f]{64}", seed):
-        raise InputError.at(str(promise), "holds no promise.", "Choose a new name.")
-    if promise_of(seed) in {one.order.promise for one in desk.batches().values()}:
-        raise InputError.at(str(promise), "was promised for a batch before.", "Choose a new name.")
-    return seed
-
-
-def _promised(promise: Path) -> str:
-    try:
-        return promise.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(str(promise), "cannot be read.", "Give the file of 'open'.") from error
-
-
-def draw_reviewer(desk: Desk, actor_id: str, batch_id: str, promise: Path) -> Event:
-    """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
-
-    Raises:
-        InputError: if it may not be, or another draw was promised.
-    """
-    fields = {"step": "draw", "batch_id": batch_id, "seed": _promised(promise)}
-    return desk.does(actor_id, step_of(fields))
 
 
 def change_key(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nodulebench.annotate.process.actions import ACTIONS, OpenBatch
+from nodulebench.annotate.process.draws import draw_notices
 from nodulebench.annotate.process.events import Event
 from nodulebench.errors import InputError, Problem
 from nodulebench.model.notice import Notice
@@ -81,17 +81,4 @@ def _notices(events: Sequence[Event], signers: int, anchors: int) -> Iterator[No
         yield Notice("log_unsigned")
     if not anchors:
         yield Notice("log_unanchored")
-    times: dict[str, list[str]] = {}
-    for event in events:
-        if event.step != "open":
-            continue
-        order = ACTIONS.validate_python(event.payload)
-        if not isinstance(order, OpenBatch):
-            continue
-        if order.reviewer_id is not None:
-            yield Notice("reviewer_named", {"reader": order.reviewer_id, "batch": order.batch_id})
-        for case_id in order.case_ids:
-            times.setdefault(case_id, []).append(order.batch_id)
-    again = sorted({name for names in times.values() if len(names) > 1 for name in names})
-    if again:
-        yield Notice("cases_opened_again", {"batches": again})
+    yield from draw_notices(events)

@@ -12,10 +12,10 @@ from nodulebench.workflows.annotate.desk import (
     PROJECT,
     Project,
     hand_in,
-    open_batch,
     open_project,
 )
 from nodulebench.workflows.annotate.reader_quality import reader_quality
+from nodulebench.workflows.annotate.reviewer_draw import open_batch
 
 BOX = Slice(3, 50, 50, 8, 8)
 
@@ -27,7 +27,8 @@ def desk(tmp_path: Path):
     project = Project(roster=two_teams(), rules=NIFDC, repeats={"case-x": "a"})
     write_json(project.model_dump(mode="json"), tmp_path / PROJECT)
     desk = open_project(tmp_path)
-    open_batch(desk, "office", "b1", "one", ("a", "b", "c", "d", "case-x"))
+    cases = ("a", "b", "c", "d", "case-x")
+    open_batch(desk, "office", "b1", "one", cases, reviewer_id="lead2")
     found = {"r1": "abcdx", "r2": "abcd", "r3": "ab"}
     for reader, names in found.items():
         cases = [

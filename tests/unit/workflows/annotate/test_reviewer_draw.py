@@ -1,53 +1,100 @@
-"""Who reviews is drawn by a promise of the office: nobody who reads can aim at a reviewer."""
+"""Who reviews is drawn by a promise of the office: nobody can compute, aim at or choose a reviewer.
 
+What is tried here is tried with another program, which knows the whole log and the whole folder.
+"""
+
+import json
+import shutil
+from base64 import b64decode
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from builders.annotation import small_cases, two_teams
 from builders.annotation_project import SHARED, Panel
-from nodulebench.annotate.people import Person, Team
-from nodulebench.annotate.process.actions import CheckBatch, Several, SubmitReading
+from nodulebench.annotate.people import Person, Roster, Team
+from nodulebench.annotate.process.actions import (
+    CheckBatch,
+    DrawReviewer,
+    OpenBatch,
+    Several,
+    SubmitReading,
+)
 from nodulebench.annotate.process.batch import NIFDC
+from nodulebench.annotate.process.record import event_of
 from nodulebench.annotate.readings.reading import readings_of
 from nodulebench.annotate.teams import new_seed, promise_of, random_reviewer
 from nodulebench.errors import InputError
 from nodulebench.formats import read_submission
+from nodulebench.storage.event_log.seal import PersonSeal
 from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.annotate.desk import (
-    CASES,
-    PROJECT,
-    Desk,
-    Project,
+from nodulebench.storage.keys.age_file import decrypted_by
+from nodulebench.storage.keys.person_key import new_person_key, read_private_key
+from nodulebench.workflows.annotate.desk import CASES, PROJECT, Project, change_key
+from nodulebench.workflows.annotate.project_log import audit_project
+from nodulebench.workflows.annotate.reviewer_draw import (
+    draw_anew,
     draw_reviewer,
     open_batch,
+    promise_file,
 )
-from nodulebench.workflows.annotate.project_log import audit_project
 
 FRIEND = "lead3"
+DEPUTY = "deputy"
 
 
-@pytest.fixture
-def panel(tmp_path: Path) -> Panel:
-    """A project of three teams, so that there is a choice."""
-    two, made = two_teams(), Panel(tmp_path)
-    made.project.mkdir()
+def three_teams(*, deputy: str = DEPUTY) -> Roster:
+    """A roster of three teams, so that there is a choice, with a second organiser."""
+    two = two_teams()
     more = tuple(
         Person(person_id=name, title="deputy_chief", years_reading=12, roles=("junior", "leader"))
         for name in ("r7", "r8", "r9", FRIEND)
     )
+    people = [*two.people, *more]
+    if deputy == DEPUTY:
+        people.append(Person(person_id=DEPUTY, roles=("organiser",)))
+    else:
+        people = [
+            one.model_copy(update={"roles": (*one.roles, "organiser")})
+            if one.person_id == deputy
+            else one
+            for one in people
+        ]
     team = Team(team_id="three", reader_ids=("r7", "r8", "r9"), leader_id=FRIEND)
-    roster = two.model_copy(update={"people": (*two.people, *more), "teams": (*two.teams, team)})
-    small_cases("a").write_csv(made.project / CASES)
+    return two.model_copy(update={"people": tuple(people), "teams": (*two.teams, team)})
+
+
+def started(folder: Path, *, has_keys: bool = False, deputy: str = DEPUTY) -> Panel:
+    made, roster = Panel(folder, has_keys), three_teams(deputy=deputy)
+    made.project.mkdir(parents=True)
+    if has_keys:
+        people = tuple(
+            one.model_copy(update={"key": new_person_key(folder / one.person_id).line})
+            for one in roster.people
+        )
+        roster = roster.model_copy(update={"people": people})
+    small_cases("a", "b").write_csv(made.project / CASES)
     project = Project(roster=roster, rules=NIFDC, log_version=2)
     write_json(project.model_dump(mode="json"), made.project / PROJECT)
     return made
 
 
+@pytest.fixture(params=[False, True], ids=["without keys", "with keys"])
+def panel(request: pytest.FixtureRequest, tmp_path: Path) -> Panel:
+    """A project of three teams."""
+    return started(tmp_path, has_keys=request.param)
+
+
+def read_by(panel: Panel, *readers: str) -> None:
+    for reader in readers:
+        panel.reads(reader, {"a": [SHARED]})
+
+
 def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
     """The last reader hands in with another program, which tries seeds until a friend is drawn."""
-    desk = panel.desk()
-    cases = desk.workflow.cases
+    desk = panel.desk("r3")
+    cases = desk.workflow.cases.filter(case_id="a")
     file = panel.file("r3", {"a": [SHARED]})
     (reading,) = readings_of(read_submission(file, cases), cases, "r3")
     teams = desk.workflow.roster.teams
@@ -58,93 +105,221 @@ def aimed(panel: Panel, seeds: tuple[str, ...]) -> None:
     desk.does("r3", Several(batch_id="b1", steps=(step, CheckBatch(batch_id="b1"))))
 
 
-def opened(panel: Panel, promise: str | None) -> Desk:
-    file = None if promise is None else panel.folder / promise
-    open_batch(panel.desk(), "office", "b1", "one", ["a"], promise=file)
-    for reader in ("r1", "r2"):
-        panel.reads(reader, {"a": [SHARED]})
-    return panel.desk()
+def forged(panel: Panel, actor: str, action: OpenBatch | DrawReviewer) -> None:
+    """Write an event with another program, which asks nobody."""
+    desk = panel.desk(actor)
+    events, seal = desk.log.read(), desk.log.log.seal
+    assert isinstance(seal, PersonSeal | None)
+    last = events[-1].digest if events else desk.log.view().last_digest
+    event = event_of(len(events) + 1, last, actor, action, datetime.now(UTC), seal)
+    assert desk.log.log.append_event(event)
 
 
 def drawn(panel: Panel) -> str | None:
     return panel.desk().batch("b1").order.reviewer_id
 
 
-def test_told_at_once_the_office_s_part_lets_the_last_reader_choose(panel: Panel) -> None:
-    batch = opened(panel, None).batch("b1")
-    assert batch.order.seed is not None
-    aimed(panel, (batch.order.seed, *batch.seeds))
+def told(panel: Panel) -> dict[str, dict[str, object]]:
+    """What the audit warns of; nothing is wrong."""
+    found = audit_project(panel.desk())
+    assert found.problems == ()
+    usual = ("log_unsigned", "log_unanchored")
+    return {one.code: dict(one.values) for one in found.notices if one.code not in usual}
+
+
+def test_nothing_that_a_reader_can_see_says_who_will_be_drawn(panel: Panel) -> None:
+    panel.opens("a")
+    read_by(panel, "r1", "r2", "r3")
+    batch = panel.desk().batch("b1")
+    assert (batch.order.seed, drawn(panel)) == (None, None)
+    panel.draws()
+    seed = panel.desk().log.read()[-1].payload["seed"]
+    assert promise_of(seed) == batch.order.promise
+    assert len({seed, *batch.seeds}) == 4
+    assert drawn(panel) == random_reviewer(
+        panel.desk().workflow.roster.teams, "one", "b1", (seed, *batch.seeds)
+    )
+    before = [path for path in panel.project.rglob("*.json") if path.name != "00000005.json"]
+    assert not any(seed in path.read_text() for path in before)
+    assert told(panel) == {}
+
+
+def test_the_last_reader_cannot_aim_at_a_reviewer(tmp_path: Path) -> None:
+    """Who aims knows the promise, not what is promised: that may be anything."""
+    panel = started(tmp_path)
+    panel.opens("a")
+    read_by(panel, "r1", "r2")
+    batch = panel.desk().batch("b1")
+    assert batch.order.promise is not None
+    aimed(panel, (batch.order.promise, *batch.seeds))
+    teams, seeds = panel.desk().workflow.roster.teams, panel.desk().batch("b1").seeds
+    drawn_by = [random_reviewer(teams, "one", "b1", (new_seed(), *seeds)) for _ in range(1000)]
+    assert 400 < drawn_by.count(FRIEND) < 600  # 6 standard deviations around one half
+    panel.draws()
+    assert told(panel) == {}
+
+
+def test_with_keys_the_promise_opens_for_organisers_alone(tmp_path: Path) -> None:
+    panel = started(tmp_path, has_keys=True)
+    panel.opens("a")
+    assert [*panel.folder.glob("*.promise")] == []
+    sealed = panel.desk().batch("b1").order.sealed
+    assert "age-encryption.org" in b64decode(sealed).decode("latin-1")
+    for name in ("r3", "lead2", FRIEND, "judge1"):
+        key = read_private_key(panel.folder / name)
+        with pytest.raises(InputError, match="does not open"):
+            decrypted_by(b64decode(sealed), key, name)
+    read_by(panel, "r1", "r2", "r3")
+    draw_reviewer(panel.desk(DEPUTY), DEPUTY, "b1")  # the other is away
+    assert drawn(panel) is not None
+
+
+def test_who_reads_cannot_be_the_office(tmp_path: Path) -> None:
+    panel = started(tmp_path, has_keys=True, deputy="r3")
+    with pytest.raises(InputError, match="'r3' is of its team, and would know"):
+        open_batch(panel.desk("r3"), "r3", "b1", "one", ["a"])
+    panel.opens("a")
+    read_by(panel, "r1", "r2", "r3")
+    with pytest.raises(InputError, match="promise of batch 'b1': does not open with this key"):
+        draw_reviewer(panel.desk("r3"), "r3", "b1")
+    open_batch(panel.desk("r3"), "r3", "b2", "two", ["b"])
+
+
+def test_told_at_once_it_could_be_aimed_at_so_that_nobody_tells_it_any_more(panel: Panel) -> None:
+    order = OpenBatch(batch_id="b1", team_id="one", case_ids=("a",), seed=new_seed())
+    with pytest.raises(InputError, match="at once, so that the last reader could aim"):
+        panel.desk("office").does("office", order)
+    forged(panel, "office", order)  # as older versions did
+    read_by(panel, "r1", "r2")
+    aimed(panel, (order.seed, *panel.desk().batch("b1").seeds))  # type: ignore[arg-type]
     assert drawn(panel) == FRIEND
+    assert told(panel) == {"draw_told_at_once": {"batch": "b1"}}
 
 
-def test_promised_it_cannot_be_aimed_at(panel: Panel) -> None:
-    """As the last reader sees it: nothing that is known by then says who will be drawn."""
-    found = set()
-    for number in range(12):
-        copy = Panel(panel.folder / str(number))
-        copy.project.mkdir(parents=True)
-        for name in (CASES, PROJECT):
-            (copy.project / name).write_bytes((panel.project / name).read_bytes())
-        batch = opened(copy, "b1.promise").batch("b1")
-        assert batch.order.seed is None
-        assert batch.order.promise is not None
-        aimed(copy, (batch.order.promise, *batch.seeds))
-        assert drawn(copy) is None
-        draw_reviewer(copy.desk(), "office", "b1", copy.folder / "b1.promise")
-        found.add(drawn(copy))
-    assert found == {"lead2", FRIEND}  # by chance: 1 in 2,048 that one is never drawn
-
-
-def test_the_office_cannot_choose_either(panel: Panel) -> None:
-    opened(panel, "b1.promise")
-    panel.reads("r3", {"a": [SHARED]})
-    (panel.folder / "other").write_text(new_seed())
+def test_the_office_cannot_tell_another_than_it_promised(panel: Panel) -> None:
+    open_batch(panel.desk("office"), "office", "b1", "one", ["a"], promise=panel.folder / "own")
+    read_by(panel, "r1", "r2", "r3")
+    other = json.loads((panel.folder / "own").read_text()) | {"seed": new_seed()}
+    (panel.folder / "own").write_text(json.dumps(other))
     with pytest.raises(InputError, match="was promised another draw"):
-        draw_reviewer(panel.desk(), "office", "b1", panel.folder / "other")
+        draw_reviewer(panel.desk("office"), "office", "b1", panel.folder / "own")
+    assert drawn(panel) is None
+    forged(panel, "office", DrawReviewer(batch_id="b1", seed=new_seed(), reviewer_id=FRIEND))
+    (problem,) = audit_project(panel.desk()).problems
+    assert "was not allowed: batch 'b1': was promised another draw" in str(problem)
+
+
+def test_an_office_that_keeps_its_promise_back_or_opens_again_is_told(panel: Panel) -> None:
+    panel.opens("a")
+    assert told(panel) == {}
+    read_by(panel, "r1", "r2", "r3")
+    last = panel.desk().log.read()[-1].at.isoformat(timespec="seconds")
+    assert told(panel) == {"draw_waits": {"batch": "b1", "since": last}}
+    panel.opens("a", batch="b2")
+    assert told(panel)["cases_opened_again"] == {"batches": ["b1", "b2"]}
+    panel.draws()
+    assert "draw_waits" not in told(panel)
+
+
+def test_a_lost_promise_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> None:
+    panel.opens("a")
+    with pytest.raises(InputError, match="is not read by all"):
+        draw_anew(panel.desk("judge1"), "judge1", "b1", "lost")
+    read_by(panel, "r1", "r2", "r3")
+    for name in ("office", "r1", "lead2"):
+        with pytest.raises(InputError, match=f"'{name}' is not an arbitrator"):
+            draw_anew(panel.desk(name), name, "b1", "lost")
+    with pytest.raises(InputError, match="without a reason"):
+        draw_anew(panel.desk("judge1"), "judge1", "b1", " ")
+    draw_anew(panel.desk("judge1"), "judge1", "b1", "the disk broke")
+    assert drawn(panel) in ("lead2", FRIEND)
+    values = {"batch": "b1", "reader": "judge1", "reason": "the disk broke"}
+    assert told(panel) == {"draw_made_anew": values}
+    with pytest.raises(InputError, match="no reviewer who is still to be drawn"):
+        panel.draws()
+    change = panel.desk().log.read()[-1].change
+    assert change.endswith("was drawn to review anew: the disk broke")
+
+
+def test_a_promise_for_a_key_that_was_replaced_is_lost(tmp_path: Path) -> None:
+    panel = started(tmp_path, has_keys=True, deputy="r3")
+    panel.opens("a")
+    new_person_key(tmp_path / "new")
+    change_key(panel.desk("office"), "office", "office", tmp_path / "new.pub", reason="old")
+    shutil.move(tmp_path / "new", tmp_path / "office")
+    read_by(panel, "r1", "r2", "r3")
+    with pytest.raises(InputError, match=r"that organisers had at 'open'. If it is lost, an arb"):
+        panel.draws()
+    with pytest.raises(InputError, match=r"opens for an organiser. Give your own key"):
+        draw_reviewer(panel.desk(), "office", "b1")
+    draw_anew(panel.desk("judge1"), "judge1", "b1", "key replaced")
+    panel.opens("b", batch="b2")  # for the new key
 
 
 def test_when_and_by_whom_it_is_drawn(panel: Panel) -> None:
-    file = panel.folder / "b1.promise"
-    opened(panel, "b1.promise")
+    panel.opens("a")
     with pytest.raises(InputError, match="is not read by all"):
-        draw_reviewer(panel.desk(), "office", "b1", file)
-    panel.reads("r3", {"a": [SHARED]})
-    for name in ("r1", "lead2"):
+        panel.draws()
+    read_by(panel, "r1", "r2", "r3")
+    own = panel.folder / "own"
+    write_json({"project": "", "batch_id": "b1", "seed": new_seed()}, own)
+    for name in ("r1", "lead2", "judge1"):
         with pytest.raises(InputError, match=f"'{name}' is not an organiser"):
-            draw_reviewer(panel.desk(), name, "b1", file)
+            draw_reviewer(panel.desk(name), name, "b1", own)
     panel.does("r1", "type", case_id="a", candidate_id="candidate-1", type="solid")
     with pytest.raises(InputError, match="is not the reviewer"):
         panel.finishes("lead2", "a")
-    draw_reviewer(panel.desk(), "office", "b1", file)
+    panel.draws()
     with pytest.raises(InputError, match="no reviewer who is still to be drawn"):
-        draw_reviewer(panel.desk(), "office", "b1", file)
-    assert [str(one) for one in audit_project(panel.desk()).problems] == []
+        panel.draws()
 
 
-def test_what_is_no_promise_is_told(panel: Panel) -> None:
-    (panel.folder / "b1.promise").write_text("soon")
-    with pytest.raises(InputError, match=r"b1\.promise: holds no promise"):
-        opened(panel, "b1.promise")
-
-
-def test_the_promise_of_a_killed_run_is_kept(panel: Panel) -> None:
-    seed = new_seed()
-    (panel.folder / "b1.promise").write_text(f"{seed}\n")
-    assert opened(panel, "b1.promise").batch("b1").order.promise == promise_of(seed)
-
-
-def test_the_promise_is_the_office_s_alone(panel: Panel) -> None:
-    opened(panel, "b1.promise")
-    file = panel.folder / "b1.promise"
+def test_without_keys_the_promise_is_a_file_beside_the_project_for_its_owner(
+    tmp_path: Path,
+) -> None:
+    panel = started(tmp_path)
+    panel.opens("a")
+    file = promise_file(panel.project, "b1")
+    assert file == tmp_path / "panel-b1.promise"
+    assert promise_file(Path(), "b1") == Path.cwd().with_name(f"{Path.cwd().name}-b1.promise")
     assert file.stat().st_mode & 0o777 == 0o600
-    assert promise_of(file.read_text().strip()) == panel.desk().batch("b1").order.promise
-    told = "was promised for a batch before"
-    for place, why in ((file, told), (panel.project / "p", "lies in the project")):
-        with pytest.raises(InputError, match=why):
-            open_batch(panel.desk(), "office", "b2", "two", ["a"], promise=place)
+    held = json.loads(file.read_text())
+    assert promise_of(held["seed"]) == panel.desk().batch("b1").order.promise
+    read_by(panel, "r1", "r2", "r3")
+    file.unlink()
+    with pytest.raises(InputError, match=r"holds no promise of a draw. If it is lost, an arbitrat"):
+        panel.draws()
+    assert sorted(path.name for path in tmp_path.glob(".*")) == []
+
+
+def test_a_promise_that_no_batch_was_opened_with_gives_way_to_a_new_one(tmp_path: Path) -> None:
+    """Of a run that was killed, or of a project of this name whose log has told it."""
+    panel = started(tmp_path)
+    panel.opens("a")
+    old = promise_file(panel.project, "b1").read_text()
+    shutil.rmtree(panel.project / "events")
+    (panel.project / "events.index.json").unlink(missing_ok=True)
+    panel.opens("a")
+    new = promise_file(panel.project, "b1").read_text()
+    assert json.loads(new)["seed"] != json.loads(old)["seed"]
+    read_by(panel, "r1", "r2", "r3")
+    panel.draws()
+    assert drawn(panel) is not None
+
+
+def test_no_file_of_others_is_written_over(tmp_path: Path) -> None:
+    panel = started(tmp_path)
+    desk = panel.desk()
+    panel.opens("a")
+    with pytest.raises(InputError, match=r"is the promise of another batch. Choose a new name"):
+        open_batch(desk, "office", "b2", "one", ["b"], promise=promise_file(panel.project, "b1"))
+    (tmp_path / "thesis.txt").write_text("soon")
+    with pytest.raises(InputError, match=r"thesis\.txt: holds no promise of a draw. Choose a new"):
+        open_batch(desk, "office", "b2", "one", ["b"], promise=tmp_path / "thesis.txt")
+    with pytest.raises(InputError, match="lies in the project"):
+        open_batch(desk, "office", "b2", "one", ["b"], promise=panel.project / "p")
     with pytest.raises(InputError, match="none is to be made"):
-        open_batch(
-            panel.desk(), "office", "b2", "two", ["a"], reviewer_id="lead1", promise=panel.folder
-        )
-    with pytest.raises(InputError, match="cannot be read"):
-        draw_reviewer(panel.desk(), "office", "b1", panel.folder / "none")
+        open_batch(desk, "office", "b2", "one", ["b"], reviewer_id="lead2", promise=tmp_path / "p")
+    with pytest.raises(InputError, match="'r1' is no organiser"):
+        open_batch(desk, "r1", "b3", "one", ["b"])
+    assert sorted(path.name for path in tmp_path.glob("*.promise")) == ["panel-b1.promise"]
