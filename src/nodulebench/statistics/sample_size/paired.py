@@ -50,12 +50,12 @@ def size_for_paired_detection(
     effect = patients.effect
     aim = _checked_aim(difference, discordance, margin)
     critical = NormalDist().inv_cdf(1 - alpha / 2)
-    if_true = math.sqrt(discordance - difference**2)
+    if_true = math.sqrt(discordance - difference**2)  # never 0: |difference| <= discordance < 1
     if_null = math.sqrt(discordance) if margin is None else if_true
 
     def power_at(nodules: int) -> float:
         reach = aim * math.sqrt(nodules / effect) - critical * if_null
-        return NormalDist().cdf(reach / if_true) if if_true > 0 else float(reach > 0)
+        return NormalDist().cdf(reach / if_true)
 
     answer = smallest_size(lambda nodules: power_at(nodules) >= power)
     return Plan(

@@ -1,6 +1,8 @@
 from math import comb
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from nodulebench.errors import InputError
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
@@ -63,3 +65,31 @@ def test_a_gap_too_small_for_any_test_is_told() -> None:
         "acceptance test: no size up to 100000 suffices. "
         "Move the expected value away from the unacceptable one."
     )
+
+
+def test_a_large_acceptance_test_is_the_smallest_of_all() -> None:
+    plan = size_for_acceptance(unacceptable=0.9, expected=0.925)
+    sizes = np.arange(1, 3000)
+    misses = np.arange(300)[:, None]
+    keeps = stats.binom.cdf(misses, sizes, 0.1) <= 0.05
+    limit = keeps.sum(axis=0) - 1
+    reached = (limit >= 0) & (stats.binom.cdf(limit, sizes, 0.075) >= 0.8)
+    first = int(np.argmax(reached))
+    assert first > 600
+    assert (plan.answer, plan.details["allowed_misses"]) == (sizes[first], limit[first])
+
+
+def test_equal_sensitivities_cannot_be_told_apart() -> None:
+    with pytest.raises(InputError, match=r"sensitivity: 0\.9 is not above the unacceptable"):
+        size_for_acceptance(unacceptable=0.9, expected=0.9)
+
+
+def test_a_curve_of_power_is_that_of_the_limit_at_each_size() -> None:
+    plan = size_for_acceptance(unacceptable=0.8, expected=0.9)
+    for point in plan.curve:
+        allowed = [
+            misses
+            for misses in range(point.size)
+            if binomial_at_most(misses, point.size, 0.2) <= 0.05
+        ]
+        assert point.value == pytest.approx(binomial_at_most(allowed[-1], point.size, 0.1))

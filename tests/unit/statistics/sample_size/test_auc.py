@@ -77,3 +77,32 @@ def test_a_difference_of_areas_needs_negatives(ratio: float) -> None:
         size_for_auc_difference(
             baseline=0.8, expected=0.9, correlation=0.3, negatives_per_positive=ratio
         )
+
+
+def test_obuchowski_s_variance_with_other_areas_and_ratios() -> None:
+    # area Phi(sqrt 2): A = 2; with 4 negatives each .0099 e^-2 (5 x 4 + 8 + (4 + 8) / 4) = .04153
+    plan = size_for_auc(
+        auc=float(stats.norm.cdf(np.sqrt(2))),
+        half_width=0.03,
+        negatives_per_positive=4,
+        variance="obuchowski",
+    )
+    for point in plan.curve:
+        error = np.sqrt(0.0099 * np.exp(-2) * 31 / point.size)
+        assert point.value == pytest.approx(stats.norm.ppf(0.975) * error)
+    assert plan.answer == 178  # (1.959964 / .03)^2 x .041535
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+def test_power_for_two_areas_by_hand(correlation: float) -> None:
+    # A = 1 and A = 2, as many negatives: .0099 e^-.5 x 22 and .0099 e^-2 x 40
+    one, other = (float(stats.norm.cdf(a / np.sqrt(2))) for a in (1, 2))
+    plan = size_for_auc_difference(
+        baseline=one, expected=other, correlation=correlation, variance="obuchowski"
+    )
+    low, high = 0.0099 * np.exp(-0.5) * 22, 0.0099 * np.exp(-2) * 40
+    for point in plan.curve:
+        if_null = np.sqrt(2 * low * (1 - correlation) / point.size)
+        both = low + high - 2 * correlation * np.sqrt(low * high)
+        reach = other - one - stats.norm.ppf(0.975) * if_null
+        assert point.value == pytest.approx(stats.norm.cdf(reach / np.sqrt(both / point.size)))

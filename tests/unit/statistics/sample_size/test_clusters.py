@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodulebench.errors import InputError
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.clusters import clustering
 
 
@@ -54,3 +55,24 @@ def test_one_nodule_each_needs_no_correction_and_no_spread() -> None:
     assert effect(1, None, None) == 1
     with pytest.raises(InputError, match=r"patient: 0\.5 is impossible with a mean of 1\."):
         effect(1, 0.5, 0.1)
+
+
+def test_two_nodules_each_and_the_edges_of_what_is_possible() -> None:
+    assert effect(2, 0, 0.5) == 1.5
+    assert effect(2, 0, 0) == 1
+    assert effect(2, 1, 1) == 2.5  # m = 2 + 1 / 2
+    assert clustering(1, 0, 0.3, assumed_correlation=0.5).told == Notice("one_nodule_each")
+    said = clustering(2, None, 0.5, assumed_correlation=0.3).told.values
+    assert said == {
+        "mean": 2,
+        "sd": pytest.approx(2**0.5),
+        "correlation": 0.5,
+        "effect": 2,
+        "is_sd_assumed": True,
+        "is_correlation_assumed": False,
+    }
+
+
+def test_a_mean_below_one_is_named_even_without_a_spread() -> None:
+    with pytest.raises(InputError, match=r"nodules per patient: 0\.5 is not between 1 and inf\."):
+        effect(0.5, None, 0.1)

@@ -2,6 +2,7 @@ from math import exp, factorial
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from nodulebench.errors import InputError
 from nodulebench.language import english
@@ -70,3 +71,38 @@ def test_counts_are_poisson_or_negative_binomial_and_never_less_spread() -> None
         assert plan.method.values == {"family": family}
     with pytest.raises(InputError, match=r"dispersion: -0.5 is not between 0 and inf"):
         size_for_false_positives(rate=2, half_width=0.3, dispersion=-0.5)
+
+
+@pytest.mark.parametrize("dispersion", [0.25, 2.0])
+def test_a_negative_binomial_limit_is_the_smallest_of_all(dispersion: float) -> None:
+    plan = size_for_false_positive_limit(unacceptable=3.0, expected=1.0, dispersion=dispersion)
+
+    def at_most(count: int, cases: int, rate: float) -> float:
+        # a sum of counts with variance rate + dispersion rate^2 has cases / dispersion successes
+        return float(
+            stats.nbinom.cdf(count, cases / dispersion, (rate / (rate + dispersion * rate**2)))
+        )
+
+    found = next(
+        (cases, count)
+        for cases in range(1, 100)
+        for count in range(3 * cases, -1, -1)
+        if at_most(count, cases, 3.0) <= 0.05 and at_most(count, cases, 1.0) >= 0.8
+    )
+    assert (plan.answer, plan.details["allowed_false_positives"]) == found
+    assert plan.details["alpha"] == pytest.approx(at_most(found[1], found[0], 3.0))
+    assert plan.details["power"] == pytest.approx(at_most(found[1], found[0], 1.0))
+    assert next(p.value for p in plan.curve if p.size == found[0]) == plan.details["power"]
+
+
+def test_equal_rates_cannot_be_told_apart() -> None:
+    with pytest.raises(InputError, match="expected rate: 2 is not below the unacceptable 2"):
+        size_for_false_positive_limit(unacceptable=2.0, expected=2.0)
+
+
+def test_a_precision_is_told_for_sizes_around_it() -> None:
+    plan = size_for_false_positives(rate=2.0, half_width=0.2, dispersion=0.5, level=0.9)
+    for point in plan.curve:
+        assert point.value == pytest.approx(stats.norm.ppf(0.95) * np.sqrt(4 / point.size))
+    one = size_for_false_positives(rate=0.01, half_width=0.2)
+    assert [(point.size, one.answer) for point in one.curve] == [(1, 1), (2, 1)]

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from nodulebench.errors import InputError
 from nodulebench.language import english
@@ -54,9 +55,25 @@ def test_mcnemar_reaches_about_the_power_planned() -> None:
             {"difference": -0.1, "margin": 0.05},
             "margin: 0.05 does not exceed the expected loss 0.1.",
         ),
+        ({"difference": -0.1, "margin": 0.1}, "margin: 0.1 does not exceed the expected loss 0.1."),
     ],
 )
 def test_impossible_pairs_are_named(change: dict[str, float], message: str) -> None:
     with pytest.raises(InputError) as error:
         size_for_paired_detection(**{"difference": 0.1, "discordance": 0.2} | change)
     assert str(error.value).startswith(message)
+
+
+def test_a_difference_as_large_as_the_discordance_is_possible() -> None:
+    # the new one finds all that the two disagree on; Connor: (1.959964 sqrt(.2)
+    # + .841621 sqrt(.2 - .04))^2 / .04 = 36.8
+    assert size_for_paired_detection(difference=0.2, discordance=0.2).answer == 37
+    # a margin .01 above the expected loss: 2.801585^2 (.2 - .0081) / .01^2 = 15062.0002
+    assert size_for_paired_detection(difference=-0.09, discordance=0.2, margin=0.1).answer == 15063
+
+
+def test_a_curve_of_power_is_that_of_the_normal_law() -> None:
+    plan = size_for_paired_detection(difference=0.1, discordance=0.2)
+    for point in plan.curve:
+        reach = 0.1 * np.sqrt(point.size) - stats.norm.ppf(0.975) * np.sqrt(0.2)
+        assert point.value == pytest.approx(stats.norm.cdf(reach / np.sqrt(0.19)))

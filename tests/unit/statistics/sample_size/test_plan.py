@@ -1,4 +1,8 @@
+import math
 import re
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +18,13 @@ from nodulebench.statistics.sample_size.false_positives import (
     size_for_false_positives,
 )
 from nodulebench.statistics.sample_size.paired import size_for_paired_detection
-from nodulebench.statistics.sample_size.plan import Plan, curve_around, smallest_size
+from nodulebench.statistics.sample_size.plan import (
+    Plan,
+    check_between,
+    check_range,
+    curve_around,
+    smallest_size,
+)
 from nodulebench.statistics.sample_size.sensitivity import size_for_sensitivity
 
 
@@ -49,8 +59,8 @@ def test_every_plan_has_its_answer_on_the_curve_and_its_assumptions_in_words(pla
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_value_of_a_question_or_an_assumption_is_left_out(name: LanguageName) -> None:
-    told = [one for plan in PLANS for one in (plan.question, *plan.assumptions)]
-    said = [language(name).message(one) for one in told]
+    all_told = [one for plan in PLANS for one in (plan.question, *plan.assumptions)]
+    said = [language(name).message(one) for one in all_told]
     assert [words for words in said if re.search(UNTOLD + r"|[][{}]", words)] == []
     assert [words[-1] for words in said if words[-1] not in ".?。？"] == []
 
@@ -73,3 +83,152 @@ def test_a_curve_never_goes_below_its_smallest_size() -> None:
 def test_a_curve_leads_from_a_quarter_of_the_answer_to_its_double() -> None:
     sizes = [point.size for point in curve_around(80, float)]
     assert sizes == [20, 30, 40, 50, 60, 70, 80, 100, 120, 160]
+
+
+OPEN = "is not above 0 and below 1."
+ABOVE_0 = "is not above 0 and below inf."
+AREA = "is not above 0.5 and below 1."
+RIGHT: dict[Callable[..., Plan], dict[str, float]] = {
+    size_for_sensitivity: {"sensitivity": 0.85, "half_width": 0.05},
+    size_for_acceptance: {"unacceptable": 0.8, "expected": 0.9},
+    size_for_false_positives: {"rate": 2.0, "half_width": 0.2},
+    size_for_false_positive_limit: {"unacceptable": 2.0, "expected": 1.0},
+    size_for_paired_detection: {"difference": 0.1, "discordance": 0.2},
+    size_for_auc: {"auc": 0.9, "half_width": 0.05},
+    size_for_auc_difference: {"baseline": 0.7, "expected": 0.75, "correlation": 0.3},
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "setting", "name", "limits"),
+    [
+        (size_for_sensitivity, "sensitivity", "sensitivity", OPEN),
+        (size_for_sensitivity, "half_width", "half-width", OPEN),
+        (size_for_sensitivity, "level", "level", OPEN),
+        (size_for_acceptance, "unacceptable", "unacceptable sensitivity", OPEN),
+        (size_for_acceptance, "expected", "expected sensitivity", OPEN),
+        (size_for_acceptance, "alpha", "alpha", OPEN),
+        (size_for_acceptance, "power", "power", OPEN),
+        (size_for_false_positives, "rate", "rate", ABOVE_0),
+        (size_for_false_positives, "half_width", "half-width", ABOVE_0),
+        (size_for_false_positives, "dispersion", "dispersion", "is not between 0 and inf."),
+        (size_for_false_positive_limit, "unacceptable", "unacceptable rate", ABOVE_0),
+        (size_for_false_positive_limit, "expected", "expected rate", ABOVE_0),
+        (size_for_false_positive_limit, "alpha", "alpha", OPEN),
+        (size_for_false_positive_limit, "power", "power", OPEN),
+        (size_for_false_positive_limit, "dispersion", "dispersion", "is not between 0 and inf."),
+        (size_for_paired_detection, "discordance", "discordance", OPEN),
+        (size_for_paired_detection, "alpha", "alpha", OPEN),
+        (size_for_paired_detection, "power", "power", OPEN),
+        (
+            size_for_paired_detection,
+            "nodules_per_patient",
+            "nodules per patient",
+            "is not between 1 and inf.",
+        ),
+        (
+            size_for_paired_detection,
+            "nodules_sd",
+            "standard deviation of nodules per patient",
+            "is not between 0 and inf.",
+        ),
+        (
+            size_for_paired_detection,
+            "correlation",
+            "correlation within patients",
+            "is not between 0 and 1.",
+        ),
+        (size_for_auc, "auc", "auc", AREA),
+        (size_for_auc, "half_width", "half-width", OPEN),
+        (size_for_auc, "negatives_per_positive", "negatives per positive", ABOVE_0),
+        (size_for_auc_difference, "baseline", "baseline area", AREA),
+        (size_for_auc_difference, "expected", "expected area", AREA),
+        (size_for_auc_difference, "correlation", "correlation", "is not between 0 and 0.999."),
+        (size_for_auc_difference, "negatives_per_positive", "negatives per positive", ABOVE_0),
+        (size_for_auc_difference, "alpha", "alpha", OPEN),
+        (size_for_auc_difference, "power", "power", OPEN),
+    ],
+)
+def test_every_setting_has_its_limits_and_they_are_told(
+    asked: Callable[..., Plan], setting: str, name: str, limits: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        asked(**RIGHT[asked] | {setting: -7.0})
+    assert str(error.value) == f"{name}: -7 {limits}"
+
+
+def test_a_limit_belongs_to_a_range_and_not_to_what_lies_between() -> None:
+    for value in (2.0, 3.0):
+        check_range("x", value, 2, 3)
+        with pytest.raises(InputError, match=rf"x: {value:g} is not above 2 and below 3\."):
+            check_between("x", value, 2, 3)
+    for value in (1.99, 3.01):
+        with pytest.raises(InputError, match=rf"x: {value:g} is not between 2 and 3\."):
+            check_range("x", value, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "unsaid"),
+    [
+        (size_for_sensitivity, {"nodules_per_patient": 1.0, "level": 0.95}),
+        (size_for_acceptance, {"alpha": 0.05, "power": 0.8}),
+        (size_for_false_positives, {"dispersion": 0.0, "level": 0.95}),
+        (size_for_false_positive_limit, {"dispersion": 0.0, "alpha": 0.05, "power": 0.8}),
+        (
+            size_for_paired_detection,
+            {"margin": None, "nodules_per_patient": 1.0, "alpha": 0.05, "power": 0.8},
+        ),
+        (size_for_auc, {"negatives_per_positive": 1.0, "level": 0.95}),
+        (
+            size_for_auc_difference,
+            {"negatives_per_positive": 1.0, "alpha": 0.05, "power": 0.8, "is_one_sided": False},
+        ),
+    ],
+)
+def test_what_is_not_said_is_the_usual(asked: Callable[..., Plan], unsaid: dict[str, Any]) -> None:
+    assert asked(**RIGHT[asked]) == asked(**RIGHT[asked], **unsaid)
+
+
+def told(plan: Plan) -> dict[str, dict[str, Any]]:
+    return {one.code: dict(one.values) for one in plan.assumptions}
+
+
+def test_the_test_that_is_planned_is_told_with_its_sides() -> None:
+    apart = {"difference": 0.1, "discordance": 0.2}
+    assert told(size_for_paired_detection(**apart))["test_sided"] == {"sides": 2, "alpha": 0.05}
+    assert size_for_paired_detection(**apart).method.code == "mcnemar_connor"
+    close = size_for_paired_detection(**apart, margin=0.05, alpha=0.1)
+    assert told(close)["test_sided"] == {"sides": 1, "alpha": 0.05}
+    assert close.method.code == "paired_non_inferiority"
+    areas = RIGHT[size_for_auc_difference]
+    for is_one_sided, sides in ((True, 1), (False, 2)):
+        plan = size_for_auc_difference(**areas, is_one_sided=is_one_sided)
+        assert told(plan)["test_sided"] == {"sides": sides, "alpha": 0.05}
+
+
+def test_half_an_alpha_on_one_side_is_an_alpha_on_two() -> None:
+    areas = RIGHT[size_for_auc_difference]
+    two = size_for_auc_difference(**areas, alpha=0.1)
+    one = size_for_auc_difference(**areas, alpha=0.05, is_one_sided=True)
+    assert two.curve == one.curve
+
+
+def test_a_whole_number_is_not_rounded_up() -> None:
+    # d = z sqrt(p (1 - p) / 100): 100 nodules, not 101; and 120 on 1.2 a patient are 100 patients
+    for share in (0.1, 0.2, 0.3, 0.4):
+        wanted = NormalDist().inv_cdf(0.975) * math.sqrt(share * (1 - share) / 120)
+        plan = size_for_sensitivity(
+            sensitivity=share,
+            half_width=wanted,
+            nodules_per_patient=1.2,
+            nodules_sd=0,
+            correlation=0,
+        )
+        assert plan.answer == plan.details["independent_nodules"] == 120
+        assert plan.details["patients"] == 100
+    alone = size_for_paired_detection(difference=0.1, discordance=0.2)
+    assert alone.details["patients"] == alone.answer == 155
+    ratio = size_for_auc(auc=0.9, half_width=0.05, negatives_per_positive=3)
+    assert ratio.details["negatives"] == 3 * (ratio.answer or 0)
+    wanted = NormalDist().inv_cdf(0.975) * math.sqrt(2 / 90)
+    assert size_for_false_positives(rate=2.0, half_width=wanted).answer == 90
