@@ -15,9 +15,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from builders.algorithms import algorithm_folder, images_set, small_volume
 from builders.hostile import HOSTILE
 from builders.killed_runs import KilledRuns
+from nodulebench.errors import InputError
 from nodulebench.run.contract.algorithm import read_algorithm
 from nodulebench.run.isolation.bare import Bare
 from nodulebench.run.isolation.bubblewrap import Bubblewrap
+from nodulebench.run.isolation.choose import ISOLATIONS, choose_isolation
 from nodulebench.run.isolation.sandbox import Isolation
 from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.run.slot import CaseRun, open_slot
@@ -90,13 +92,33 @@ def timing(folder: Path) -> None:
 
 
 def hostile(folder: Path) -> None:
-    """What every hostile program came to."""
-    print("| program | state | exit code | as it must be |\n|---|---|---|---|")
+    """What every hostile program came to, in every sandbox that holds on this machine."""
+    walls = installed()
+    print(f"| program | {' | '.join(one.name for one in walls)} |\n|---{'|---' * len(walls)}|")
+    wrong = 0
     for number, (name, one) in enumerate(HOSTILE.items()):
         made = algorithm_folder(folder / str(number), one.program, **one.resources)
-        run = _read(made, Bubblewrap(), 1)[1][0]
-        is_right = run.state == one.state
-        print(f"| {name} | {run.state} | {run.measured['exit_code']} | {is_right} |")
+        cells = []
+        for isolation in walls:
+            run = _read(made, isolation, 1)[1][0]
+            code, is_capped = run.measured["exit_code"], isolation.sees_our_mounts
+            is_right = one.is_contained(run.state, code, is_capped=is_capped)
+            wrong += not is_right
+            cells.append(f"{run.state}{'' if is_right else f' ({code}), WRONG: {run.said}'}")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    print(f"{len(HOSTILE)} programs in {len(walls)} sandboxes: {wrong} not as they must be")
+
+
+def installed() -> list[Isolation]:
+    """The sandboxes that pass their test here; why others do not is told."""
+    found = []
+    for name, make in ISOLATIONS.items():
+        try:
+            with scratch_folder() as place:
+                found.append(choose_isolation(name, place)[0])
+        except InputError as error:
+            print(f"{make.__name__}: {error}")
+    return found
 
 
 def kills(folder: Path) -> None:

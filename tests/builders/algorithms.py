@@ -26,6 +26,23 @@ def _what_is_missing() -> str:
 _MISSING = _what_is_missing()
 needs_bubblewrap = pytest.mark.skipif(bool(_MISSING), reason=_MISSING)
 
+
+def _engine_is_missing(name: str) -> str:
+    """Why an engine cannot be used on this machine; empty: it can."""
+    if _MISSING or os.geteuid() != 0:
+        return _MISSING or "containers are tried as root"
+    program = shutil.which(name)
+    if program is None:
+        return f"{name} is not installed"
+    told = subprocess.run([program, "version"], capture_output=True, check=False, timeout=60)
+    return f"{name} does not answer" if told.returncode else ""
+
+
+def needs_engine(name: str) -> pytest.MarkDecorator:
+    missing = _engine_is_missing(name)
+    return pytest.mark.skipif(bool(missing), reason=missing)
+
+
 NAME = """name=$(sed -n 's/.*"case_id": "\\(.*\\)".*/\\1/p' "$1/case.json")\n"""
 MARKS = (
     NAME

@@ -9,7 +9,7 @@ from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
 MOST_TOLD = 20
-ISOLATIONS = ["auto", "bubblewrap", "none"]
+ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
 
 
 @click.command("run")

@@ -89,6 +89,7 @@ class Slot:
             folder=self.algorithm.folder,
             environment=dict(self.algorithm.environment) | profile.environment,
             root=self._root(),
+            space=self.scratch.space,
         )
 
     def _root(self) -> Path | None:
@@ -192,7 +193,7 @@ def open_slot(
     algorithm: Algorithm, isolation: Isolation, folder: Path, gpus: tuple[int, ...] = ()
 ) -> Iterator[Slot]:
     """A slot of this thread, in a folder that is not there yet and is gone afterwards."""
-    scratch = make_scratch(folder, algorithm.run.resources.output_mb * MIB)
+    scratch = make_scratch(folder, algorithm.run.resources.output_mb * MIB, isolation)
     slot = Slot(algorithm, isolation, scratch, gpus)
     try:
         yield slot

@@ -18,8 +18,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from nodulebench.errors import InputError
+from nodulebench.run.contract.case_folder import PROFILES
 
-MOUNT_POINTS = ("input", "output", "proc", "dev", "tmp", "opt/ml/model", "opt/algorithm")
+MOUNT_POINTS = ("proc", "dev", "sys", "tmp", "opt/ml/model", "opt/algorithm")
+_NAMES = ("etc/hosts", "etc/hostname", "etc/resolv.conf")
+"""Files that engines lay their own over."""
 LARGEST_IMAGE_BYTES = 64 << 30
 _ERASED, _ALL_ERASED = ".wh.", ".wh..wh..opq"
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
@@ -72,9 +75,20 @@ def unpack_image(archive: Path, root: Path, digest: str = "", space: Path | None
         raise InputError.at(archive, f"is no image that can be unpacked ({error}).") from error
     finally:
         shutil.rmtree(parts, ignore_errors=True)
-    for place in MOUNT_POINTS:
-        _inside(root, place).mkdir(parents=True, exist_ok=True)
+    _make_places(root)
     return _started(config.get("config") or {}, found or config_digest, archive)
+
+
+def _make_places(root: Path) -> None:
+    """Make what is mounted over in a root that nobody can write to afterwards."""
+    layouts = (place for one in PROFILES.values() for place in (one.input, one.output))
+    for place in (*MOUNT_POINTS, *layouts):
+        _inside(root, place).mkdir(parents=True, exist_ok=True)
+    _inside(root, "tmp").chmod(0o1777)
+    for name in _NAMES:
+        file = _inside(root, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
 
 
 def _started(config: dict[str, Any], digest: str, archive: Path) -> Image:

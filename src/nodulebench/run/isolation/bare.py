@@ -36,6 +36,7 @@ class Bare:
     """No isolation at all."""
 
     name = "none"
+    sees_our_mounts = True
 
     def version(self) -> str:
         """There is nothing that has one."""

@@ -5,6 +5,7 @@ Nothing of this machine is seen inside but ``/usr``, or an unpacked image, and w
 
 import json
 import os
+import platform
 import select
 import shutil
 import subprocess
@@ -12,22 +13,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from nodulebench.errors import InputError
 from nodulebench.run.isolation.cgroups import Group, make_group
-from nodulebench.run.isolation.sandbox import Job, Usage
+from nodulebench.run.isolation.inside import (
+    cards_of,
+    environment_of,
+    machine_links,
+    machine_parts,
+)
+from nodulebench.run.isolation.sandbox import SERVICE_ID, Job, Usage
+from nodulebench.run.isolation.seccomp import filter_of
 
 INSIDE_ID = 65534
-SERVICE_ID = 1_987_654_321
-"""Who the program is for the machine where root starts it: nobody that exists."""
 _ENTER = (
     'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 > "$1" || exit 125; shift; n=$((n-1)); done; '
     'exec "$@"'
 )
 """Enters control groups, then becomes the program: nothing runs outside of them."""
-_SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime")
 _OWN_PROCESSES = 2
 """Those of bwrap itself, outside and inside."""
 _STARTS_S = 30.0
@@ -63,6 +66,7 @@ class Bubblewrap:
     """Sandboxes by bwrap and a control group."""
 
     name = "bubblewrap"
+    sees_our_mounts = True
 
     def version(self) -> str:
         """Of bwrap."""
@@ -82,16 +86,17 @@ class Bubblewrap:
         """Start a program within namespaces of its own."""
         group = make_group(replace(job.limits, pids=job.limits.pids + _OWN_PROCESSES))
         told, tell = os.pipe()
+        calls = _filter()
         try:
             entrances = group.entrances
             words = ["sh", "-c", _ENTER, "sh", str(len(entrances)), *entrances]
-            words += [*_as_nobody(), *_bwrap(job, tell)]
+            words += [*_as_nobody(), *_bwrap(job, tell, calls)]
             process = subprocess.Popen(  # noqa: S603 - in the sandbox
                 words,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(tell,),
+                pass_fds=(tell, calls),
                 start_new_session=True,
                 bufsize=0,
             )
@@ -109,6 +114,7 @@ class Bubblewrap:
                             stream.close()
         finally:
             os.close(told)
+            os.close(calls)
             if tell >= 0:
                 os.close(tell)
             group.remove()
@@ -138,7 +144,22 @@ def _as_nobody() -> list[str]:
     return ["setpriv", *who]
 
 
-def _bwrap(job: Job, tell: int) -> list[str]:
+def _filter() -> int:
+    """An open file to read the filter of calls from.
+
+    Raises:
+        OSError: if there is none for this machine.
+    """
+    content = filter_of()
+    if content is None:
+        raise OSError(f"no filter of calls is known for {platform.machine()}")
+    read, write = os.pipe()
+    os.write(write, content)  # less than a pipe holds
+    os.close(write)
+    return read
+
+
+def _bwrap(job: Job, tell: int, calls: int) -> list[str]:
     size = str(job.limits.tmp_bytes)
     words = ["bwrap", "--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent"]
     words += [
@@ -151,12 +172,13 @@ def _bwrap(job: Job, tell: int) -> list[str]:
         "ALL",
     ]
     words += ["--hostname", "case", "--json-status-fd", str(tell), "--clearenv"]
+    words += ["--seccomp", str(calls)]
     for name, value in environment_of(job).items():
         words += ["--setenv", name, value]
     words += _machine() if job.root is None else ["--ro-bind", str(job.root), "/"]
     words += ["--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp"]  # noqa: S108
     words += ["--size", size, "--tmpfs", "/dev/shm"]  # noqa: S108
-    for card in _cards(job.limits.gpus):
+    for card in cards_of(job.limits.gpus):
         words += ["--dev-bind", card, card]
     for mount in job.mounts:
         kind = "--bind" if mount.is_writable else "--ro-bind"
@@ -164,32 +186,10 @@ def _bwrap(job: Job, tell: int) -> list[str]:
     return [*words, "--remount-ro", "/", "--chdir", job.folder, "--", *job.command]
 
 
-def environment_of(job: Job) -> dict[str, str]:
-    """What a program finds in its environment: nothing of ours."""
-    plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
-    folders = {"HOME": "/tmp", "TMPDIR": "/tmp"}  # noqa: S108
-    cards = {"CUDA_VISIBLE_DEVICES": ",".join(str(one) for one in job.limits.gpus)}
-    return plain | folders | cards | dict(job.environment)
-
-
 def _machine() -> list[str]:
-    """The programs and libraries of this machine, without its settings and its people's files."""
-    words = ["--ro-bind", "/usr", "/usr"]
-    for name in _SYSTEM:
-        place = Path("/") / name
-        if place.is_symlink():
-            words += ["--symlink", str(place.readlink()), f"/{name}"]
-        elif place.is_dir():
-            words += ["--ro-bind", f"/{name}", f"/{name}"]
-    for name in _SETTINGS:
-        words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    words: list[str] = []
+    for place in machine_parts():
+        words += ["--ro-bind", place, place]
+    for name, target in machine_links().items():
+        words += ["--symlink", target, f"/{name}"]
     return words
-
-
-def _cards(gpus: tuple[int, ...]) -> list[str]:
-    """The device files of graphics cards."""
-    if not gpus:
-        return []
-    shared = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
-    found = [*(f"/dev/nvidia{one}" for one in gpus), *shared]
-    return [one for one in found if Path(one).exists()]

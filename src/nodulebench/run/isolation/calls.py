@@ -42,14 +42,19 @@ class Calls:
         """Let the program read the case that lies in its input."""
         if self.speaker.stdin is None:
             raise AssertionError("it was given a pipe")
-        self.said = Said()
+        self.said, start = Said(), time.monotonic()
         with suppress(OSError):  # it has ended, which the answer tells
             self.speaker.stdin.write(CALL)
-        return self.answer(seconds, is_over)
+        return self.answer(seconds, is_over, start)
 
-    def answer(self, seconds: float, is_over: Callable[[], bool] = lambda: False) -> Answer:
-        """The next line of the program."""
-        process, start = self.running.process, time.monotonic()
+    def answer(
+        self,
+        seconds: float,
+        is_over: Callable[[], bool] = lambda: False,
+        start: float | None = None,
+    ) -> Answer:
+        """The next line of the program, whose time began at a start, or begins now."""
+        process, start = self.running.process, time.monotonic() if start is None else start
         end, next_look, peak = start + seconds, start + LOOKS_S / 5, None
         lines = self.speaker.stdout
         streams = {process.stdout, process.stderr, lines} - {None}

@@ -17,8 +17,7 @@ from nodulebench.run.isolation.sandbox import Limits, Usage
 
 TREE = Path("/sys/fs/cgroup")
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
-_NAME = "nodulebench-{pid}-{began}-{number}"
-_OLD = re.compile(r"nodulebench-(\d+)-(\d+)-\d+")
+_OLD = re.compile(r"nodulebench-(\d+-\d+)-\d+")
 _PERIOD_US = 100_000
 _NUMBERS = count(1)
 _ENDING_S = 10.0
@@ -60,16 +59,26 @@ class Group:
             refused_forks=_fields(pids / "pids.events").get("max", 0),
         )
 
-    def forget_peak(self) -> None:
-        """Begin anew to look for the most memory."""
-        file = "memory.peak" if self.is_second else "memory.max_usage_in_bytes"
+    @property
+    def place(self) -> str:
+        """The name of the group for others who make groups in it."""
+        tree = TREE if self.is_second else TREE / CONTROLLERS[0]
+        return f"/{self.folders[0].relative_to(tree)}"
+
+    def inner(self) -> "dict[str, Group]":
+        """The groups that others made in it, by their names."""
         with suppress(OSError):
-            (self.folders[0] / file).write_text("0")
+            names = [one.name for one in self.folders[0].iterdir() if one.is_dir()]
+            return {
+                name: Group(tuple(one / name for one in self.folders), self.is_second)
+                for name in names
+            }
+        return {}
 
     def kill(self) -> None:
         """End every process of the group, and wait until none is left."""
         deadline = time.monotonic() + _ENDING_S
-        while pids := self._pids():
+        while pids := self.pids():
             for folder in self.folders:
                 with suppress(OSError):
                     if (folder / "cgroup.kill").exists():
@@ -93,7 +102,8 @@ class Group:
                         return
                     time.sleep(0.001)
 
-    def _pids(self) -> set[int]:
+    def pids(self) -> set[int]:
+        """The numbers of all its processes."""
         found: set[int] = set()
         for folder in self.folders:
             with suppress(OSError):
@@ -110,16 +120,52 @@ def make_group(limits: Limits) -> Group:
     parents, is_second = _parents()
     for parent in parents:
         _sweep(parent)
-    name = _NAME.format(pid=os.getpid(), began=_began(os.getpid()), number=next(_NUMBERS))
+    return _made(parents, limits, is_second)
+
+
+def _made(parents: tuple[Path, ...], limits: Limits, is_second: bool) -> Group:
+    name = f"nodulebench-{owner()}-{next(_NUMBERS)}"
     group = Group(tuple(parent / name for parent in parents), is_second)
     try:
         for folder in group.folders:
-            folder.mkdir()
+            folder.mkdir(parents=True)
         _limit(group, limits)
     except OSError:
         group.remove()
         raise
     return group
+
+
+def make_outer_group(limits: Limits) -> Group:
+    """A new group, at one place in every tree, for an engine to make its own groups in.
+
+    Raises:
+        OSError: if this machine lets us make none, or does not take a limit.
+    """
+    parents, is_second = _parents()
+    if not is_second:  # limits on memory are what somebody outside may have set
+        place = parents[0].relative_to(TREE / CONTROLLERS[0])
+        parents = tuple(TREE / one.relative_to(TREE).parts[0] / place for one in parents)
+    for tree in _trees(parents[0], is_second):
+        _sweep(tree)
+    return _made(parents, limits, is_second)
+
+
+def remove_outer_group(group: Group) -> None:
+    """End what is left in a group and those below it, and take all of them away, in every tree."""
+    for tree in _trees(group.folders[0], group.is_second):
+        _end(tree)
+        for above in tree.parents:
+            if above.parent in (TREE, TREE.parent) or not _is_removed(above):
+                break
+
+
+def _trees(place: Path, is_second: bool) -> list[Path]:
+    """The same place in all trees of the system: engines make groups in every one."""
+    if is_second:
+        return [place]
+    below = Path(*place.relative_to(TREE).parts[1:])
+    return [one / below for one in TREE.iterdir() if one.is_dir() and not one.is_symlink()]
 
 
 def _limit(group: Group, limits: Limits) -> None:
@@ -184,10 +230,39 @@ def _sweep(parent: Path) -> None:
     """Remove the groups of runs that were killed, with what is left in them."""
     for folder in parent.glob("nodulebench-*-*-*"):
         known = _OLD.fullmatch(folder.name)
-        if known and _began(int(known[1])) != int(known[2]):
+        if known and not is_alive(known[1]):
             with suppress(OSError):
-                Group((folder,), is_second=False).kill()
-                folder.rmdir()
+                _end(folder)
+
+
+def _end(folder: Path) -> None:
+    """End all processes of a group and of those below it, and remove them."""
+    if not folder.is_dir():
+        return
+    for below in [one for one in folder.iterdir() if one.is_dir()]:
+        _end(below)
+    group = Group((folder,), is_second=False)
+    group.kill()
+    group.remove()
+
+
+def _is_removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:  # others use it
+        return False
+    return True
+
+
+def owner() -> str:
+    """This process, in a name that no other will have."""
+    return f"{os.getpid()}-{_began(os.getpid())}"
+
+
+def is_alive(named: str) -> bool:
+    """Whether the process of such a name is still there."""
+    pid, _, began = named.partition("-")
+    return _began(int(pid)) == int(began)
 
 
 def _began(pid: int) -> int:

@@ -7,11 +7,17 @@ from pathlib import Path
 from nodulebench.errors import InputError, Problem
 from nodulebench.run.isolation.bare import Bare
 from nodulebench.run.isolation.bubblewrap import Bubblewrap
+from nodulebench.run.isolation.docker import Docker
+from nodulebench.run.isolation.podman import Podman
 from nodulebench.run.isolation.sandbox import Isolation
 from nodulebench.run.isolation.scratch import in_own_thread
 from nodulebench.run.isolation.self_test import SelfTest, self_test
 
-ISOLATIONS: dict[str, Callable[[], Isolation]] = {"bubblewrap": Bubblewrap}
+ISOLATIONS: dict[str, Callable[[], Isolation]] = {
+    "bubblewrap": Bubblewrap,
+    "podman": Podman,
+    "docker": Docker,
+}
 """What ``auto`` tries, in this order."""
 NONE = "none"
 

@@ -10,6 +10,7 @@ import sys
 import time
 
 FORKS = 64
+NEW_USERS = 0x10000000
 CHUNK = b"x" * (1 << 20)
 
 
@@ -73,6 +74,21 @@ def _forks() -> int:
     return len(started)
 
 
+def _makes_spaces() -> bool:
+    """Whether it can be root in a name space of its own, where many walls were climbed."""
+    import ctypes
+
+    return bool(ctypes.CDLL(None).unshare(NEW_USERS) == 0)
+
+
+def _rights() -> "list[str]":
+    """What the system says of the rights of a process, where that is more than none."""
+    wanted = {"CapEff": "0000000000000000", "NoNewPrivs": "1", "Seccomp": "2"}
+    with open("/proc/self/status") as file:  # noqa: PTH123
+        told = dict(line.split(":", 1) for line in file if ":" in line)
+    return [name for name, value in wanted.items() if told.get(name, "").strip() != value]
+
+
 def reach(given: dict[str, object]) -> dict[str, object]:
     """Try everything that ends by itself."""
     lo4, lo6 = given["lo4"], given["lo6"]
@@ -87,10 +103,12 @@ def reach(given: dict[str, object]) -> dict[str, object]:
         "writes_system": any(map(_writes, ("/probe", "/usr/probe", "/etc/probe"))),
         "reads_host": _reads(str(given["host_file"])),
         "sees_processes": len([one for one in os.listdir("/proc") if one.isdigit()]) > 8,  # noqa: PTH208
-        "fills_output": _fills(f"{output}/probe", int(str(most))),
+        "fills_output": most is not None and _fills(f"{output}/probe", int(str(most))),
         "fills_tmp": _fills("/tmp/probe", int(str(given["tmp_bytes"]))),  # noqa: S108
         "writes_output": _writes(f"{output}/probe"),
         "forks": _forks(),
+        "makes_spaces": _makes_spaces(),
+        "rights": _rights(),
     }
 
 
@@ -101,6 +119,14 @@ def eat(megabytes: int) -> None:
         held = [bytearray(CHUNK) for _ in range(megabytes)]
         os._exit(0 if held else 1)
     os.waitpid(pid, 0)
+
+
+def fill(path: str, most: int) -> None:
+    """Write more than so many bytes, and leave them there for a while."""
+    with open(path, "wb", buffering=0) as file:  # noqa: PTH123
+        for _ in range(most // len(CHUNK) + 2):
+            file.write(CHUNK)
+    time.sleep(20)
 
 
 def hang() -> None:
@@ -118,5 +144,7 @@ if __name__ == "__main__":
         sys.stdout.write(json.dumps(reach(json.loads(sys.argv[2]))))
     elif sys.argv[1] == "eat":
         eat(int(sys.argv[2]))
+    elif sys.argv[1] == "fill":
+        fill(sys.argv[2], int(sys.argv[3]))
     else:
         hang()

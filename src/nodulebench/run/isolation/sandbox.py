@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import subprocess
 
 MIB = 1 << 20
+SERVICE_ID = 1_987_654_321
+"""Who the program is for the machine where root starts it: nobody that exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     root: Path | None = None
     """An unpacked image; None: the programs of this machine (``/usr``)."""
+    space: Path | None = None
+    """A folder where whoever makes the sandbox may keep what it needs; it goes with the slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Usage:
     memory_kills: int = 0
     """Processes that were ended for want of memory, whatever the program said of it."""
     refused_forks: int = 0
+    seconds: float | None = None
+    """How long it ran, where whoever made the sandbox says so."""
 
 
 class Running(Protocol):
@@ -101,6 +107,8 @@ class Isolation(Protocol):
     """One way to keep a program apart."""
 
     name: str
+    sees_our_mounts: bool
+    """Whether file systems that this thread mounts for itself are seen by what makes sandboxes."""
 
     def version(self) -> str:
         """What makes the sandbox, as it calls itself.

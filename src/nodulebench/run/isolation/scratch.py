@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from nodulebench.run.isolation.bubblewrap import SERVICE_ID
-from nodulebench.run.isolation.sandbox import Mount
+from nodulebench.run.isolation.sandbox import SERVICE_ID, Isolation, Mount
 
 Result = TypeVar("Result")
 _NEW_MOUNTS = 0x00020000
@@ -25,7 +24,8 @@ _SLAVE, _ALL_BELOW = 1 << 19, 1 << 14
 _AGAIN = 1 << 12
 _NO_SUID, _NO_DEVICES = 2, 4
 _DETACH = 2
-_FOLDER = "nodulebench-run-"
+_FOLDER = "nodulebench-"
+"""Short: podman takes no long path for its sockets."""
 _OPEN_TO_ALL = Path("/tmp")  # noqa: S108 - what lies there has a name that nobody knows
 _MOST_NAMES = 20_000
 """Files and folders that a program may write for one case."""
@@ -49,6 +49,11 @@ class Scratch:
     def output(self) -> Path:
         """What the program writes."""
         return self.folder / "output"
+
+    @property
+    def space(self) -> Path:
+        """For whoever makes the sandbox."""
+        return self.folder / "s"
 
     @property
     def taken(self) -> Path:
@@ -132,13 +137,14 @@ def in_own_thread(work: Callable[[], Result]) -> Result:
     return found[0]
 
 
-def make_scratch(folder: Path, output_bytes: int) -> Scratch:
+def make_scratch(folder: Path, output_bytes: int, isolation: Isolation) -> Scratch:
     """The place of the sandboxes of this thread, in an empty folder."""
     folder.mkdir(mode=0o700, parents=True)
-    is_capped = _own_mounts() and _mount_memory(folder, 0)
+    is_capped = isolation.sees_our_mounts and _own_mounts() and _mount_memory(folder, 0)
     scratch = Scratch(folder, output_bytes, is_capped)
     scratch.input.mkdir()
     scratch.output.mkdir()
+    scratch.space.mkdir(mode=0o711)
     if is_capped:
         _mount_memory(scratch.output, output_bytes)
     if os.geteuid() == 0:

@@ -18,7 +18,18 @@ from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
 from nodulebench.run.isolation.scratch import Scratch, make_scratch, remove_scratch
 from nodulebench.run.isolation.watch import Ended, Said, watch
 
-WALLS = ("network", "input", "files", "processes", "output", "tmp", "memory", "pids", "time")
+WALLS = (
+    "network",
+    "input",
+    "files",
+    "processes",
+    "kernel",
+    "output",
+    "tmp",
+    "memory",
+    "pids",
+    "time",
+)
 """What has to hold."""
 _LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
 _EATEN_MB = 160
@@ -65,7 +76,7 @@ def self_test(isolation: Isolation, folder: Path) -> SelfTest:
     """Try a sandbox from inside; in a folder that is not there yet, and is gone afterwards."""
     try:
         version = isolation.version()
-        scratch = make_scratch(folder, _LIMITS.output_bytes)
+        scratch = make_scratch(folder, _LIMITS.output_bytes, isolation)
         try:
             holds = _tried(isolation, scratch)
         finally:
@@ -82,15 +93,16 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
             **addresses,
             "input": _INPUT,
             "output": _OUTPUT,
-            "output_bytes": _LIMITS.output_bytes,
+            "output_bytes": _LIMITS.output_bytes if scratch.is_capped else None,
             "tmp_bytes": _LIMITS.tmp_bytes,
             "host_file": str(scratch.folder / "secret"),
         }
         (scratch.folder / "secret").write_text("secret")
-        told, reached = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
+        told, _ = _run(isolation, scratch, ("reach", json.dumps(given)), _PATIENCE_S)
     found: dict[str, Any] = json.loads(told.text) if told.text.startswith("{") else {}
     if not found:
         raise ValueError(f"no program runs in it: {told.text.strip()[:300]}")
+    is_watched = scratch.is_capped or _is_seen(isolation, scratch)
     _, ate = _run(isolation, scratch, ("eat", str(_EATEN_MB)), _PATIENCE_S)
     start = time.monotonic()
     _, hung = _run(isolation, scratch, ("hang",), _HANGS_S)
@@ -100,7 +112,8 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
         "input": not found["writes_input"],
         "files": not found["writes_system"] and not found["reads_host"],
         "processes": not found["sees_processes"],
-        "output": bool(found["writes_output"]) and (not found["fills_output"] or _seen(reached)),
+        "kernel": not found["makes_spaces"] and not found["rights"],
+        "output": bool(found["writes_output"]) and not found["fills_output"] and is_watched,
         "tmp": not found["fills_tmp"],
         "memory": ate.usage.memory_kills > 0,
         "pids": found["forks"] <= _LIMITS.pids,
@@ -108,9 +121,10 @@ def _tried(isolation: Isolation, scratch: Scratch) -> dict[str, bool]:
     }
 
 
-def _seen(ended: Ended) -> bool:
-    """Whether it was seen that too much was written, where no disk stops it."""
-    return ended.is_over_output
+def _is_seen(isolation: Isolation, scratch: Scratch) -> bool:
+    """Whether a program that writes too much is ended, where no disk stops it."""
+    given = ("fill", f"{_OUTPUT}/probe", str(_LIMITS.output_bytes))
+    return _run(isolation, scratch, given, _PATIENCE_S)[1].is_over_output
 
 
 def _run(
@@ -125,7 +139,8 @@ def _run(
     base = Path(sys.base_prefix).resolve()
     if not base.is_relative_to("/usr"):
         mounts.append(Mount(base, str(base)))
-    job = Job((python, "-I", _PROGRAM, *arguments), scratch.reachable(mounts), _LIMITS)
+    command = (python, "-I", _PROGRAM, *arguments)
+    job = Job(command, scratch.reachable(mounts), _LIMITS, space=scratch.space)
     said = Said()
     scratch.renew()
     with isolation.start(job) as running:

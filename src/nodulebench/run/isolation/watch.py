@@ -100,7 +100,7 @@ def watch(
     return Ended(
         exit_code=code if code >= 0 and not was_ended else None,
         signal=-code if code < 0 and not was_ended else None,
-        seconds=taken,
+        seconds=taken if was_ended or usage.seconds is None else usage.seconds,
         usage=replace(usage, anonymous_bytes=None),
         peak_anonymous_bytes=peak,
         is_late=is_late,

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from nodulebench.run.isolation.cgroups import _NAME, Group, _began, make_group
+from nodulebench.run.isolation.cgroups import Group, _began, make_group
 from nodulebench.run.isolation.sandbox import MIB, Limits
 
 LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=8, output_bytes=MIB)
@@ -23,9 +23,7 @@ def test_what_a_killed_run_left_is_ended_and_removed(group: Group) -> None:
     with subprocess.Popen(["sleep", "1"]) as ended:
         pid, began = ended.pid, _began(ended.pid)
         ended.kill()
-    left = [
-        folder.with_name(_NAME.format(pid=pid, began=began, number=1)) for folder in group.folders
-    ]
+    left = [folder.with_name(f"nodulebench-{pid}-{began}-1") for folder in group.folders]
     with subprocess.Popen(["sleep", "60"]) as sleeping:
         for folder in left:
             folder.mkdir()

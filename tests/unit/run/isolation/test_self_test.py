@@ -40,8 +40,8 @@ def test_a_flag_that_is_left_out_is_noticed(
 ) -> None:
     made = bubblewrap._bwrap
 
-    def weaker(job: object, tell: int) -> list[str]:
-        words = made(job, tell)  # type: ignore[arg-type]
+    def weaker(job: object, tell: int, calls: int) -> list[str]:
+        words = made(job, tell, calls)  # type: ignore[arg-type]
         if flag == "--unshare-all":
             kinds = ("--unshare-pid", "--unshare-ipc", "--unshare-uts")
             place = words.index(flag)
@@ -89,7 +89,9 @@ def test_where_none_holds_auto_says_why_and_takes_none(
 ) -> None:
     broken = SelfTest("bubblewrap", "1", dict.fromkeys(WALLS, True) | {"pids": False})
     monkeypatch.setattr(choose, "self_test", lambda *_: broken)
-    with pytest.raises(InputError, match=r"does not hold: pids.\n.*none of them can be used"):
+    with pytest.raises(
+        InputError, match=r"(.*does not hold: pids.\n){3}.*none of them can be used"
+    ):
         choose_isolation("auto", tmp_path)
     with pytest.raises(InputError, match="does not hold: pids"):
         choose_isolation("bubblewrap", tmp_path)

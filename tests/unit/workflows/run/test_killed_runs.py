@@ -28,7 +28,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(runs: KilledRuns, seed: int) 
     found, _ = runs.kill_and_go_on(seed)
     for name, table in runs.whole.items():
         assert found[name].equals(table), name
-    left = Path(tempfile.gettempdir()).glob("nodulebench-run-*")
+    left = Path(tempfile.gettempdir()).glob("nodulebench-[0-9]*-*")
     assert [path for path in left if not is_alive(path)] == []
 
 

@@ -1,0 +1,200 @@
+"""Containers by podman and docker: the same walls, images as they are, and nothing left behind."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from builders.algorithms import algorithm_folder, needs_bubblewrap, needs_engine, small_volume
+from builders.hostile import HOSTILE
+from builders.images import MANIFEST, archive, layers, needs_busybox, oci
+from nodulebench.errors import InputError
+from nodulebench.run.contract.algorithm import read_algorithm, unpacked
+from nodulebench.run.isolation.bubblewrap import Bubblewrap
+from nodulebench.run.isolation.cgroups import TREE, make_outer_group, remove_outer_group
+from nodulebench.run.isolation.choose import choose_isolation
+from nodulebench.run.isolation.docker import Docker, _parts
+from nodulebench.run.isolation.engines import Engine, mounted, run_words
+from nodulebench.run.isolation.podman import Podman
+from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
+from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.run.isolation.self_test import WALLS
+from nodulebench.run.slot import CaseRun, open_slot
+
+LIMITS = Limits(cpus=1.5, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
+ENGINES = [
+    pytest.param(Podman, marks=needs_engine("podman"), id="podman"),
+    pytest.param(Docker, marks=needs_engine("docker"), id="docker"),
+]
+FEW = random.Random(15).sample(sorted(HOSTILE), 3)
+"""All of them in every sandbox: ``python -m benchmarks run_isolated hostile``."""
+
+
+def read(folder: Path, isolation: Isolation) -> CaseRun:
+    def work() -> CaseRun:
+        with scratch_folder() as place:
+            whole = unpacked(read_algorithm(folder), place)
+            with open_slot(whole, isolation, place / "slot") as slot:
+                return slot.read(small_volume(), "case-1")
+
+    return in_own_thread(work)
+
+
+def left_groups() -> list[str]:
+    return [str(one) for one in TREE.rglob(f"nodulebench-{os.getpid()}-*")]
+
+
+def test_every_wall_and_limit_is_a_word_for_the_engine(tmp_path: Path) -> None:
+    mounts = (Mount(tmp_path, "/input"), Mount(tmp_path, "/output", is_writable=True))
+    words = run_words(Job(("./x",), mounts, LIMITS), "/ours")
+    for word in (
+        "--network=none",
+        "--read-only",
+        "--cap-drop=all",
+        "--security-opt=no-new-privileges",
+        "--pull=never",
+        "--log-driver=none",
+        "--cgroup-parent=/ours",
+        f"--memory={64 * MIB}",
+        f"--memory-swap={64 * MIB}",
+        "--pids-limit=24",
+        "--cpu-quota=150000",
+        f"type=bind,source={tmp_path},target=/input,readonly",
+        f"type=bind,source={tmp_path},target=/output",
+        f"/tmp:rw,exec,nosuid,nodev,mode=1777,size={32 * MIB}",  # noqa: S108
+        f"/dev/shm:rw,exec,nosuid,nodev,mode=1777,size={32 * MIB}",  # noqa: S108
+    ):
+        assert words.count(word) == 1, word
+
+
+def test_a_path_that_an_engine_would_take_apart_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has a comma or a quotation mark"):
+        mounted(tmp_path / "a,readonly=false", "/input")
+
+
+def test_of_an_image_links_are_links_and_the_rest_is_mounted(tmp_path: Path) -> None:
+    for name in ("usr", "opt", "proc", "tmp", "input"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "bin").symlink_to("usr/bin")
+    links, parts = _parts(tmp_path, {"/input"})
+    assert links == {"bin": "usr/bin"}
+    assert parts == {"/opt": f"{tmp_path}/opt", "/usr": f"{tmp_path}/usr"}
+
+
+@pytest.mark.parametrize("engine", [Podman, Docker])
+def test_a_machine_without_the_engine_says_what_to_install(
+    engine: type[Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=rf"is not installed\. Install the package {engine.name}"):
+        choose_isolation(engine.name, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_wall_of_an_engine_holds(engine: type[Engine]) -> None:
+    with scratch_folder() as place:
+        _, tested = choose_isolation(engine.name, place)
+    assert tested is not None
+    assert tested.broken == ()
+    assert set(tested.holds) == set(WALLS)
+    assert tested.version.startswith(engine.name)
+    assert left_groups() == []
+
+
+@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hostile_program_is_contained(tmp_path: Path, name: str, engine: type[Engine]) -> None:
+    hostile = HOSTILE[name]
+    folder = algorithm_folder(tmp_path / "mine", hostile.program, **hostile.resources)
+    run = read(folder, engine())
+    code, is_capped = run.measured["exit_code"], engine.sees_our_mounts
+    assert hostile.is_contained(run.state, code, is_capped=is_capped), (run.state, code, run.said)
+    assert left_groups() == []
+
+
+@needs_busybox
+@pytest.mark.parametrize(
+    "isolation",
+    [pytest.param(Bubblewrap, marks=needs_bubblewrap, id="no engine"), *ENGINES],
+)
+def test_an_image_of_grand_challenge_runs_as_it_is(
+    tmp_path: Path, isolation: type[Isolation]
+) -> None:
+    files, digest = oci(layers())
+    folder = tmp_path / "mine"
+    archive(files, folder / "image.tar", "gzip")
+    (folder / "algorithm.toml").write_text(MANIFEST.format(digest=digest))
+    run = read(folder, isolation())
+    assert (run.state, run.measured["exit_code"]) == ("ok", 0), run.said
+    assert run.marks.select("x_mm", "score").rows() == [(1.0, 0.5)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_program_that_cannot_be_executed_is_its_own_fault(
+    tmp_path: Path, engine: type[Engine]
+) -> None:
+    run = read(algorithm_folder(tmp_path / "mine", "#!/usr/bin/nothing"), engine())
+    assert run.state == "failed"
+    assert run.measured["exit_code"] in (1, 127)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_container_that_cannot_be_made_is_not_the_algorithm_s_fault(
+    tmp_path: Path, engine: type[Engine]
+) -> None:
+    def work() -> None:
+        with scratch_folder() as space:
+            job = Job(("/bin/true",), (Mount(tmp_path / "gone", "/x"),), LIMITS, space=space)
+            with engine().start(job):
+                pass
+
+    with pytest.raises(OSError, match="gone"):
+        in_own_thread(work)
+    assert left_groups() == []
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from nodulebench.run.isolation.choose import ISOLATIONS
+from nodulebench.run.isolation.sandbox import MIB, Job, Limits
+job = Job(("/bin/sleep", "98765"), (), Limits(1.0, 64 * MIB, 24, MIB), space=Path(sys.argv[2]))
+with ISOLATIONS[sys.argv[1]]().start(job) as running:
+    print(running.child, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_killed_run_left_is_ended_by_the_next(engine: type[Engine]) -> None:
+    with scratch_folder() as space:
+        words = [sys.executable, "-c", KILLED, engine.name, str(space)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as runner:
+            assert runner.stdout is not None
+            inside = Path("/proc") / runner.stdout.readline().decode().strip()
+            runner.send_signal(signal.SIGKILL)
+        assert (inside / "comm").read_text() == "sleep\n"
+        remove_outer_group(make_outer_group(LIMITS))
+        if engine is Docker:
+            Docker()._sweep()
+    assert not inside.exists()
+    assert not list(TREE.rglob(f"nodulebench-{runner.pid}-*"))
+    assert f"--label=nodulebench={runner.pid}-" not in _processes()
+    if engine is Docker:
+        words = [shutil.which("docker") or "", "ps", "--all", "--format={{.Names}}"]
+        told = subprocess.run(words, capture_output=True, check=True)
+        assert f"nodulebench-{runner.pid}-".encode() not in told.stdout
+
+
+def _processes() -> str:
+    found = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(one.read_text(errors="replace"))
+    return "\n".join(found)
