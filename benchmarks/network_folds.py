@@ -18,12 +18,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from nodulebench.algorithms.networks import NETWORKS, network_named
 from nodulebench.algorithms.networks.cross_validation import Course, train_without
 from nodulebench.algorithms.networks.examples import Examples, join_examples, read_examples
+from nodulebench.algorithms.networks.judging import judge
 from nodulebench.algorithms.networks.network import Recipe, parameter_count
 from nodulebench.algorithms.networks.training import convolutions_a_second
 from nodulebench.algorithms.networks.weights import read_weights
 
 CHECKS = 20
 """In a training."""
+JUDGED = 1000
 
 
 def recipe_of(name: str, steps: int | None, average: float | None) -> Recipe:
@@ -59,6 +61,20 @@ def print_share(name: str, examples: Examples, course: Course) -> None:
     print(f"\n{name}: {alone:.0f} patches a second without cutting any\n", flush=True)
 
 
+def print_judging(name: str, examples: Examples, course: Course) -> None:
+    """Print how long candidates of one scan take to be judged, the second time."""
+    network = NETWORKS[name]
+    which = int(examples.which.bincount().argmax())
+    chosen = torch.nonzero(examples.which == which)[:JUDGED, 0]
+    weights = sorted(course.out.glob(f"{name}-*.safetensors"))
+    module, _ = read_weights(weights[0])
+    for _ in range(3):
+        begin = time.perf_counter()
+        judge(module, network, examples, chosen).cpu()
+        seconds = time.perf_counter() - begin
+    print(f"\n{name}: {len(chosen)} candidates of a scan in {seconds:.3f} s\n", flush=True)
+
+
 def main() -> None:
     """Print areas under the ROC curve of candidates, network by network and fold by fold."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,6 +86,7 @@ def main() -> None:
     parser.add_argument("--average", type=float, help="share of the old in the moving average")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, help="begin no training that would end later")
+    parser.add_argument("--judging", action="store_true", help="measure how fast it judges too")
     parser.add_argument("--alone", action="store_true", help="measure the network alone too")
     given = parser.parse_args()
     begin = time.perf_counter()
@@ -92,6 +109,8 @@ def main() -> None:
                 continue
             print_fold(name, None if text == "all" else int(text), course)
             longest = max(longest, time.perf_counter() - start)
+        if given.judging:
+            print_judging(name, examples, course)
 
 
 if __name__ == "__main__":
