@@ -12,8 +12,8 @@ from nodulebench.algorithms.networks.network import Augment, Network, Recipe
 
 SIZE = 32
 NEAR_MM, FAR_MM = 0.75, 1.5
-MAPS = (16, 24, 48, 96)
-"""Of the first convolution and of the three residual steps; half as many again judged no better."""
+MAPS = (16, 24, 48, 64)
+"""Of the first convolution and of the three residual steps."""
 
 
 class Residual(nn.Module):
@@ -46,30 +46,24 @@ class Residual(nn.Module):
         return found
 
 
-def _branch() -> nn.Sequential:
-    first, second, third, last = MAPS
-    stem = [nn.Conv3d(1, first, 5, 2, 2, bias=False), nn.BatchNorm3d(first), nn.SiLU()]
-    steps = [Residual(first, second, 1), Residual(second, third, 2), Residual(third, last, 2)]
-    return nn.Sequential(*stem, *steps)
-
-
 class TwoScale(nn.Module):
-    """Two branches, each pooled by mean and maximum."""
+    """The same eyes at both scales, pooled by mean and maximum."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.near, self.far = _branch(), _branch()
+        first, second, third, last = MAPS
+        stem = [nn.Conv3d(1, first, 5, 2, 2, bias=False), nn.BatchNorm3d(first), nn.SiLU()]
+        steps = [Residual(first, second, 1), Residual(second, third, 2), Residual(third, last, 2)]
+        self.see = nn.Sequential(*stem, *steps)
         self.judge = nn.Sequential(
-            nn.Dropout(0.3), nn.Linear(4 * MAPS[-1], 64), nn.SiLU(), nn.Linear(64, 2)
+            nn.Dropout(0.3), nn.Linear(4 * last, 64), nn.SiLU(), nn.Linear(64, 2)
         )
 
     def forward(self, patches: Tensor) -> Tensor:
         """Patches n x 2 x 32 x 32 x 32 -> no nodule, nodule."""
-        parts = []
-        for branch, seen in ((self.near, patches[:, :1]), (self.far, patches[:, 1:])):
-            maps = branch(seen)
-            parts += [maps.mean(dim=(2, 3, 4)), maps.amax(dim=(2, 3, 4))]
-        found: Tensor = self.judge(torch.cat(parts, dim=1))
+        maps = self.see(patches.flatten(0, 1)[:, None])
+        pooled = torch.cat([maps.mean(dim=(2, 3, 4)), maps.amax(dim=(2, 3, 4))], dim=1)
+        found: Tensor = self.judge(pooled.reshape(len(patches), -1))
         return found
 
 
