@@ -20,6 +20,7 @@ from nodulebench.curate.examine.admission import Examined, examine
 from nodulebench.curate.examine.limits import Limits
 from nodulebench.formats.dicom.series import group_series
 from nodulebench.formats.dicom.slices import NoSlices, read_slices
+from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.curate.curate import curate
 
 DATA = TEST_DATA / "ct"
@@ -387,7 +388,7 @@ def test_a_second_copy_is_excluded_and_the_first_stays(scan: Path, tmp_path: Pat
     shutil.copytree(whole / "a", renamed)
     for path in slice_files(renamed):
         change(path, SeriesInstanceUID=series, SOPInstanceUID=generate_uid())
-    result = curate(whole, tmp_path / "out", processes=1)
+    result = curate(whole, tmp_path / "out", engine=LocalEngine(1))
     assert [codes(one)[:1] for one in result.series] == [
         [],
         ["duplicate_uid"],

@@ -54,14 +54,13 @@ def _fetch_from_archive() -> None:
 
 
 def _cut_here() -> None:
-    """Cut examples without other processes, which would wait for threads of polars."""
+    """Cut the examples of a job once, in this process, as its command asks for."""
     import nodulebench.workflows.detect.examples as module
 
-    def work(cut: Callable[[Any], Any], tasks: list[Any], **_: object) -> list[Any]:
-        return [*enumerate(map(cut, tasks))]
-
-    ORIGINALS["nodulebench.workflows.detect.examples.work"] = work
-    _keep(module, "work")
+    worked = module._worked
+    name = "nodulebench.workflows.detect.examples._worked"
+    ORIGINALS.setdefault(name, lambda *given: [*worked(*given)])
+    _keep(module, "_worked")
 
 
 def _keep_scans() -> None:

@@ -10,6 +10,12 @@ def double(number: int) -> int:
     return 2 * number
 
 
+def slow_double(number: int) -> int:
+    """A task that works for a while."""
+    time.sleep(0.2)
+    return 2 * number
+
+
 def behave(word: str) -> object:
     """A task that does what the word says."""
     if word == "die":

@@ -5,8 +5,10 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written
+from nodulebench.cli.engine_options import engine_options
+from nodulebench.cli.options import FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.model.engine import EngineChoice
 
 
 @click.command("curate")
@@ -21,9 +23,14 @@ from nodulebench.cli.progress import ProgressLine
 )
 @click.option("--export", type=FILE, help="New folder for the admitted series, a folder each.")
 @option("--language", ["en", "zh"], "en", "Language of the page.")
-@option("--processes", COUNT, 2)
+@engine_options("2", "Series at the same time.", before="--processes")
 def command(
-    dicom_dir: Path, design: str | None, out: Path, against: tuple[Path, ...], **chosen: Any
+    dicom_dir: Path,
+    design: str | None,
+    out: Path,
+    against: tuple[Path, ...],
+    engine: EngineChoice,
+    **chosen: Any,
 ) -> None:
     r"""Admit the CT series of DICOM_DIR as cases, or exclude them with coded reasons.
 
@@ -34,10 +41,11 @@ def command(
     nodulebench curate archive/ --design design.toml --against lidc.csv --out curated/
     """
     from nodulebench.workflows.curate.files import curate_files, summary
+    from nodulebench.workflows.engine import open_engine
 
-    with ProgressLine() as line:
+    with ProgressLine() as line, open_engine(engine, 2, is_guarded=True) as workers:
         curation, written = curate_files(
-            dicom_dir, out, design, against, progress=line.tell, **chosen
+            dicom_dir, out, design, against, engine=workers, progress=line.tell, **chosen
         )
     told = summary(curation)
     click.echo(f"{told['series']} series found, {told['admitted']} admitted")

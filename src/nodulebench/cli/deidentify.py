@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option, print_next
+from nodulebench.cli.engine_options import engine_options
+from nodulebench.cli.options import FILE, option, print_next
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import required_secret, vault_options
+from nodulebench.model.engine import EngineChoice
 
 
 @click.command("deidentify")
@@ -21,7 +23,7 @@ from nodulebench.cli.vault_options import required_secret, vault_options
 @vault_options
 @option("--prefix", str, "P", "Begins every pseudonym.")
 @option("--pixel-check/--no-pixel-check", bool, True, "Search pictures for text.")
-@option("--jobs", COUNT, os.cpu_count() or 1, "Processes.", show_default=False)
+@engine_options("all cores", "Files at the same time.", before="--jobs")
 @click.option("--check", is_flag=True, help="Only check that nothing in DIR identifies anybody.")
 @click.option("--conformance", is_flag=True, help="Only print which DICOM options are claimed.")
 @click.option("--show-keys", is_flag=True, help="Only print who is who, as CSV.")
@@ -34,10 +36,10 @@ def command(
     passphrase_file: Path | None,
     prefix: str,
     pixel_check: bool,
-    jobs: int,
     check: bool,
     conformance: bool,
     show_keys: bool,
+    engine: EngineChoice,
 ) -> int:
     r"""De-identify the CT slices below DIR after the basic profile of DICOM PS3.15.
 
@@ -54,6 +56,7 @@ def command(
     from nodulebench.language import english
     from nodulebench.model.notice import Notice
     from nodulebench.workflows.curate.deidentify import check_folder, deidentify_folder
+    from nodulebench.workflows.engine import open_engine
 
     if conformance:
         _show_conformance()
@@ -72,7 +75,8 @@ def command(
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.")
     if check:
-        left = check_folder(folder, has_pixel_check=pixel_check, jobs=jobs)
+        with open_engine(engine, os.cpu_count() or 1) as workers:
+            left = check_folder(folder, has_pixel_check=pixel_check, engine=workers)
         for one in left:
             click.echo(f"error: {one.where}: {english(one.why)}.", err=True)
         click.echo(f"{folder}: {f'{len(left)} leftover(s)' if left else 'clean'}")
@@ -83,7 +87,7 @@ def command(
     if out is None or key_table is None:
         raise click.UsageError("give --out and --key-table, or --check")
     secret = required_secret(vault_key, passphrase_file, is_new=not key_table.exists())
-    with ProgressLine() as line:
+    with ProgressLine() as line, open_engine(engine, os.cpu_count() or 1) as workers:
         made = deidentify_folder(
             folder,
             out,
@@ -92,7 +96,7 @@ def command(
             files=files,
             prefix=prefix,
             has_pixel_check=pixel_check,
-            jobs=jobs,
+            engine=workers,
             progress=line.tell,
         )
     reasons = {one.source: english(one.refused) for one in made.refused}

@@ -6,9 +6,11 @@ from typing import Literal
 
 import click
 
+from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import COUNT, option
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.model.engine import EngineChoice
 
 
 class _ListsDetectors(click.Command):
@@ -52,7 +54,7 @@ class _ListsDetectors(click.Command):
     "Judge with weights that never saw this fold of LUNA16; auto: the scan's own fold, where "
     "the weights were trained on something of it; none: weights of all folds.",
 )
-@option("--processes", COUNT, 2)
+@engine_options("2", "Scans of a test set at the same time.", before="--processes")
 @opening_options
 def command(
     name: str,
@@ -63,8 +65,8 @@ def command(
     place: Literal["best", "mean"],
     weights: tuple[Path, ...],
     fold: str,
-    processes: int,
     opening: Opening,
+    engine: EngineChoice,
 ) -> int:
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
@@ -87,6 +89,7 @@ def command(
     from nodulebench.language import english
     from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
     from nodulebench.workflows.detect import detect
+    from nodulebench.workflows.engine import open_engine
 
     names = detect.detector_names(name)
     unseen = detect.fold_named(fold)
@@ -106,11 +109,12 @@ def command(
             if is_encrypted
             else nullcontext(None)
         )
-        with source as images, ProgressLine() as shown:
+        opened = open_engine(engine, 2, is_guarded=True)
+        with source as images, ProgressLine() as shown, opened as workers:
             detections = detect.detect_set(
                 names,
                 case,
-                processes=processes,
+                engine=workers,
                 most_marks=most,
                 place=place,
                 weights=weights,

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import click
 
+from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.help import DONE, NOT_MET
 from nodulebench.cli.options import FILE, nodules_option, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.show.evaluation import print_evaluation, print_missed
 from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.model.engine import EngineChoice
 
 
 @click.command("evaluate")
@@ -37,7 +39,7 @@ from nodulebench.cli.vault_options import Opening, opening_options
 @click.option(
     "--anchor", "anchors", type=FILE, multiple=True, help="On a sealed set: its log holds this."
 )
-@click.option("--engine", type=click.Choice(["local"]), hidden=True, expose_value=False)
+@engine_options("1", "Rules of algorithms that are estimated at the same time.")
 def command(
     marks: tuple[Path, ...],
     reference: Path,
@@ -58,6 +60,7 @@ def command(
     developer: str | None,
     roster: Path | None,
     anchors: tuple[Path, ...],
+    engine: EngineChoice,
 ) -> int:
     r"""Score MARKS, one file or folder per algorithm, under every rule of a protocol.
 
@@ -73,6 +76,8 @@ def command(
     if opening.person or developer is not None or roster is not None:
         from nodulebench.cli.evaluate_sealed import evaluate_on_sealed
 
+        if engine != EngineChoice():
+            raise click.UsageError("a sealed set is evaluated by this process alone")
         others = (series, cases, nodules, columns, candidates, names)
         is_one = len(marks) == 1 and bool(developer)
         if any(others) or not opening.is_named or (is_one if roster else not is_one):
@@ -97,9 +102,10 @@ def command(
         )
     if anchors:
         raise click.UsageError("--anchor goes with a sealed set, --key (or --as) and --developer")
+    from nodulebench.workflows.engine import open_engine
     from nodulebench.workflows.evaluate.files import evaluate_files
 
-    with ProgressLine("evaluating") as line:
+    with ProgressLine("evaluating") as line, open_engine(engine, 1) as workers:
         evaluation, written = evaluate_files(
             marks,
             reference,
@@ -116,6 +122,7 @@ def command(
             out=out,
             names=names,
             force=force,
+            engine=workers,
             progress=line.tell,
         )
     print_evaluation(evaluation)

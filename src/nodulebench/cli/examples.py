@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
-from nodulebench.cli.options import COUNT, FILE, option
+from nodulebench.cli.engine_options import engine_options
+from nodulebench.cli.options import FILE
 from nodulebench.cli.progress import ProgressLine
+from nodulebench.model.engine import EngineChoice
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
@@ -20,7 +22,7 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     "--candidates", multiple=True, type=FILE, help="lists of candidates; the first is judged."
 )
 @click.option("--folds", help="Of scans a table of series and folds; of blocks such as 0,1.")
-@option("--processes", COUNT, 2, "Blocks at once.")
+@engine_options("2", "Blocks at the same time.", before="--processes")
 def command(
     out: Path,
     reference: Path,
@@ -29,7 +31,7 @@ def command(
     detectors: str | None,
     candidates: tuple[Path, ...],
     folds: str | None,
-    processes: int,
+    engine: EngineChoice,
 ) -> None:
     r"""Write candidates with their images to the folder OUT, for `nodulebench train`.
 
@@ -45,12 +47,13 @@ def command(
       --folds folds.csv
     """
     from nodulebench.workflows.detect.examples import block_examples, scan_examples
+    from nodulebench.workflows.engine import open_engine
 
     if (blocks is None) == (images is None):
         raise click.UsageError("Give --blocks or --images.")
     if (detectors is None) == (not candidates):
         raise click.UsageError("Give --detectors or --candidates.")
-    with ProgressLine("making examples") as line:
+    with ProgressLine("making examples") as line, open_engine(engine, 2) as workers:
         if blocks is not None:
             made = block_examples(
                 out,
@@ -59,7 +62,7 @@ def command(
                 detectors=detectors,
                 candidates=candidates,
                 folds=_numbers(folds),
-                processes=processes,
+                engine=workers,
                 progress=line.tell,
             )
         elif images is not None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import click
 
+from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import COUNT, WHOLE, option
 from nodulebench.cli.progress import tell_line
+from nodulebench.model.engine import EngineChoice
 
 
 @click.command("phantom")
@@ -49,7 +51,8 @@ from nodulebench.cli.progress import tell_line
 @option(
     "--masks/--no-masks", bool, True, "Write nodules and lungs as label volumes.", to="has_masks"
 )
-def command(out: Path, cases: int, seed: int, **chosen: Any) -> None:
+@engine_options("1", "Patients at the same time.")
+def command(out: Path, cases: int, seed: int, engine: EngineChoice, **chosen: Any) -> None:
     r"""Make a test set of synthetic chest CT in the folder OUT.
 
     The same number and seed give the same scans. OUT is a bundle for `evaluate --reference`, and
@@ -58,9 +61,11 @@ def command(out: Path, cases: int, seed: int, **chosen: Any) -> None:
     \b
     nodulebench phantom phantoms/ --cases 5 --seed 1 --image dicom
     """
+    from nodulebench.workflows.engine import open_engine
     from nodulebench.workflows.phantom import make_phantoms
 
-    reference = make_phantoms(out, cases, seed, progress=tell_line, **chosen)
+    with open_engine(engine, 1) as workers:
+        reference = make_phantoms(out, cases, seed, engine=workers, progress=tell_line, **chosen)
     click.echo(
         f"wrote {reference.cases.height} scans with {reference.nodules.height} nodules to {out}"
     )

@@ -3,7 +3,7 @@
 The folder is a bundle (tables, manifest, ``images/``) and holds ``nifdc.csv`` and ``luna16/`` too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -78,6 +78,26 @@ class PhantomCase:
     growth: tuple[Growth, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What every patient of a test set has in common; all else follows from their number."""
+
+    seed: int
+    matrix: int
+    has_follow_up: bool
+    plan: ScanPlan
+    people: People
+
+    def scans_of(self, number: int) -> Iterator[PhantomCase]:
+        """The scan of a patient, and the one of months later where there is one."""
+        patient = make_patient(self.seed, number, people=self.people)
+        yield _make_case(patient, 0, 0, (), self.matrix, self.plan)
+        if self.has_follow_up:
+            days = int(stream(self.seed, number * 1000 + 1, SCANNER).integers(*FOLLOW_UP_DAYS))
+            later, growth = follow_up(patient, days)
+            yield _make_case(later, 1, days, growth, self.matrix, self.plan)
+
+
 def make_cases(
     count: int,
     seed: int,
@@ -88,14 +108,9 @@ def make_cases(
     people: People = "healthy",
 ) -> Iterator[PhantomCase]:
     """The scans of ``count`` patients, and of the same patients months later if asked for."""
-    plan = scan_plan or ScanPlan()
+    recipe = Recipe(seed, matrix, has_follow_up, scan_plan or ScanPlan(), people)
     for number in range(1, count + 1):
-        patient = make_patient(seed, number, people=people)
-        yield _make_case(patient, 0, 0, (), matrix, plan)
-        if has_follow_up:
-            days = int(stream(seed, number * 1000 + 1, SCANNER).integers(*FOLLOW_UP_DAYS))
-            later, growth = follow_up(patient, days)
-            yield _make_case(later, 1, days, growth, matrix, plan)
+        yield from recipe.scans_of(number)
 
 
 def make_case(
@@ -156,26 +171,72 @@ def write_test_set(
     Raises:
         InputError: if a format is unknown or the folder cannot be written to.
     """
+    form = Form(tuple(image_formats), has_masks)
+
+    def write(stage: Path) -> Iterator[WrittenScan]:
+        return (form.write(one, stage) for one in cases)
+
+    return write_truth(folder, form, write, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenScan:
+    """What is known of a scan whose images are written."""
+
+    case: dict[str, Any]
+    nodules: list[dict[str, Any]]
+    slices: list[dict[str, Any]]
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """In which files scans are written."""
+
+    image_formats: tuple[str, ...] = ("metaimage",)
+    has_masks: bool = True
+
+    def write(self, case: PhantomCase, stage: Path) -> WrittenScan:
+        """Write the images of a scan."""
+        _write_images(case, stage, self.image_formats)
+        if self.has_masks:
+            _write_masks(case, stage / "masks")
+        nodules = _with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth)
+        slices = slice_rows(case.case_id, case.scan.nodules, case.scan.volume.geometry)
+        return WrittenScan(_case_row(case), nodules, slices, _told(case))
+
+
+def write_truth(
+    folder: Path,
+    form: Form,
+    write: Callable[[Path], Iterable[WrittenScan]],
+    progress: Progress = untold,
+) -> Reference:
+    """Let scans be written, then write their truth; the folder gets all of it at once.
+
+    Args:
+        folder: the bundle.
+        form: of the scans.
+        write: writes the scans into the folder that it is given, in their order.
+        progress: told what was made, scan by scan.
+
+    Raises:
+        InputError: if a format is unknown or the folder cannot be written to.
+    """
     refuse_any(
         Problem("image format", f"'{name}' is not one of {', '.join(IMAGE_FORMATS)}.")
-        for name in image_formats
+        for name in form.image_formats
         if name not in IMAGE_FORMATS
     )
     with staged_folder(folder, last=bundle.MANIFEST) as stage:
-        rows: list[dict[str, Any]] = []
-        nodules: list[dict[str, Any]] = []
-        slices: list[dict[str, Any]] = []
-        for case in cases:
-            _write_images(case, stage, image_formats)
-            if has_masks:
-                _write_masks(case, stage / "masks")
-            geometry = case.scan.volume.geometry
-            rows.append(_case_row(case))
-            nodules.extend(_with_growth(nodule_rows(case.case_id, case.scan.nodules), case.growth))
-            slices.extend(slice_rows(case.case_id, case.scan.nodules, geometry))
-            progress(_told(case), len(rows), 0)
-        tables = nodule_tables(nodules, slices)
-        table = CASES.conform(pl.DataFrame(rows, infer_schema_length=None), "phantom cases")
+        scans: list[WrittenScan] = []
+        for scan in write(stage):
+            scans.append(scan)
+            progress(scan.told, len(scans), 0)
+        nodules = [row for scan in scans for row in scan.nodules]
+        tables = nodule_tables(nodules, [row for scan in scans for row in scan.slices])
+        rows = pl.DataFrame([scan.case for scan in scans], infer_schema_length=None)
+        table = CASES.conform(rows, "phantom cases")
         reference = Reference(folder.resolve().name, table, *tables, rule="phantom")
         luna16_csv.write_reference(reference, stage / "luna16")
         nifdc_csv.write_reference(reference, stage / "nifdc.csv")

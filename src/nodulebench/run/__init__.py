@@ -1,1 +1,1 @@
-"""Work done by other processes: a pool with deadlines, commands of others."""
+"""Work done elsewhere: engines for tasks, algorithms under test and how they are kept apart."""

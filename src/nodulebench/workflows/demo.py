@@ -17,6 +17,7 @@ from nodulebench.algorithms.detectors import candidates_of, together
 from nodulebench.errors import InputError
 from nodulebench.formats.images.case_images import image_reader
 from nodulebench.language import english
+from nodulebench.model.engine import HERE, Engine, Lost, Terms, in_order
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import RuleChoice, TestProtocol
 from nodulebench.model.results import Evaluation
@@ -24,7 +25,7 @@ from nodulebench.model.tables import MARK_SLICES, NODULE_TYPES, Submission
 from nodulebench.phantom.patient import NodulePlan
 from nodulebench.phantom.test_set import PhantomCase, make_case, write_test_set
 from nodulebench.protocols import load_protocol
-from nodulebench.run.local import Lost, work
+from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.compare.combine import CombinationChoice, combine_candidates, write_rows
 from nodulebench.workflows.compare.compare import ComparisonChoice
 from nodulebench.workflows.compare.files import compare_folder
@@ -111,19 +112,13 @@ def _each(function: Callable[[Any], Any], tasks: Sequence[Any], processes: int) 
     Raises:
         InputError: if a process died over a task.
     """
-    if processes == 1:
-        yield from map(function, tasks)
-        return
-    early: dict[int, Any] = {}
-    following = 0
-    for number, made in work(function, tasks, processes=processes, preload=(__name__,)):
+    engine: Engine = HERE if processes == 1 else LocalEngine(processes)
+    terms = Terms(preload=(__name__,))
+    for number, made in in_order(engine.map(function, tasks, terms)):
         if isinstance(made, Lost):
             why = english(made.why)
             raise InputError.at(f"scan {number + 1}", f"was not made or read: {why}.")
-        early[number] = made
-        while following in early:
-            yield early.pop(following)
-            following += 1
+        yield made
 
 
 def _make(choice: DemoChoice, number: int) -> PhantomCase:

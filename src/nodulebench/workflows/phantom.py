@@ -1,12 +1,18 @@
 """Number and seed -> a test set of synthetic chest CT on disk, whose nodules are known exactly."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+from nodulebench.errors import InputError
+from nodulebench.language import english
+from nodulebench.model.engine import HERE, Engine, Lost, Terms, in_order
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import Reference
 from nodulebench.phantom.patient import People
-from nodulebench.phantom.test_set import ScanPlan, make_cases, write_test_set
+from nodulebench.phantom.test_set import Form, Recipe, ScanPlan, WrittenScan, write_truth
+
+TERMS = Terms(seconds=3600.0, memory_bytes=None, preload=("nodulebench.phantom.test_set",))
 
 
 def make_phantoms(
@@ -22,13 +28,30 @@ def make_phantoms(
     has_follow_up: bool,
     image_formats: Sequence[str],
     has_masks: bool,
+    engine: Engine = HERE,
     progress: Progress = untold,
 ) -> Reference:
-    """Write the scans of synthetic patients and what is known of them; return that."""
-    plan = ScanPlan(thickness, kernel, dose)
-    made = make_cases(
-        cases, seed, matrix=matrix, has_follow_up=has_follow_up, scan_plan=plan, people=people
-    )
-    return write_test_set(
-        out, made, image_formats=image_formats, has_masks=has_masks, progress=progress
-    )
+    """Write the scans of synthetic patients and what is known of them; return that.
+
+    A patient follows from seed and number alone, so that it does not matter who makes whom.
+
+    Raises:
+        InputError: if the folder cannot be written to, or whoever made a patient was lost.
+    """
+    recipe = Recipe(seed, matrix, has_follow_up, ScanPlan(thickness, kernel, dose), people)
+    form = Form(tuple(image_formats), has_masks)
+
+    def write(stage: Path) -> Iterator[WrittenScan]:
+        task = partial(write_patient, recipe=recipe, form=form, stage=stage.resolve())
+        for number, found in in_order(engine.map(task, range(1, cases + 1), TERMS)):
+            if isinstance(found, Lost):
+                what = f"was not made: {english(found.why)}."
+                raise InputError.at(f"patient {number + 1}", what, "Make them again.")
+            yield from found
+
+    return write_truth(out, form, write, progress)
+
+
+def write_patient(number: int, recipe: Recipe, form: Form, stage: Path) -> list[WrittenScan]:
+    """Make and write the scans of a patient."""
+    return [form.write(scan, stage) for scan in recipe.scans_of(number)]

@@ -11,6 +11,7 @@ NOTICES = {
     "few_bits": "{bits} bits per pixel cannot hold Hounsfield units",
     "slice_unread": "a slice {problem}[ (and {more} more files)]",
     "reader_died": "its reader died (exit {exit_code})",
+    "reader_gone": "every process or machine that read it was lost",
     "reader_timed_out": "its reader did not come to an end in time",
     "too_much_memory": "its pixels need more memory than a CT series can",
     # whether its slices belong together

@@ -11,6 +11,7 @@ NOTICES = {
     "few_bits": "每像素 {bits} 位，不足以存放 HU 值",
     "slice_unread": "有一层：{problem}[（另有 {more} 个文件）]",
     "reader_died": "读取进程中止（退出码 {exit_code}）",
+    "reader_gone": "读取它的进程或计算机每次都中断",
     "reader_timed_out": "读取进程未在时限内结束",
     "too_much_memory": "其像素所需内存超过一个 CT 序列所能需要的",
     # whether its slices belong together

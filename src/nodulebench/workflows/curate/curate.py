@@ -13,9 +13,10 @@ from nodulebench.errors import InputError
 from nodulebench.formats.dicom.file import require_pydicom
 from nodulebench.formats.dicom.series import Series, group_series
 from nodulebench.formats.dicom.slices import NoSlices, SliceHeader, read_slices
+from nodulebench.model.engine import Engine, Lost, Terms, map_in_batches
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
-from nodulebench.run.local import Lost, work, work_in_batches
+from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.walk import files_below
 from nodulebench.workflows.curate.journal import JOURNAL, Journal, open_journal, series_key
 
@@ -55,7 +56,7 @@ def curate(
     *,
     limits: Limits | None = None,
     known: Sequence[KnownSet] = (),
-    processes: int = 2,
+    engine: Engine = USUAL_ENGINE,
     progress: Progress = untold,
 ) -> Curation:
     """Examine all series below a folder.
@@ -68,7 +69,7 @@ def curate(
         out: where the journal is; its own files are not looked at.
         limits: what a series must keep.
         known: lists of other sets, whose scans are excluded.
-        processes: worker processes.
+        engine: what reads and examines; one that nothing in a file can kill.
         progress: told how far it is.
 
     Raises:
@@ -82,8 +83,8 @@ def curate(
         raise InputError.at(str(out), "is the folder that is read.", "Write to another folder.")
     with open_journal(out) as journal:
         paths, closed = _files_below(folder, out)
-        slices, others = _read_headers(paths, processes, progress)
-        examined = _examine_all(group_series(slices), chosen, journal, processes, progress)
+        slices, others = _read_headers(paths, engine, progress)
+        examined = _examine_all(group_series(slices), chosen, journal, engine, progress)
     others = tuple(sorted((*others, *closed), key=lambda one: one.path))
     against = tuple((one.name, len(one.scans)) for one in known)
     kept = tuple(_without_duplicates(examined, known, chosen, progress))
@@ -102,19 +103,18 @@ def _files_below(folder: Path, out: Path) -> tuple[list[str], list[NoSlices]]:
 
 
 def _read_headers(
-    paths: Sequence[str], processes: int, progress: Progress
+    paths: Sequence[str], engine: Engine, progress: Progress
 ) -> tuple[list[SliceHeader], tuple[NoSlices, ...]]:
     """The slices of all files, and the files that have none."""
     slices: list[SliceHeader] = []
     others: list[NoSlices] = []
-    read = work_in_batches(
+    read = map_in_batches(
+        engine,
         read_headers,
         paths,
         size=FILES_AT_A_TIME,
-        processes=processes,
-        seconds=SECONDS_PER_FILE * FILES_AT_A_TIME,
         seconds_alone=SECONDS_PER_FILE,
-        preload=PRELOAD,
+        terms=Terms(SECONDS_PER_FILE * FILES_AT_A_TIME, preload=PRELOAD),
     )
     for done, (number, found) in enumerate(read, start=1):
         if isinstance(found, Lost):
@@ -136,7 +136,7 @@ def _examine_all(
     groups: Sequence[Series],
     limits: Limits,
     journal: Journal,
-    processes: int,
+    engine: Engine,
     progress: Progress,
 ) -> list[Examined]:
     """Every series examined, now or in an earlier run."""
@@ -145,12 +145,11 @@ def _examine_all(
     lost: dict[int, Examined] = {}
     done = len(groups) - len(pending)
     progress("examining series", done, len(groups))
-    # long series first, so that both workers end together
+    # long series first, so that all workers end together
     pending.sort(key=lambda number: -len(groups[number].slices))
     tasks = [(groups[number], limits) for number in pending]
-    for number, found in work(
-        examine_task, tasks, processes=processes, seconds=SECONDS_PER_SERIES, preload=PRELOAD
-    ):
+    terms = Terms(SECONDS_PER_SERIES, preload=PRELOAD)
+    for number, found in engine.map(examine_task, tasks, terms):
         if isinstance(found, Lost):
             lost[pending[number]] = _lost(groups[pending[number]], found.why)
         else:

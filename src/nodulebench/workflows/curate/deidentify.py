@@ -13,9 +13,9 @@ from nodulebench.deidentify.files import FileOutcome, check_file, deidentify_fil
 from nodulebench.deidentify.memory import Memory
 from nodulebench.deidentify.pseudonyms import Pseudonyms
 from nodulebench.errors import InputError, Problem, refuse_any
+from nodulebench.model.engine import HERE, Engine, Lost, Terms, map_in_batches
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
-from nodulebench.run.local import Lost, work_in_batches
 from nodulebench.storage.staging import run_folder
 from nodulebench.storage.vault import Secret
 from nodulebench.storage.walk import files_below
@@ -25,8 +25,7 @@ from nodulebench.workflows.curate.quarantine import list_quarantine, quarantine_
 Result = TypeVar("Result")
 BATCH = 16
 """Files that a process gets at once."""
-_PRELOADED = ("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph")
-"""What every process needs, loaded once."""
+TERMS = Terms(preload=("nodulebench.deidentify.files", "pydicom", "scipy.sparse.csgraph"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def deidentify_folder(
     files: Sequence[Path] | None = None,
     prefix: str = "P",
     has_pixel_check: bool = True,
-    jobs: int = 1,
+    engine: Engine = HERE,
     progress: Progress = untold,
 ) -> DeidentifyReport:
     """De-identify every CT slice below a folder.
@@ -90,7 +89,7 @@ def deidentify_folder(
         files: only these of the folder, such as those that a curation admitted; None: all.
         prefix: begins every pseudonym, for instance the site's letters.
         has_pixel_check: whether text is searched for in the pictures.
-        jobs: processes.
+        engine: what reads and writes.
         progress: told how far it is.
 
     Raises:
@@ -112,7 +111,7 @@ def deidentify_folder(
             within=unfinished,
         )
         try:
-            for number, outcome in _each(clean, paths, jobs):
+            for number, outcome in _each(clean, paths, engine):
                 if isinstance(outcome, InputError):
                     raise outcome
                 if isinstance(outcome, Lost):
@@ -145,13 +144,15 @@ class Left:
     why: Notice
 
 
-def check_folder(folder: Path, *, has_pixel_check: bool = True, jobs: int = 1) -> list[Left]:
+def check_folder(
+    folder: Path, *, has_pixel_check: bool = True, engine: Engine = HERE
+) -> list[Left]:
     """What below a folder could still identify somebody; every file has to be a DICOM file.
 
     Args:
         folder: looked through with its subfolders.
         has_pixel_check: whether text is searched for in the pictures.
-        jobs: processes.
+        engine: what reads and writes.
 
     Raises:
         InputError: if it is no folder.
@@ -162,7 +163,7 @@ def check_folder(folder: Path, *, has_pixel_check: bool = True, jobs: int = 1) -
     check = partial(check_file, memory=Memory(), has_pixel_check=has_pixel_check)
     found = {
         number: [_unread(told)] if isinstance(told, Lost) else told
-        for number, told in _each(check, paths, jobs)
+        for number, told in _each(check, paths, engine)
     }
     left = [Left(one, why) for one, why in closed]
     for number, path in enumerate(paths):
@@ -190,13 +191,12 @@ def _files_below(
 
 
 def _each(
-    function: Callable[[Path], Result], paths: Sequence[Path], jobs: int
+    function: Callable[[Path], Result], paths: Sequence[Path], engine: Engine
 ) -> Iterator[tuple[int, Result | Lost]]:
     """What a function says of every file, with the file's number, as the answers come."""
-    if jobs == 1 or len(paths) < 2:
-        yield from enumerate(map(function, paths))
-        return
-    yield from work_in_batches(function, paths, size=BATCH, processes=jobs, preload=_PRELOADED)
+    if len(paths) < 2 and engine.is_here:
+        engine = HERE
+    yield from map_in_batches(engine, function, paths, size=BATCH, terms=TERMS)
 
 
 def _refuse_places(folder: Path, out: Path, key_table: Path, prefix: str) -> None:

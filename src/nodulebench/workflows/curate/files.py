@@ -12,6 +12,7 @@ from nodulebench.curate.composition.design import load_design
 from nodulebench.curate.known.known_sets import read_known_set, write_known_set
 from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, english
+from nodulebench.model.engine import Engine
 from nodulebench.model.progress import Progress
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.file_names import shown
@@ -45,7 +46,7 @@ def curate_files(
     design: str | None,
     against: Iterable[Path],
     *,
-    processes: int,
+    engine: Engine,
     progress: Progress,
     language: LanguageName = "en",
     export: Path | None = None,
@@ -62,7 +63,7 @@ def curate_files(
         raise InputError.at(export, "lies in the folder that is read.", "Export to another folder.")
     limits = None if design is None else load_design(design).limits
     known = [read_known_set(path) for path in against]
-    made = curate(folder, out, limits=limits, known=known, processes=processes, progress=progress)
+    made = curate(folder, out, limits=limits, known=known, engine=engine, progress=progress)
     written = write_curation(made, out, language)
     if export is not None:
         export_cases(read_case_files(out, folder), export, progress)

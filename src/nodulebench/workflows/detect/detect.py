@@ -18,22 +18,24 @@ from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
 from nodulebench.algorithms.detectors import detector_names as detector_names
 from nodulebench.algorithms.detectors import proposals_near_lungs, together
-from nodulebench.errors import NoduleBenchError
+from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.images.case_images import read_case_image
 from nodulebench.formats.images.set_images import images_folder, images_of_set
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.imaging.volume import Volume
 from nodulebench.language import english
+from nodulebench.model.engine import Engine, Lost, Terms
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
-from nodulebench.run.local import Lost, work
+from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
 from nodulebench.workflows.detect.network_judge import judged_candidates, networks_of
 
 Fold = int | Literal["auto"] | None
 WARNINGS = "warnings.json"
+STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
 
@@ -187,7 +189,7 @@ def detect_set(
     names: tuple[str, ...],
     folder: Path,
     *,
-    processes: int = 2,
+    engine: Engine = USUAL_ENGINE,
     most_marks: int | None = None,
     place: Place = "best",
     weights: tuple[Path, ...] = (),
@@ -200,14 +202,19 @@ def detect_set(
     Args:
         names: detectors.
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
-        processes: cases read at once.
+        engine: what reads the cases.
         most_marks: per case.
         place: where a candidate of several detectors lies.
         weights: of networks that judge the candidates.
         fold: which weights judge, as in :class:`DetectionTask`.
         source: gives the images case by case, where they cannot be read in the folder itself.
         progress: told each case and how it went, when it is done.
+
+    Raises:
+        InputError: if images that must not leave this machine would have to.
     """
+    if source is not None and not engine.is_here:
+        raise InputError.at(folder, "is sealed: its images stay on this machine.", "--engine local")
     tasks: Sequence[DetectionTask] = (
         _TakenTasks(names, source, most_marks, place, weights, fold)
         if source is not None
@@ -217,19 +224,13 @@ def detect_set(
         ]
     )
     done: list[Detection | None] = [None] * len(tasks)
-    results = work(
-        _detect_or_tell,
-        tasks,
-        processes=min(processes, len(tasks)),
-        seconds=SLOWEST_S,
-        preload=(__name__,),
-    )
-    for number, result in results:
+    terms = Terms(SLOWEST_S, preload=(__name__,))
+    for number, result in engine.map(_detect_or_tell, tasks, terms):
         case_id = tasks[number].case_id if source is None else source.case_ids[number]
         if source is not None:
             source.give_back(case_id)
         if isinstance(result, Lost):
-            state = "timed_out" if result.cause == "timed_out" else "failed"
+            state = STATE_OF_LOST[result.cause]
             result = Detection(case_id, problem=english(result.why), state=state)
         done[number] = result
         count = result.marks.height

@@ -29,10 +29,11 @@ from nodulebench.formats.lidc.nodule_blocks import (
 )
 from nodulebench.formats.marks import luna16_csv
 from nodulebench.language import english
+from nodulebench.model.engine import Engine, Lost, Terms, in_order
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import CASES, NODULES, Reference
 from nodulebench.optional_package import needs
-from nodulebench.run.local import Lost, work
+from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.storage.staging import staged_folder
 from nodulebench.workflows.compare.check_folds import read_folds
@@ -74,7 +75,7 @@ def block_examples(
     candidates: Sequence[Path] = (),
     folds: Sequence[int] = BLOCK_FOLDS,
     seed: int = SEED,
-    processes: int = 2,
+    engine: Engine = USUAL_ENGINE,
     progress: Progress = untold,
 ) -> Made:
     """Examples of blocks; what detectors find in each, its faces moved in at random.
@@ -87,7 +88,7 @@ def block_examples(
         candidates: lists of candidates, whose cases are the blocks; the first is judged.
         folds: of the blocks.
         seed: of the moved faces, so that the middle of a block tells nothing.
-        processes: blocks at once.
+        engine: what does the blocks.
         progress: told how far the work is.
 
     Raises:
@@ -109,7 +110,7 @@ def block_examples(
             for block in read_blocks(blocks, [fold])
         ]
         nodules += [task.findings for task in tasks]
-        made += _worked(tasks, processes)
+        made += _worked(tasks, engine)
         progress(f"fold {fold}", number + 1, len(folds))
     if not made:
         raise InputError.at(str(blocks), "holds no block of these folds.")
@@ -175,23 +176,15 @@ def scan_examples(
     return _write(out, made, f"{len(made)} whole scans, candidates of {source}")
 
 
-def _worked(tasks: Sequence[BlockTask], processes: int) -> Iterator[CaseExamples]:
-    """Blocks by several processes, in their order."""
-    answers = work(
-        _of_block_or_problem,
-        tasks,
-        processes=min(processes, len(tasks)),
-        seconds=SLOWEST_S,
-        preload=(__name__,),
-    )
-    made: dict[int, CaseExamples] = {}
-    for number, answer in answers:
+def _worked(tasks: Sequence[BlockTask], engine: Engine) -> Iterator[CaseExamples]:
+    """Blocks, in their order, whoever does them."""
+    terms = Terms(SLOWEST_S, preload=(__name__,))
+    for number, answer in in_order(engine.map(_of_block_or_problem, tasks, terms)):
         if isinstance(answer, Lost):
             raise InputError.at(f"block '{tasks[number].block.block_id}'", english(answer.why))
         if isinstance(answer, NoduleBenchError):
             raise answer
-        made[number] = answer
-    yield from (made[number] for number in sorted(made))
+        yield answer
 
 
 def _of_block_or_problem(task: BlockTask) -> CaseExamples | NoduleBenchError:

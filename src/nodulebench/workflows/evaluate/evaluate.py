@@ -1,8 +1,8 @@
 """Reference + submissions + protocol -> Evaluation: every rule, figure, interval and stratum."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import combinations
-from math import isfinite
 from typing import Any
 
 import polars as pl
@@ -12,27 +12,20 @@ from nodulebench.errors import InputError, UndefinedError
 from nodulebench.match import label_marks, targets
 from nodulebench.metrics.score_order import at_operating_point
 from nodulebench.model.cohort import LabelledCohort, labelled_cohort
-from nodulebench.model.labels import LABEL_NAMES, Labels
+from nodulebench.model.engine import HERE, Engine
+from nodulebench.model.labels import Labels
 from nodulebench.model.notice import Notice, reason_of
 from nodulebench.model.progress import Progress, untold
-from nodulebench.model.protocol import RuleChoice, SizeLimit, TestProtocol
-from nodulebench.model.results import AlgorithmResult, Evaluation, OperatingPoint, RuleResult
+from nodulebench.model.protocol import TestProtocol
+from nodulebench.model.results import AlgorithmResult, Evaluation, RuleResult
 from nodulebench.model.tables import Reference, Submission
 from nodulebench.storage.digest import reference_digest, table_digest
 from nodulebench.workflows.check.declared import threshold_notices
 from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.check.submission import judged_notices, submission_notices
 from nodulebench.workflows.check.tables import checked_reference, checked_submission
-from nodulebench.workflows.evaluate.divisions import strata_notices
-from nodulebench.workflows.evaluate.error_analysis import diameter_histogram, error_analysis
-from nodulebench.workflows.evaluate.estimators import estimate_all
-from nodulebench.workflows.evaluate.extras import (
-    figure_curves,
-    figure_tables,
-    matching_order,
-    size_sweep,
-)
-from nodulebench.workflows.evaluate.strata import estimate_strata
+from nodulebench.workflows.evaluate.error_analysis import diameter_histogram
+from nodulebench.workflows.evaluate.rule import RuleTask, evaluate_rules
 
 
 def evaluate(
@@ -40,6 +33,7 @@ def evaluate(
     submissions: Iterable[Submission],
     protocol: TestProtocol,
     progress: Progress = untold,
+    engine: Engine = HERE,
 ) -> Evaluation:
     """Judge submissions against a reference under every rule of a protocol.
 
@@ -48,19 +42,24 @@ def evaluate(
         submissions: one per algorithm, names unique.
         protocol: everything that can change a number.
         progress: told which algorithm is worked on.
+        engine: what estimates; the numbers are the same whatever it is.
     """
     reference = checked_reference(reference)
-    results: list[AlgorithmResult] = []
-    judged = list(submissions)
-    for number, submission in enumerate(judged):
-        if any(submission.name == done.name for done in results):
+    judged: list[_Judged] = []
+    for submission in submissions:
+        if any(submission.name == one.submission.name for one in judged):
             raise InputError.at(
                 f"submission '{submission.name}'",
                 "has the name of another submission.",
                 "Name them with --name, or in their algorithm.toml.",
             )
-        progress(submission.name, number, len(judged))
-        results.append(_evaluate_algorithm(reference, submission, protocol))
+        judged.append(_judge(reference, submission, protocol))
+    tasks = [task for one in judged for task in one.tasks]
+    found = iter(evaluate_rules(tasks, engine, progress))
+    results = [
+        _algorithm_result(reference, one, {task.choice.name: next(found) for task in one.tasks})
+        for one in judged
+    ]
     return Evaluation(
         version=__version__,
         protocol=protocol,
@@ -84,20 +83,34 @@ def evaluate(
     )
 
 
-def _evaluate_algorithm(
-    reference: Reference, submission: Submission, protocol: TestProtocol
-) -> AlgorithmResult:
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """An algorithm whose marks are labelled under every rule."""
+
+    submission: Submission
+    listed: Submission
+    """Its marks on the cases of the test set."""
+    notices: tuple[Notice, ...]
+    labels: dict[str, Labels]
+    tasks: tuple[RuleTask, ...]
+    """One for each of these rules, with the labels at the operating point."""
+    rules: dict[str, RuleResult | None]
+    """All rules in the protocol's order; what could not be applied at all has its result."""
+
+
+def _judge(reference: Reference, submission: Submission, protocol: TestProtocol) -> _Judged:
     listed, notices = keep_listed(reference, submission, protocol)
     listed = checked_submission(listed)
-    rules: dict[str, RuleResult] = {}
     labels: dict[str, Labels] = {}
-    at_point: dict[str, Labels] = {}
+    tasks: list[RuleTask] = []
+    rules: dict[str, RuleResult | None] = {}
     notices += (
         *threshold_notices(submission, protocol),
         *submission_notices(reference, submission),
     )
     for choice in protocol.rules:
         name = choice.name
+        rules[name] = None
         try:
             found = label_marks(reference, listed, protocol, choice)
             is_target = targets(reference, listed, protocol)
@@ -106,23 +119,33 @@ def _evaluate_algorithm(
         except UndefinedError as error:
             rules[name] = RuleResult(name, choice.parameters, {}, {}, undefined=reason_of(error))
             continue
-        labels[name], at_point[name] = found, _at_point(found, cohort)
+        labels[name] = found
         if len(labels) == 1:
             notices += judged_notices(every)
-        rules[name] = _evaluate_rule(cohort, protocol, choice, at_point[name])
+        at_point = _at_point(found, cohort)
+        tasks.append(RuleTask(submission.name, cohort, protocol, choice, at_point))
+    return _Judged(submission, listed, notices, labels, tuple(tasks), rules)
+
+
+def _algorithm_result(
+    reference: Reference, judged: _Judged, found: Mapping[str, RuleResult]
+) -> AlgorithmResult:
+    submission, listed = judged.submission, judged.listed
     tables = [
-        found.table(submission.name, rule, listed, reference) for rule, found in labels.items()
+        labels.table(submission.name, rule, listed, reference)
+        for rule, labels in judged.labels.items()
     ]
+    at_point = {task.choice.name: task.labels for task in judged.tasks}
     flips, differences = _compare_rules(reference, listed, at_point)
     return AlgorithmResult(
         name=submission.name,
         digest=submission.digest,
-        rules=rules,
+        rules={name: known or found[name] for name, known in judged.rules.items()},
         labels=pl.concat(tables) if tables else pl.DataFrame(),
         flips=flips,
         rule_differences=differences,
         facts={**submission.facts, "intended_types": submission.intended_types},
-        notices=tuple(dict.fromkeys((*submission.notices, *notices))),
+        notices=tuple(dict.fromkeys((*submission.notices, *judged.notices))),
         submission=listed,
     )
 
@@ -152,64 +175,3 @@ def _compare_rules(
         difference = rule_difference(labels[base], labels[other])
         differences.append({"base_rule": base, "rule": other, **difference})
     return pl.concat(flips), differences
-
-
-def _evaluate_rule(
-    cohort: LabelledCohort, protocol: TestProtocol, choice: RuleChoice, labels: Labels
-) -> RuleResult:
-    counts = _counts(cohort, labels, protocol.size_limit)
-    estimated = estimate_all(cohort, protocol)
-    sizes, size_curves = size_sweep(cohort, protocol, choice)
-    return RuleResult(
-        rule=choice.name,
-        parameters=dict(choice.parameters),
-        counts=counts,
-        figures=estimated.figures,
-        strata=estimate_strata(cohort, protocol),
-        curves=(*estimated.curves, *figure_curves(cohort, protocol), *size_curves),
-        extras={
-            **figure_tables(cohort, protocol),
-            **matching_order(labels),
-            **sizes,
-            **error_analysis(cohort, protocol),
-        },
-        notices=(
-            *labels.notices,
-            *_cap_notices(counts["over_cap"], protocol),
-            *strata_notices(cohort, protocol),
-        ),
-        remarks=labels.remarks,
-        operating_point=_operating_point(cohort, protocol),
-        cohort=cohort,
-    )
-
-
-def _operating_point(cohort: LabelledCohort, protocol: TestProtocol) -> OperatingPoint | None:
-    threshold = cohort.threshold
-    if threshold is None:
-        return None
-    return OperatingPoint(protocol.operating_point, threshold if isfinite(threshold) else None)
-
-
-def _counts(cohort: LabelledCohort, labels: Labels, limit: SizeLimit | None) -> dict[str, int]:
-    """Nodules hit and missed, and marks by label as the official program counts them."""
-    return {
-        "cases": cohort.case_count,
-        "nodules": cohort.nodule_count,
-        "hit": cohort.nodule_count - cohort.missed_count,
-        "missed": cohort.missed_count,
-        "marks": cohort.submission.marks.height,
-        **{name: labels.count(number) for number, name in enumerate(LABEL_NAMES) if number},
-        **(
-            {}
-            if limit is None
-            else {"fp_oe": len(labels.overestimated), "fn_ue": len(labels.underestimated)}
-        ),
-    }
-
-
-def _cap_notices(count: int, protocol: TestProtocol) -> tuple[Notice, ...]:
-    if not count:
-        return ()
-    values = {"count": count, "cap": protocol.mark_cap, "ties": protocol.ties}
-    return (Notice("marks_over_cap", values),)

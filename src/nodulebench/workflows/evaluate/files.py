@@ -11,6 +11,7 @@ from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.case_lists import read_case_list
 from nodulebench.formats.case_names import algorithm_name
 from nodulebench.formats.marks.own_columns import parse_columns
+from nodulebench.model.engine import HERE, Engine
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.protocol import TestProtocol
@@ -41,6 +42,7 @@ def evaluate_files(
     out: Path | None = None,
     names: Sequence[str] = (),
     force: bool = False,
+    engine: Engine = HERE,
     progress: Progress = untold,
 ) -> tuple[Evaluation, list[Path]]:
     """Read, evaluate and, with ``out``, write; nothing is written if anything is wrong.
@@ -64,7 +66,7 @@ def evaluate_files(
     truth = replace(truth, cases=without_images(truth.cases))
     if candidates is not None:
         submissions = keep_to_candidates(submissions, candidates, truth)
-    evaluation = evaluate(truth, submissions, chosen, progress)
+    evaluation = evaluate(truth, submissions, chosen, progress, engine)
     if frozen is not None:
         from nodulebench.workflows.plan.judge import evaluated_under
 

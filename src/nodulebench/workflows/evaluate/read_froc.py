@@ -24,8 +24,8 @@ from nodulebench.workflows.evaluate.estimate import (
     sound_readings,
     with_sound,
 )
-from nodulebench.workflows.evaluate.estimators import Estimated
 from nodulebench.workflows.evaluate.guard import GuardedRows
+from nodulebench.workflows.evaluate.rule import Estimated
 
 
 def read_froc(cohort: LabelledCohort, protocol: TestProtocol) -> Estimated:

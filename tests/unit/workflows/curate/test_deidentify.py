@@ -16,8 +16,9 @@ from builders.worker_tasks import behave
 from conftest import TEST_DATA
 from nodulebench.errors import InputError
 from nodulebench.language import english
+from nodulebench.model.engine import HERE, Engine, Lost
 from nodulebench.model.notice import Notice
-from nodulebench.run.local import Lost
+from nodulebench.run.engines.local import LocalEngine
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.curate import deidentify as deidentify_files
 from nodulebench.workflows.curate.deidentify import (
@@ -41,7 +42,7 @@ def incoming(tmp_path: Path) -> Path:
 
 
 def run(
-    incoming: Path, *, secret: Secret = SECRET, jobs: int = 1, **more: object
+    incoming: Path, *, secret: Secret = SECRET, engine: Engine = HERE, **more: object
 ) -> DeidentifyReport:
     folder = incoming.parent
     return deidentify_folder(
@@ -49,7 +50,7 @@ def run(
         folder / "out",
         folder / "keys",
         secret,
-        jobs=jobs,
+        engine=engine,
         **more,  # type: ignore[arg-type]
     )
 
@@ -108,7 +109,7 @@ def test_two_processes_write_what_one_writes(incoming: Path, tmp_path: Path) -> 
     one = {path.name: path.read_bytes() for path in out.rglob("*.dcm")}
     for path in out.rglob("*.dcm"):
         path.unlink()
-    run(incoming, jobs=2)
+    run(incoming, engine=LocalEngine(2))
     assert {path.name: path.read_bytes() for path in out.rglob("*.dcm")} == one
 
 
@@ -170,31 +171,33 @@ def test_real_slices_lose_what_identifies_and_keep_their_pictures(
 def test_a_file_that_kills_its_reader_is_named_and_the_rest_is_done(
     incoming: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lossy(function: Any, batches: list[Any], **_: object) -> Iterator[tuple[int, Any]]:
+    def lossy(_: object, function: Any, batches: list[Any], *__: object) -> Iterator[Any]:
         for number, batch in reversed(list(enumerate(batches))):
             is_bad = "/1.dcm" in str(batch)
             yield number, Lost("died", -9) if is_bad else function(batch)
 
-    monkeypatch.setattr("nodulebench.run.local.work", lossy)
-    made = run(incoming, jobs=2)
+    monkeypatch.setattr(LocalEngine, "map", lossy)
+    made = run(incoming, engine=LocalEngine(2))
     names = [Path(one.source).name for one in made.outcomes]
     assert names == ["0.dcm", "1.dcm", "2.dcm", "letter.txt"]
     assert made.written == 2
     assert english(made.refused[0].refused) == "cannot be read (its reader died (exit -9))"
     (incoming.parent / "out" / "1.dcm").write_bytes(b"x")
-    found = [english(one.why) for one in check_folder(incoming.parent / "out", jobs=2)]
+    found = [
+        english(one.why) for one in check_folder(incoming.parent / "out", engine=LocalEngine(2))
+    ]
     assert found == ["cannot be read (its reader died (exit -9))"]
 
 
 def test_a_process_that_dies_costs_no_other_file_of_its_batch() -> None:
     words: list[Any] = ["a", "die", *"b" * deidentify_files.BATCH, "c"]
-    found = dict(deidentify_files._each(behave, words, 2))
+    found = dict(deidentify_files._each(behave, words, LocalEngine(2)))
     assert found.pop(1) == Lost("died", -9)
     assert found == {number: word.upper() for number, word in enumerate(words) if number != 1}
 
 
 def test_two_processes_check_what_one_checks(incoming: Path) -> None:
-    assert check_folder(incoming, jobs=2) == check_folder(incoming) != []
+    assert check_folder(incoming, engine=LocalEngine(2)) == check_folder(incoming) != []
 
 
 def test_what_lies_behind_a_link_is_not_passed_over(incoming: Path, tmp_path: Path) -> None:
@@ -251,7 +254,7 @@ def test_where_nothing_can_be_written_several_processes_say_so_too(incoming: Pat
     shutil.rmtree(patient)
     patient.write_text("in the way")
     with pytest.raises(InputError, match=r"\.dcm: cannot be written: Not a dir"):
-        run(incoming, jobs=2)
+        run(incoming, engine=LocalEngine(2))
     assert len(read_key_table(incoming.parent / "keys", SECRET)) == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
 from nodulebench.errors import InputError
+from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.seal import seal_bundle
 from nodulebench.workflows.custody.sealed_images import has_encrypted_images, sealed_images
@@ -98,7 +99,9 @@ def test_detectors_are_given_them_and_nothing_is_left(desk: KeyedDesk) -> None:
             nonlocal most
             most = max(most, len(plain_files(desk)))
 
-        found = detect_set(("isicad",), desk.sealed, processes=1, source=images, progress=told)
+        found = detect_set(
+            ("isicad",), desk.sealed, engine=LocalEngine(1), source=images, progress=told
+        )
         assert plain_files(desk) == []
     assert [(one.case_id, one.state) for one in found] == [
         (f"scan{number}", "failed")

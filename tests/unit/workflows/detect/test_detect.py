@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from nodulebench.run.local import Lost
+from nodulebench.model.engine import Lost, Terms
+from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.detect import detect
 
 
@@ -14,29 +15,31 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images = tmp_path / "images"
-    for name in ("dead", "good", "slow"):
+    for name in ("dead", "gone", "good", "slow"):
         (images / name).mkdir(parents=True)
-    asked: dict[str, Any] = {}
+    asked: list[Terms] = []
 
     def work(
-        _: Callable[..., Any], tasks: Sequence[Any], **choice: Any
+        _: object, __: Callable[..., Any], tasks: Sequence[Any], terms: Terms
     ) -> Iterator[tuple[int, detect.Detection | Lost]]:
-        asked.update(choice)
-        yield 2, Lost("timed_out")
+        asked.append(terms)
+        yield 3, Lost("timed_out")
+        yield 1, Lost("gone")
         yield 0, Lost("died", -9)
-        yield 1, detect.Detection(tasks[1].case_id)
+        yield 2, detect.Detection(tasks[2].case_id)
 
-    monkeypatch.setattr(detect, "work", work)
+    monkeypatch.setattr(LocalEngine, "map", work)
     found = detect.detect_set(("isicad",), tmp_path)
     assert [(one.case_id, one.state) for one in found] == [
         ("dead", "failed"),
+        ("gone", "infrastructure"),
         ("good", "ok"),
         ("slow", "timed_out"),
     ]
-    assert asked["seconds"] == detect.SLOWEST_S
+    assert asked[0].seconds == detect.SLOWEST_S
     runs = detect.submission_of(["isicad"], found).runs
     assert runs is not None
-    assert runs["state"].to_list() == ["failed", "ok", "timed_out"]
+    assert runs["state"].to_list() == ["failed", "infrastructure", "ok", "timed_out"]
 
 
 def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:

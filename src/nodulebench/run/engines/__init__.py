@@ -1,0 +1,1 @@
+"""Where tasks are done: processes of this machine, or those of a cluster; one interface."""

@@ -1,0 +1,119 @@
+"""What a worker of a Dask cluster does: it carries packed tasks to a process of the local engine.
+
+So a task has the same limits wherever it is done, and one that kills its process does not kill the
+worker: the cluster tries again only what was lost with a worker or its machine. A task that nobody
+waits for any more, since its client went away, is ended.
+"""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from time import monotonic
+
+from nodulebench import __version__
+from nodulebench.model.engine import Lost, Terms
+from nodulebench.run.engines.local import CARDS, Worker, packed_bytes
+
+LOOK_S = 0.5
+"""How often it is looked whether somebody still waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A process that is kept from task to task, and what it was made for."""
+
+    packed: bytes
+    terms: Terms
+    cards: tuple[int, ...]
+    worker: Worker
+
+
+_BENCHES: dict[int, _Bench] = {}
+"""By the thread of the Dask worker that carries to it."""
+_USED: set[int] = set()
+"""Graphics cards that belong to a bench."""
+_LOCK = threading.Lock()
+
+
+def carry(packed: bytes, task: bytes, terms: Terms) -> bytes:
+    """Do a task, packed, by a function, packed; its result, or why it is lost, is packed too."""
+    return carried(packed, task, terms, _wanted())
+
+
+def carried(packed: bytes, task: bytes, terms: Terms, is_wanted: Callable[[], bool]) -> bytes:
+    """As ``carry``; what is no longer wanted is ended."""
+    worker = _bench(packed, terms).worker
+    worker.give(0, task, terms.seconds)
+    while not wait([worker.connection], timeout=min(LOOK_S, max(0.0, _left(worker)))):
+        if _left(worker) <= 0 or not is_wanted():
+            clear_bench()
+            return packed_bytes(Lost("timed_out"))
+    answer = worker.taken()
+    if isinstance(answer, Lost):
+        clear_bench()
+        return packed_bytes(answer)
+    return answer
+
+
+def version() -> str:
+    """Of this package, where a worker is."""
+    return __version__
+
+
+def clear_bench() -> None:
+    """End the process that this thread carries to, if there is one."""
+    bench = _BENCHES.pop(threading.get_ident(), None)
+    if bench is not None:
+        bench.worker.end()
+        with _LOCK:
+            _USED.difference_update(bench.cards)
+
+
+def graphics_cards() -> tuple[int, ...]:
+    """The graphics cards that this process may use, by their numbers."""
+    told = os.environ.get(CARDS)
+    if told is not None:
+        return tuple(int(one) for one in told.split(",") if one.strip().isdigit())
+    names = (path.name.removeprefix("nvidia") for path in Path("/dev").glob("nvidia[0-9]*"))
+    return tuple(sorted(int(name) for name in names if name.isdigit()))
+
+
+def _left(worker: Worker) -> float:
+    return worker.deadline - monotonic()
+
+
+def _bench(packed: bytes, terms: Terms) -> _Bench:
+    """The process of this thread, begun anew for another function."""
+    found = _BENCHES.get(threading.get_ident())
+    if found is not None and (found.packed, found.terms) == (packed, terms):
+        return found
+    clear_bench()
+    # a worker below a nanny may else have no children; its own end with it, whatever happens
+    multiprocessing.process.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+    with _LOCK:
+        free = [card for card in graphics_cards() if card not in _USED]
+        if len(free) < terms.gpus:
+            raise RuntimeError(f"{terms.gpus} graphics cards are asked for, {len(free)} are free")
+        cards = tuple(free[: terms.gpus])
+        _USED.update(cards)
+    made = _Bench(packed, terms, cards, Worker(packed, terms, cards))
+    _BENCHES[threading.get_ident()] = made
+    return made
+
+
+def _wanted() -> Callable[[], bool]:
+    """Whether the task that this thread of a Dask worker is at is still waited for."""
+    from distributed import get_worker
+    from distributed.utils import thread_state
+
+    worker, key = get_worker(), thread_state.key
+
+    def is_wanted() -> bool:
+        known = worker.state.tasks.get(key)
+        return known is not None and known.state != "cancelled"
+
+    return is_wanted

@@ -1,0 +1,261 @@
+"""The Dask engine: tasks -> results from the workers of a cluster, near or far.
+
+Tasks are given out a few more than there are workers, so that little is under way when a worker or
+this process is killed, and every result is fetched as soon as it is there.
+"""
+
+import logging
+import pickle
+import queue
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from nodulebench import __version__
+from nodulebench.errors import InputError
+from nodulebench.model.engine import USUAL, EngineChoice, Lost, Terms
+from nodulebench.optional_package import needs
+from nodulebench.run.engines.address import Address, address_of
+from nodulebench.run.engines.carrier import carry, graphics_cards, version
+from nodulebench.run.engines.local import CARDS, FIRST, packed_bytes
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, Security
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+LOOPBACK = "127.0.0.1"
+CONNECT_S = 15
+START_S = 120
+"""How long the first worker may take to come."""
+SETTINGS: dict[str, Any] = {
+    "distributed.admin.large-graph-warning-threshold": "4 GiB",
+    "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
+    "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": 1,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.allowed-failures": 3,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.daemon": False,
+    "distributed.worker.multiprocessing-method": "forkserver",
+    "distributed.worker.profile.enabled": False,
+}
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """The workers of a cluster, as a client sees them."""
+
+    client: "Client"
+    is_here: bool
+    """Whether the workers are known to be on this machine."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks the workers of the moment can do at a time."""
+        return max(1, sum(self.client.nthreads().values()))
+
+    def map(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
+    ) -> Iterator[tuple[int, Result | Lost]]:
+        """Call a function with tasks, as every engine does.
+
+        A task that was lost with its worker is given again by the scheduler. One that was as often
+        as that is tried may have been lost with another's worker: it gets a cluster to itself
+        before it is told as gone.
+        """
+        suspects: list[int] = []
+        numbers = range(len(tasks))
+        for number, result in self._given(function, tasks, numbers, terms, self.workers + 1):
+            if result == Lost("gone"):
+                suspects.append(number)
+            else:
+                yield number, result
+        yield from self._given(function, tasks, suspects, terms, 1)
+
+    def _given(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        numbers: Sequence[int],
+        terms: Terms,
+        most: int,
+    ) -> Iterator[tuple[int, Result | Lost]]:
+        """Some of the tasks, so many of them under way at most."""
+        packed, run = packed_bytes(function), uuid4().hex
+        slots = {"GPU": terms.gpus} if terms.gpus else None
+        waiting = deque(numbers)
+        under_way: dict[Future[bytes], int] = {}
+        done: queue.SimpleQueue[Future[bytes]] = queue.SimpleQueue()
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < most:
+                    number = waiting.popleft()
+                    future = self.client.submit(
+                        carry,
+                        packed,
+                        packed_bytes(tasks[number]),
+                        terms,
+                        key=f"nodulebench-{run}-{number}",
+                        pure=False,
+                        resources=slots,
+                    )
+                    under_way[future] = number
+                    future.add_done_callback(done.put)
+                ended = done.get()
+                number = under_way.pop(ended)
+                yield number, self._result(ended)
+        finally:
+            self.client.cancel(list(under_way), force=True)
+
+    def _result(self, future: "Future[bytes]") -> Any:
+        from distributed import KilledWorker
+
+        if future.status not in ("finished", "error"):
+            raise InputError.at(
+                "the Dask cluster",
+                "was lost: its scheduler does not answer any more.",
+                "Start it again; the same command goes on where the work was kept.",
+            )
+        try:
+            return pickle.loads(future.result())  # noqa: S301 - from our own workers
+        except KilledWorker:
+            return Lost("gone")
+
+
+@contextmanager
+def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
+    """A cluster for as long as it is needed: one of this machine, or the one that is named.
+
+    Args:
+        choice: what was asked for.
+        workers: how many, of a cluster of this machine.
+        gpus: graphics cards that a task needs.
+
+    Raises:
+        InputError: if Dask is not installed, nobody answers at the address, or the workers there
+            have no such version of this package.
+    """
+    with needs("cluster", "--engine dask"):
+        import dask
+        import distributed  # noqa: F401
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(SETTINGS))
+        stack.enter_context(_silent())
+        if choice.name == "dask":
+            yield stack.enter_context(_local_cluster(workers, gpus))
+        else:
+            yield stack.enter_context(_connected(address_of(choice)))
+
+
+@contextmanager
+def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
+    """Workers on this machine, which nobody can speak to who has not the keys of this process."""
+    import multiprocessing
+
+    from distributed import Client, Nanny, Scheduler, Security, SpecCluster
+
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        preload = [FIRST, "distributed.worker", "nodulebench.run.engines.carrier"]
+        multiprocessing.get_context("forkserver").set_forkserver_preload(preload)
+    security = Security.temporary()
+    common = {
+        "host": LOOPBACK,
+        "protocol": "tls://",
+        "security": security,
+        "dashboard": False,
+        "dashboard_address": f"{LOOPBACK}:0",
+    }
+    each = {**common, "nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
+    cards = graphics_cards()
+    options = [
+        {
+            **each,
+            "resources": {"GPU": gpus},
+            "env": {CARDS: ",".join(map(str, cards[place * gpus : (place + 1) * gpus]))},
+        }
+        if gpus
+        else each
+        for place in range(workers)
+    ]
+    with (
+        SpecCluster(
+            workers={place: {"cls": Nanny, "options": one} for place, one in enumerate(options)},
+            scheduler={"cls": Scheduler, "options": {**common, "port": 0}},
+            security=security,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster, security=security) as client,
+    ):
+        client.wait_for_workers(workers, timeout=START_S)
+        yield DaskEngine(client, is_here=True)
+
+
+@contextmanager
+def _connected(address: Address) -> Iterator[DaskEngine]:
+    """The cluster of a scheduler."""
+    from distributed import Client
+
+    try:
+        client = Client(address.text, security=_security(address), timeout=CONNECT_S)
+    except (OSError, TimeoutError) as error:
+        raise InputError.at(
+            address.text,
+            "does not answer, or not to these certificates.",
+            "Is there a scheduler? Start one with: dask scheduler",
+        ) from error
+    with client:
+        engine = DaskEngine(client, is_here=False)
+        refuse_other_versions(engine, address.text)
+        yield engine
+
+
+def refuse_other_versions(engine: DaskEngine, where: str) -> None:
+    """Refuse a cluster whose workers would not do as we do.
+
+    Raises:
+        InputError: if it has no workers, or those have another version of this package, or none.
+    """
+    try:
+        found = engine.client.run(version, on_error="return")
+    except OSError as error:
+        raise InputError.at(where, f"cannot be asked: {error}.") from error
+    if not found:
+        raise InputError.at(where, "has no workers.", f"Start some: dask worker {where}")
+    strange = {name: told for name, told in found.items() if told != __version__}
+    for name, told in strange.items():
+        other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"
+        what = f"has {other}, here is {__version__}."
+        raise InputError.at(f"worker {name}", what, "Install the same version everywhere.")
+
+
+def _security(address: Address) -> "Security | None":
+    from distributed import Security
+
+    files = address.certificates
+    if files is None:
+        return None
+    return Security(
+        tls_ca_file=str(files.ca),
+        tls_client_cert=str(files.cert),
+        tls_client_key=str(files.key),
+        require_encryption=True,
+    )
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """What Dask says of lost workers is told by our own results."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "asyncio", "tornado")]
+    before = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, before, strict=True):
+            one.setLevel(level)

@@ -1,0 +1,40 @@
+"""Engines give the same numbers to the last bit; `python -m benchmarks engines` tries them all."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from builders.made_up import SKILLS, made_up_protocol, made_up_reference, made_up_submission
+from nodulebench.model.documents.as_json import as_json
+from nodulebench.model.documents.evaluation import evaluation_document
+from nodulebench.model.engine import HERE, Engine, EngineChoice
+from nodulebench.workflows.engine import open_engine
+from nodulebench.workflows.evaluate.evaluate import evaluate
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[dict[str, Engine]]:
+    with open_engine(EngineChoice(), 3) as local, open_engine(EngineChoice("dask"), 2) as dask:
+        yield {"local 3": local, "dask 2": dask}
+
+
+def study(engine: Engine) -> tuple[str, list[bytes]]:
+    """Everything that is told of a study, and the points of its curves."""
+    reference = made_up_reference(24, 30, 7)
+    submission = made_up_submission(reference, SKILLS[0], 7)
+    few = made_up_protocol().interval.model_copy(update={"bootstraps": 50})
+    protocol = made_up_protocol().model_copy(update={"interval": few})
+    found = evaluate(reference, [submission], protocol, engine=engine)
+    rules = [rule for one in found.algorithms for rule in one.rules.values()]
+    curves = [curve.x.tobytes() + curve.y.tobytes() for rule in rules for curve in rule.curves]
+    return json.dumps(as_json(evaluation_document(found))), curves
+
+
+def test_evaluations_are_the_same(engines: dict[str, Engine]) -> None:
+    once = study(HERE)
+    assert len(once[1]) > 5
+    for name, engine in engines.items():
+        assert study(engine) == once, name

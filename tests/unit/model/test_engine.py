@@ -1,0 +1,43 @@
+"""What every engine is asked through: order, batches, and why a task is lost."""
+
+import random
+
+from builders.worker_tasks import double
+from nodulebench.language import english
+from nodulebench.model.engine import HERE, Lost, in_order, map_in_batches
+
+
+def test_here_tasks_are_done_one_after_another_when_they_are_asked_for() -> None:
+    done: list[int] = []
+    found = HERE.map(done.append, [3, 1, 2])
+    assert done == []
+    assert next(found) == (0, None)
+    assert done == [3]
+    assert [number for number, _ in found] == [1, 2]
+    assert (HERE.workers, HERE.is_here) == (1, True)
+
+
+def test_results_come_in_the_order_of_their_numbers_whatever_order_they_came_in() -> None:
+    for seed in range(20):
+        numbers = list(range(30))
+        random.Random(seed).shuffle(numbers)
+        assert list(in_order((one, -one) for one in numbers)) == [(one, -one) for one in range(30)]
+
+
+def test_a_result_in_order_does_not_wait_for_later_ones() -> None:
+    coming = iter([(1, "b"), (0, "a"), (2, "c")])
+    ordered = in_order(coming)
+    assert [next(ordered), next(ordered)] == [(0, "a"), (1, "b")]
+    assert next(coming) == (2, "c")
+
+
+def test_batches_give_each_task_its_own_number() -> None:
+    for size in (1, 2, 3, 7, 9):
+        found = dict(map_in_batches(HERE, double, list(range(7)), size=size))
+        assert found == {number: 2 * number for number in range(7)}
+
+
+def test_why_a_task_is_lost_is_told_in_words() -> None:
+    assert english(Lost("died", -9).why) == "its reader died (exit -9)"
+    assert english(Lost("timed_out").why) == "its reader did not come to an end in time"
+    assert english(Lost("gone").why) == "every process or machine that read it was lost"

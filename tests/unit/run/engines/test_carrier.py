@@ -1,0 +1,70 @@
+"""What a worker of a cluster does with a task: here in a thread of the test."""
+
+import pickle
+import time
+from typing import Any
+
+import pytest
+
+from builders.worker_tasks import behave, double, threads
+from nodulebench.model.engine import USUAL, Lost, Terms
+from nodulebench.run.engines import carrier
+from nodulebench.run.engines.carrier import carried, clear_bench, graphics_cards
+from nodulebench.run.engines.local import CARDS, packed_bytes
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Any:
+    yield
+    clear_bench()
+    assert carrier._BENCHES == {}
+    assert set() == carrier._USED
+
+
+def carry(function: Any, task: Any, terms: Terms = USUAL, *, is_wanted: bool = True) -> Any:
+    packed = packed_bytes(function), packed_bytes(task)
+    return pickle.loads(carried(*packed, terms, lambda: is_wanted))  # noqa: S301 - our own
+
+
+def test_one_process_does_all_tasks_of_a_function_and_another_those_of_the_next() -> None:
+    assert [carry(double, one) for one in (1, 2)] == [2, 4]
+    (first,) = carrier._BENCHES.values()
+    assert carry(double, 3) == 6
+    assert list(carrier._BENCHES.values()) == [first]
+    assert carry(behave, "a") == "A"
+    assert list(carrier._BENCHES.values()) != [first]
+    assert not first.worker.process.is_alive()
+
+
+def test_a_task_that_ends_its_process_is_lost_alone() -> None:
+    assert carry(behave, "break") == Lost("died", 3)
+    assert carry(behave, "b") == "B"
+
+
+def test_a_task_that_takes_too_long_is_ended() -> None:
+    assert carry(behave, "hang", Terms(1.0)) == Lost("timed_out")
+
+
+def test_a_task_that_nobody_waits_for_is_ended_long_before_its_time() -> None:
+    begin = time.monotonic()
+    assert carry(behave, "hang", is_wanted=False) == Lost("timed_out")
+    assert time.monotonic() - begin < 40
+
+
+def test_a_process_sees_its_own_graphics_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CARDS, "3,5,6")
+    monkeypatch.setattr(carrier, "_USED", {3})
+    assert carry(threads, CARDS, Terms(gpus=2)) == "5,6"
+    assert {3, 5, 6} == carrier._USED
+    clear_bench()
+    assert {3} == carrier._USED
+    with pytest.raises(RuntimeError, match="3 graphics cards are asked for, 2 are free"):
+        carry(threads, CARDS, Terms(gpus=3))
+    carrier._USED.clear()
+
+
+def test_graphics_cards_are_those_that_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CARDS, "")
+    assert graphics_cards() == ()
+    monkeypatch.setenv(CARDS, "1, 4")
+    assert graphics_cards() == (1, 4)

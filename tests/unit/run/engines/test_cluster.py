@@ -1,0 +1,144 @@
+"""Workers of a Dask cluster: what they do, and what it costs when one is killed."""
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from builders.worker_tasks import behave, double, slow_double, threads
+from nodulebench.errors import InputError
+from nodulebench.model.engine import EngineChoice, Lost, Terms
+from nodulebench.run.engines import cluster as module
+from nodulebench.run.engines.carrier import version
+from nodulebench.run.engines.cluster import DaskEngine, open_cluster, refuse_other_versions
+from nodulebench.run.engines.local import CARDS
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[DaskEngine]:
+    cards = os.environ.get(CARDS)
+    os.environ[CARDS] = "4,7"
+    try:
+        with open_cluster(EngineChoice("dask"), 2, gpus=1) as opened:
+            yield opened
+    finally:
+        os.environ.pop(CARDS)
+        if cards is not None:
+            os.environ[CARDS] = cards
+
+
+def test_it_is_on_loopback_with_keys_of_its_own_and_without_a_dashboard(
+    cluster: DaskEngine,
+) -> None:
+    known = cluster.client.scheduler_info()
+    assert known["address"].startswith("tls://127.0.0.1:")
+    assert all(one.startswith("tls://127.0.0.1:") for one in known["workers"])
+    page = f"http://127.0.0.1:{known['services']['dashboard']}/status"
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(page)
+    assert (cluster.workers, cluster.is_here) == (2, True)
+
+
+def test_every_task_has_its_result(cluster: DaskEngine) -> None:
+    assert dict(cluster.map(double, range(12))) == {number: 2 * number for number in range(12)}
+    assert list(cluster.map(double, [])) == []
+
+
+def test_a_task_that_ends_its_process_or_hangs_is_lost_as_on_this_machine(
+    cluster: DaskEngine,
+) -> None:
+    found = dict(cluster.map(behave, ["a", "die", "break", "hang", "b"], Terms(5.0)))
+    assert found == {
+        0: "A",
+        1: Lost("died", -9),
+        2: Lost("died", 3),
+        3: Lost("timed_out"),
+        4: "B",
+    }
+
+
+def test_a_task_with_a_graphics_card_sees_the_one_of_its_worker(cluster: DaskEngine) -> None:
+    found = dict(cluster.map(threads, [CARDS] * 6, Terms(gpus=1)))
+    assert set(found.values()) == {"4", "7"}
+
+
+def test_a_worker_that_is_killed_loses_nothing(cluster: DaskEngine) -> None:
+    (pid, *_) = cluster.client.run(os.getpid).values()
+    found = {}
+    for number, result in cluster.map(slow_double, range(10)):
+        found[number] = result
+        if len(found) == 3:
+            os.kill(pid, signal.SIGKILL)
+    assert found == {number: 2 * number for number in range(10)}
+
+
+def test_whoever_stops_to_listen_ends_what_is_done(cluster: DaskEngine) -> None:
+    results = cluster.map(behave, ["a", "hang", "hang"])
+    assert next(results) == (0, "A")
+    results.close()
+    assert dict(cluster.map(double, [1, 2])) == {0: 2, 1: 4}  # long before the others would end
+
+
+def test_workers_of_another_version_are_refused(
+    cluster: DaskEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_other_versions(cluster, "here")
+    monkeypatch.setattr(module, "__version__", "0.0.1")
+    with pytest.raises(InputError, match=rf"has NoduleBench {version()}, here is 0.0.1"):
+        refuse_other_versions(cluster, "here")
+
+
+class _Future:
+    def __init__(self, status: str, result: Any) -> None:
+        self.status, self._result = status, result
+
+    def result(self) -> Any:
+        if isinstance(self._result, Exception):
+            raise self._result
+        return self._result
+
+
+def test_a_task_whose_workers_were_all_lost_gets_the_cluster_to_itself_before_it_is_gone(
+    cluster: DaskEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way = []
+
+    def given(
+        _: object, __: object, tasks: Any, numbers: Any, ___: object, most: int
+    ) -> Iterator[Any]:
+        under_way.append((list(numbers), most))
+        for number in numbers:
+            is_bad = tasks[number] == "bad" or (tasks[number] == "beside" and most > 1)
+            yield number, Lost("gone") if is_bad else tasks[number].upper()
+
+    monkeypatch.setattr(DaskEngine, "_given", given)
+    found = dict(cluster.map(behave, ["a", "bad", "beside"]))
+    assert found == {0: "A", 1: Lost("gone"), 2: "BESIDE"}
+    assert under_way == [([0, 1, 2], 3), ([1, 2], 1)]
+
+
+def test_a_lost_worker_is_a_lost_task_and_a_lost_scheduler_ends_the_work(
+    cluster: DaskEngine,
+) -> None:
+    from distributed import KilledWorker
+
+    killed: Any = _Future("error", KilledWorker("task", None, 4))
+    assert cluster._result(killed) == Lost("gone")
+    left: Any = _Future("cancelled", None)
+    with pytest.raises(InputError, match=r"cluster: was lost.*same command goes on"):
+        cluster._result(left)
+
+
+def test_where_nobody_answers_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CONNECT_S", 1)
+    with (
+        pytest.raises(InputError, match=r"tcp://127.0.0.1:9: does not answer.*dask scheduler"),
+        open_cluster(EngineChoice("dask://127.0.0.1:9"), 2),
+    ):
+        pass

@@ -1,0 +1,41 @@
+"""What somebody asks for, and the engine they get."""
+
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.model.engine import HERE, EngineChoice
+from nodulebench.run.engines.local import LocalEngine
+from nodulebench.workflows.engine import open_engine
+
+
+def test_one_worker_is_this_process_unless_a_task_might_kill_it() -> None:
+    with open_engine(EngineChoice(), 1) as engine:
+        assert engine is HERE
+    with open_engine(EngineChoice(), 1, is_guarded=True) as engine:
+        assert engine == LocalEngine(1)
+    with open_engine(EngineChoice(workers=1), 4) as engine:
+        assert engine is HERE
+
+
+def test_as_many_workers_as_somebody_says_or_as_is_usual() -> None:
+    with open_engine(EngineChoice(), 3) as engine:
+        assert engine == LocalEngine(3)
+    with open_engine(EngineChoice(workers=5), 3) as engine:
+        assert engine == LocalEngine(5)
+
+
+@pytest.mark.parametrize("name", ["ray", "dask:", "daskk", "tcp://127.0.0.1:1", ""])
+def test_what_is_no_engine_is_refused(name: str) -> None:
+    with (
+        pytest.raises(InputError, match=r"is no engine. There are local, dask"),
+        open_engine(EngineChoice(name), 1),
+    ):
+        pass
+
+
+def test_a_cluster_elsewhere_has_its_own_workers() -> None:
+    with (
+        pytest.raises(InputError, match=r"--workers: is of a cluster that has its own workers"),
+        open_engine(EngineChoice("dask://127.0.0.1:1", 3), 1),
+    ):
+        pass

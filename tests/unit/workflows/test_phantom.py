@@ -1,0 +1,61 @@
+"""Patients are in the order of their numbers whoever made them first, and a lost one is told."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodulebench.errors import InputError
+from nodulebench.model.engine import Here, Lost
+from nodulebench.phantom.test_set import WrittenScan
+from nodulebench.workflows import phantom
+
+CHOICE: dict[str, Any] = {
+    **{"people": "healthy", "matrix": 64, "thickness": None, "kernel": None, "dose": None},
+    **{"has_follow_up": True, "image_formats": ("metaimage",), "has_masks": False},
+}
+
+
+class Backwards(Here):
+    """The last task first."""
+
+    def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
+        yield from reversed([(number, function(task)) for number, task in enumerate(tasks)])
+
+
+class Losing(Here):
+    """The second task is lost."""
+
+    def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
+        yield 1, Lost("died", -9)
+        yield 0, function(tasks[0])
+
+
+def written(number: int, **_: object) -> list[WrittenScan]:
+    names = (f"phantom-{number:04d}", f"phantom-{number:04d}-follow-up")
+    return [WrittenScan({"case_id": name}, [], [], f"made {name}") for name in names]
+
+
+def test_who_is_made_first_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phantom, "write_patient", written)
+    told: list[str] = []
+    found = phantom.make_phantoms(
+        tmp_path / "set",
+        *(3, 1),
+        engine=Backwards(),
+        progress=lambda what, _, __: told.append(what),
+        **CHOICE,
+    )
+    names = [f"phantom-000{number}{end}" for number in (1, 2, 3) for end in ("", "-follow-up")]
+    assert found.cases["case_id"].to_list() == names
+    assert told == [f"made {name}" for name in names]
+
+
+def test_a_patient_who_is_lost_leaves_no_half_of_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phantom, "write_patient", written)
+    with pytest.raises(InputError, match=r"patient 2: was not made: its reader died \(exit -9\)"):
+        phantom.make_phantoms(tmp_path / "set", 2, 1, engine=Losing(), **CHOICE)
+    assert not (tmp_path / "set").exists()
