@@ -1,7 +1,7 @@
 """TABLES -> the page of tables and their columns."""
 
 from generate.markdown import code, table
-from nodulebench.model.misses import FALSE_POSITIVES, MISSES
+from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.schema import Column, TableSchema
 from nodulebench.model.tables import TABLES
 

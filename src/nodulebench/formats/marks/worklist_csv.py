@@ -9,7 +9,7 @@ import polars as pl
 from nodulebench.formats.format import Format
 from nodulebench.imaging.geometry import geometries
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.misses import MOST_FALSE_POSITIVES
+from nodulebench.model.documents.misses import MOST_FALSE_POSITIVES
 from nodulebench.model.tables import PLACE, Reference
 from nodulebench.storage.csv_text import write_csv
 

@@ -9,7 +9,7 @@ from nodulebench.match.pairs import nearest_in_case
 from nodulebench.metrics.score_order import score_order
 from nodulebench.model.arrays import BoolArray, FloatArray, IntArray
 from nodulebench.model.cohort import LabelledCohort
-from nodulebench.model.misses import FALSE_POSITIVES, MISSES, MOST_FALSE_POSITIVES
+from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES, MOST_FALSE_POSITIVES
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.model.tables import PLACE
 

@@ -19,7 +19,7 @@ from nodulebench.model.documents.evaluation import (
     evaluation_document,
     read_evaluation,
 )
-from nodulebench.model.misses import FALSE_POSITIVES, MISSES
+from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.results import Evaluation
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import (

@@ -20,7 +20,7 @@ from builders.tables import (
     reference,
     submission,
 )
-from nodulebench.model.misses import FALSE_POSITIVES, MISSES
+from nodulebench.model.documents.misses import FALSE_POSITIVES, MISSES
 from nodulebench.model.results import Evaluation
 from nodulebench.storage.manifest import MANIFEST, write_manifest
 from nodulebench.storage.table_file import read_table
