@@ -376,9 +376,9 @@ def test_a_program_that_ends_runs_its_exit_handlers() -> None:
 
 def test_the_engine_may_be_named_but_no_other_than_there_is(capsys) -> None:
     with pytest.raises(SystemExit) as left:
-        main(["evaluate", "none.csv", "--reference", "none", "--engine", "dask"])
-    assert left.value.code == 2
-    assert "'dask' is not 'local'" in capsys.readouterr().err
+        main(["evaluate", "none.csv", "--reference", "none", "--engine", "ray"])
+    assert left.value.code == 1
+    assert "--engine ray: is no engine. There are local, dask" in capsys.readouterr().err
     with pytest.raises(SystemExit) as left:
         main(["evaluate", "none.csv", "--reference", "none", "--engine", "local"])
     assert left.value.code == 1

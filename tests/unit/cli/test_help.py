@@ -19,6 +19,7 @@ PARTS = {
     "terminal",
     "show",
     "vault_options",
+    "engine_options",
     "evaluate_sealed",
     "kept",
 }

@@ -127,7 +127,16 @@ def test_items_are_printed_between_lines_that_are_gone(monkeypatch: pytest.Monke
     assert told == [*made, "begin testing", "2 of 2", "gone"]
 
 
-SHORT = {"formats", "help", "options", "progress", "terminal", "vault_options", "__init__"}
+SHORT = {
+    "formats",
+    "help",
+    "options",
+    "progress",
+    "terminal",
+    "vault_options",
+    "engine_options",
+    "__init__",
+}
 """Commands that only tell what they know, and what commands share."""
 
 
