@@ -108,7 +108,7 @@ def _bench(packed: bytes, terms: Terms) -> _Bench:
 def _wanted() -> Callable[[], bool]:
     """Whether the task that this thread of a Dask worker is at is still waited for."""
     from distributed import get_worker
-    from distributed.utils import thread_state
+    from distributed.utils import thread_state  # type: ignore[attr-defined]
 
     worker, key = get_worker(), thread_state.key
 

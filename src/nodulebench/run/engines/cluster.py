@@ -57,7 +57,7 @@ class DaskEngine:
     @property
     def workers(self) -> int:
         """How many tasks the workers of the moment can do at a time."""
-        return max(1, sum(self.client.nthreads().values()))
+        return max(1, int(sum(self.client.nthreads().values())))
 
     def map(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
