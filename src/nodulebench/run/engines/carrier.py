@@ -7,6 +7,7 @@ waits for any more, since its client went away, is ended.
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
 
-from nodulebench import __version__
 from nodulebench.model.engine import Lost, Terms
 from nodulebench.run.engines.local import CARDS, Worker, packed_bytes
 
@@ -61,7 +61,7 @@ def carried(packed: bytes, task: bytes, terms: Terms, is_wanted: Callable[[], bo
 
 def version() -> str:
     """Of this package, where a worker is."""
-    return __version__
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 def clear_bench() -> None:

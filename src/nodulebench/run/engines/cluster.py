@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from nodulebench import __version__
 from nodulebench.errors import InputError
 from nodulebench.model.engine import USUAL, EngineChoice, Lost, Terms
 from nodulebench.optional_package import needs
@@ -226,10 +225,10 @@ def refuse_other_versions(engine: DaskEngine, where: str) -> None:
         raise InputError.at(where, f"cannot be asked: {error}.") from error
     if not found:
         raise InputError.at(where, "has no workers.", f"Start some: dask worker {where}")
-    strange = {name: told for name, told in found.items() if told != __version__}
+    strange = {name: told for name, told in found.items() if told != version()}
     for name, told in strange.items():
         other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"
-        what = f"has {other}, here is {__version__}."
+        what = f"has {other}, here is {version()}."
         raise InputError.at(f"worker {name}", what, "Install the same version everywhere.")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import nodulebench
 from builders.worker_tasks import behave, double, slow_double, threads
 from nodulebench.errors import InputError
 from nodulebench.model.engine import EngineChoice, Lost, Terms
@@ -89,8 +90,9 @@ def test_workers_of_another_version_are_refused(
     cluster: DaskEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refuse_other_versions(cluster, "here")
-    monkeypatch.setattr(module, "__version__", "0.0.1")
-    with pytest.raises(InputError, match=rf"has NoduleBench {version()}, here is 0.0.1"):
+    real = version()
+    monkeypatch.setattr(nodulebench, "__version__", "0.0.1")
+    with pytest.raises(InputError, match=rf"has NoduleBench {real}, here is 0.0.1"):
         refuse_other_versions(cluster, "here")
 
 
