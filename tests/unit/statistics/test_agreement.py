@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.agreement import (
     Scale,
     Weights,
@@ -226,3 +227,28 @@ def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
     assert (found.low, found.high) == pytest.approx((kappa - half, kappa + half))
     wide = cohen_kappa(np.array([[40, 10], [20, 30]]), level=0.99)
     assert wide.high == pytest.approx(kappa + 2.5758293035489004 * variance**0.5)
+
+
+def test_perfect_agreement_has_no_error_however_many_subjects_there_are() -> None:
+    for first in range(1, 15):
+        for second in range(1, 15):
+            found = cohen_kappa(np.diag([first, second, 3]))
+            bounds = (found.low, found.value, found.high)
+            assert bounds == pytest.approx((1, 1, 1), abs=1e-6)
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_two_classes_leave_nothing_to_weigh(weights: Weights) -> None:
+    table = np.array([[40, 10], [20, 30]])
+    plain, weighed = cohen_kappa(table), cohen_kappa(table, weights=weights)
+    bounds = (weighed.low, weighed.value, weighed.high)
+    assert bounds == pytest.approx((plain.low, plain.value, plain.high))
+    assert plain.method == Notice("cohen_kappa", {"weights": None})
+    assert weighed.method == Notice("cohen_kappa", {"weights": weights})
+
+
+def test_kappa_needs_two_classes() -> None:
+    with pytest.raises(InputError, match=r"has the shape \(1, 1\)\."):
+        cohen_kappa(np.array([[5]]))
+    with pytest.raises(InputError, match=r"has the shape \(4,\)\."):
+        cohen_kappa(np.ones(4))

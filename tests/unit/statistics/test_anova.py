@@ -166,3 +166,38 @@ def test_conditions_that_never_differ_leave_friedman_undefined() -> None:
 def test_one_unit_is_no_pair() -> None:
     with undefined(match="at least two units"):
         repeated_measures_anova(TABLE[:1])
+
+
+def test_one_condition_is_nothing_to_compare() -> None:
+    with undefined(match="at least two units"):
+        repeated_measures_anova(TABLE[:, :1])
+    with undefined(match="at least two units"):
+        repeated_measures_anova(TABLE[:, 0])
+
+
+def test_degrees_of_freedom_are_one_less_than_conditions_or_pairs() -> None:
+    assert friedman(TABLE).degrees_of_freedom == (2.0,)
+    assert paired_t(TABLE[:, 0], TABLE[:, 1]).degrees_of_freedom == (3.0,)
+
+
+@pytest.mark.parametrize("unit", [1e-13, 1e13])
+def test_the_unit_of_measurement_changes_no_test(unit: float) -> None:
+    plain, other = repeated_measures_anova(TABLE), repeated_measures_anova(unit * TABLE)
+    assert other.corrected.p_value == pytest.approx(plain.corrected.p_value)
+    columns = TABLE[:, 0], TABLE[:, 1]
+    scaled = paired_t(unit * columns[0], unit * columns[1])
+    assert scaled.p_value == pytest.approx(paired_t(*columns).p_value)
+    with undefined(match="do not vary between units"):
+        paired_t(unit * columns[0], unit * (columns[0] + 0.1))
+
+
+def test_wilcoxon_is_exact_up_to_fifty_pairs() -> None:
+    for count, method in ((50, "wilcoxon_exact"), (51, "wilcoxon_normal")):
+        difference = np.arange(1.0, count + 1) * np.where(np.arange(count) % 3, 1, -1)
+        assert wilcoxon(difference, np.zeros(count)).method.code == method
+
+
+def test_three_values_are_summarised_and_two_groups_analysed() -> None:
+    assert summarize_group([1.0, 3.0]) == GroupSummary(mean=2.0, sd=2**0.5, count=2)
+    one_sided = unpaired_t(GroupSummary(1, 0, 3), GroupSummary(2, 1, 3))
+    assert one_sided.statistic == pytest.approx(-1 / (0.5 * 2 / 3) ** 0.5)

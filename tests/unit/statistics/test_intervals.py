@@ -6,15 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import IntervalChoice
 from nodulebench.statistics.intervals import (
     all_or_none_interval,
     bca_interval,
     clopper_pearson_interval,
     cluster_ratio_interval,
+    count_trial_units,
     jackknife_interval,
     make_estimate,
     percentile_interval,
+    proportion_intervals,
     sorted_index_interval,
     wilson_interval,
 )
@@ -115,3 +118,64 @@ def test_where_every_replicate_is_all_or_none_the_exact_interval_is_given(value:
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
     plain = make_estimate(value, np.full(50, value), None, chosen)
     assert (plain.low, plain.high) == (value, value)
+
+
+def test_bounds_of_luna16_s_program_are_always_replicates() -> None:
+    assert sorted_index_interval(np.array([3.0, 1.0, 2.0]), 1 - 1e-12) == (1, 3)
+    assert sorted_index_interval(np.array([7.0]), 0.95) == (7, 7)
+
+
+def test_in_bca_a_replicate_equal_to_the_value_counts_half() -> None:
+    # 2 below, 2 equal of 10: the bias is that of 0.3; no acceleration
+    replicates = np.array([0.0, 1, 2, 2, 3, 4, 5, 6, 7, 8])
+    bias, z = stats.norm.ppf(0.3), stats.norm.ppf(0.05)
+    shares = stats.norm.cdf([2 * bias + z, 2 * bias - z])
+    expected = np.quantile(replicates, shares)
+    assert bca_interval(2.0, replicates, np.ones(4), 0.9) == pytest.approx(tuple(expected))
+
+
+def test_wilson_s_interval_stays_between_nothing_and_all() -> None:
+    for trials in range(1, 400):
+        for level in (0.9, 0.95, 0.99):
+            assert wilson_interval(0, trials, level)[0] == pytest.approx(0, abs=1e-15)
+            assert wilson_interval(0, trials, level)[0] >= 0
+            assert 1 - 1e-15 <= wilson_interval(trials, trials, level)[1] <= 1
+
+
+def test_the_mean_of_replicates_is_told_only_where_there_are_any() -> None:
+    drawn, left_out = np.array([0.25, 0.5, 0.75, 1.0]), np.array([0.4, 0.5, 0.6])
+    boot, jack = IntervalChoice(method="percentile"), IntervalChoice(method="jackknife")
+    assert make_estimate(0.5, drawn, None, boot).mean == 0.625
+    assert make_estimate(0.5, None, left_out, jack).mean is None
+    same = np.ones(9)
+    assert make_estimate(1.0, same, None, boot, trial_units=9).mean == 1.0
+    assert make_estimate(1.0, None, same, jack, trial_units=9).mean is None
+
+
+def test_lost_replicates_are_told_and_none_is_not() -> None:
+    chosen = IntervalChoice(method="percentile")
+    whole = make_estimate(0.5, np.array([0.4, 0.5, 0.6]), None, chosen)
+    assert whole.reason is None
+    some = make_estimate(0.5, np.array([0.4, math.nan, 0.6]), None, chosen)
+    assert some.reason == Notice("replicates_lost", {"lost": 1, "replicates": 3})
+    assert some.mean == pytest.approx(0.5)
+    few = make_estimate(0.5, np.array([0.4, math.nan, math.nan]), None, chosen)
+    assert few.reason == Notice("no_interval", {"lost": 2, "replicates": 3})
+
+
+def test_units_with_a_trial_are_counted_once() -> None:
+    trials = np.array([1.0, 2.0, 0.0, 0.0, 3.0])
+    assert count_trial_units(trials, np.array([0, 0, 1, 2, 2])) == 2
+
+
+def test_other_intervals_are_those_asked_for() -> None:
+    asked = IntervalChoice(others=("wilson", "clopper_pearson", "cluster_ratio"))
+    successes, trials, unit = np.array([1.0, 0, 3]), np.array([2.0, 0, 4]), np.array([0, 1, 2])
+    found = proportion_intervals(successes, trials, unit, asked)
+    assert found == {
+        "wilson": wilson_interval(4, 6, 0.95),
+        "clopper_pearson": clopper_pearson_interval(4, 6, 0.95),
+        "cluster_ratio": cluster_ratio_interval(successes, trials, 0.95),
+    }
+    assert "cluster_ratio" not in proportion_intervals(successes, trials, np.zeros(3, int), asked)
+    assert proportion_intervals(np.zeros(3), np.zeros(3), unit, asked) == {}

@@ -189,3 +189,49 @@ def test_clustered_forms_keep_the_error_rate_where_the_plain_test_does_not(
 def test_eliasziw_donner_keeps_the_error_rate_only_where_all_outcomes_correlate_alike() -> None:
     assert rejected(eliasziw_donner, alike_nodules) < 0.08
     assert rejected(eliasziw_donner, leaning_patients) > 0.08
+
+
+def slow_eliasziw_donner(*patients: str) -> float:
+    """The statistic from the letters of each patient, cell by cell."""
+    sizes = [len(word) for word in patients]
+    total, units = sum(sizes), len(patients)
+    between = within = 0.0
+    for letter in "bfsn":
+        share = sum(word.count(letter) for word in patients) / total
+        for word, size in zip(patients, sizes, strict=True):
+            count = word.count(letter)
+            between += (count - size * share) ** 2 / size / units
+            within += count * (size - count) / size / (total - units)
+    mean = total / units
+    typical = mean - sum((size - mean) ** 2 for size in sizes) / (units * (units - 1) * mean)
+    pooled = (between - within) / (between + (typical - 1) * within)
+    discordant = [word.count("f") + word.count("s") for word in patients]
+    share = sum(discordant) / total
+    correlation = 1 / (1 + share * (1 - pooled) / pooled) if pooled > 0 else 0.0
+    # Eliasziw and Donner's size: sum of squares over sum, of patients with a discordant nodule
+    size = sum(count**2 for count in discordant) / sum(discordant)
+    first, second = (sum(word.count(letter) for word in patients) for letter in "fs")
+    return (first - second) ** 2 / (first + second) / (1 + (size - 1) * correlation)
+
+
+@pytest.mark.parametrize(
+    "patients",
+    [
+        ("fff", "sn", "bbbb", "fsf", "nn"),
+        ("ffb", "bb", "ssn", "nnn", "fff"),
+        ("ffff", "bb", "n", "s"),
+        ("ff", "fs", "nn", "bbn", "bb", "nnn", "ffs"),
+    ],
+)
+def test_eliasziw_donner_of_patients_who_agree_with_themselves(patients: tuple[str, ...]) -> None:
+    found = eliasziw_donner(hits(*patients))
+    assert found.statistic == pytest.approx(slow_eliasziw_donner(*patients))
+    assert found.degrees_of_freedom == (1.0,)
+    assert found.p_value == pytest.approx(stats.chi2.sf(found.statistic, 1))
+    first, second = (sum(word.count(letter) for word in patients) for letter in "fs")
+    assert found.statistic < (first - second) ** 2 / (first + second)
+
+
+def test_one_patient_alone_with_discordant_nodules() -> None:
+    # cells 2 1 0 0 among 3: nothing lies between patients, so nothing correlates
+    assert eliasziw_donner(hits("ffb")).statistic == pytest.approx(2)

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from builders.words import undefined
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.measurement_agreement import (
     IccForm,
     bland_altman,
@@ -169,3 +170,61 @@ def test_measurements_that_do_not_vary_have_no_concordance() -> None:
 def test_one_reader_has_no_intraclass_correlation() -> None:
     with undefined(match="two subjects and two readers"):
         intraclass_correlation(np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("form", ["1,1", "2,1", "3,1", "1,k", "2,k", "3,k"])
+@pytest.mark.parametrize(("unit", "origin"), [(25.4, 0.0), (0.01, 100.0)])
+def test_unit_and_origin_of_measurements_change_no_correlation(
+    form: IccForm, unit: float, origin: float
+) -> None:
+    plain = intraclass_correlation(SIX_TARGETS, form=form)
+    other = intraclass_correlation(unit * SIX_TARGETS + origin, form=form)
+    assert (other.value, other.low, other.high) == pytest.approx(
+        (plain.value, plain.low, plain.high), abs=1e-9
+    )
+
+
+def test_the_random_readers_interval_by_the_published_formula() -> None:
+    # McGraw and Wong 1996, table 7: a, b and Satterthwaite's degrees of freedom
+    subject, reader, error, n, k = 11.241667, 32.486111, 1.019444, 6, 4
+    value = (subject - error) / (subject + 3 * error + 4 * (reader - error) / 6)
+    a, b = 4 * value / (6 * (1 - value)), 1 + 4 * value * 5 / (6 * (1 - value))
+    behind = (a * reader + b * error) ** 2 / ((a * reader) ** 2 / 3 + (b * error) ** 2 / 15)
+    low_f, high_f = stats.f.ppf(0.975, 5, behind), stats.f.ppf(0.975, behind, 5)
+    noise = k * reader + (k * n - k - n) * error
+    low = n * (subject - low_f * error) / (low_f * noise + n * subject)
+    high = n * (high_f * subject - error) / (noise + n * high_f * subject)
+    found = intraclass_correlation(SIX_TARGETS, form="2,1")
+    assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=1e-6)
+
+
+def test_two_pairs_have_limits_and_three_a_concordance() -> None:
+    found = bland_altman(np.array([1.0, 2.0]), np.array([0.0, 3.0]))
+    assert (found.bias.value, found.standard_deviation) == pytest.approx((0, 2**0.5))
+    with undefined(match="concordance"):
+        concordance_correlation(np.array([1.0, 2]), np.array([2.0, 3]))
+    assert concordance_correlation(np.array([1.0, 2, 4]), np.array([2.0, 3, 3])).value is not None
+
+
+def test_a_constant_measurement_has_no_concordance() -> None:
+    same, other = np.ones(4), np.array([1.0, 2, 3, 4])
+    for first, second in ((same, other), (other, same)):
+        with undefined(match="concordance"):
+            concordance_correlation(first, second)
+
+
+def test_measurements_without_any_relation_have_a_concordance_of_0_and_no_interval() -> None:
+    found = concordance_correlation(np.array([0.0, 1, 0, 1]), np.array([0.0, 0, 1, 1]))
+    assert (found.value, found.low) == (0, None)
+    assert found.reason == Notice("pairs_alike")
+
+
+def test_pairs_on_a_straight_line_have_no_error_beyond_its_slope() -> None:
+    random = np.random.default_rng(4)
+    for slope in (0.3, 0.7, 1.7, 3.1):
+        for _ in range(20):
+            x = random.normal(size=5)
+            found = concordance_correlation(x, x.mean() + slope * (x - x.mean()))
+            value = 2 * slope / (1 + slope**2)
+            bounds = (found.low, found.value, found.high)
+            assert bounds == pytest.approx((value,) * 3, abs=1e-6)

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from builders.words import undefined
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.auc import auc_covariance, placements
 from nodulebench.statistics.mrmc import (
     components,
@@ -212,3 +214,55 @@ def test_readers_who_do_not_differ_have_a_mean_without_interval() -> None:
 def test_the_jackknife_needs_two_cases_of_each_kind() -> None:
     with undefined(match="two abnormal and two normal cases"):
         figures_from_ratings(RATING[..., 17:], IS_ABNORMAL[17:])
+
+
+def test_bounds_lie_a_quantile_of_t_on_either_side_of_a_difference() -> None:
+    study = obuchowski_rockette(by_hand(), level=0.9)
+    both = study.random_readers_random_cases.differences[0, 1]
+    half = stats.t.ppf(0.95, 441) * np.sqrt(2 * 0.21 / 2)
+    assert (both.low, both.high) == pytest.approx((-0.2 - half, -0.2 + half))
+    fixed = study.fixed_readers
+    half = stats.norm.ppf(0.95) * np.sqrt(2 * 0.6 / 2)
+    assert (fixed.differences[0, 1].low, fixed.differences[0, 1].high) == pytest.approx(
+        (-0.2 - half, -0.2 + half)
+    )
+    assert fixed.significance.p_value == pytest.approx(stats.chi2.sf(0.04 / 0.6, 1))
+    # readers .5 .7, covariance .2: variance .02 + 2 x .2, degrees (.42 / .02)^2
+    mean = study.treatment_means[0]
+    half = stats.t.ppf(0.95, 441) * np.sqrt(0.42 / 2)
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.6, 0.6 - half, 0.6 + half))
+    assert study.treatment_means[1].reason == Notice("readers_do_not_differ")
+
+
+def test_bounds_of_readers_less_an_algorithm() -> None:
+    found = one_treatment(np.array([0.1, 0.3]), np.full((2, 2), 0.1), "given")
+    half = stats.t.ppf(0.975, (0.22 / 0.02) ** 2) * np.sqrt(0.22 / 2)
+    assert (found.difference.low, found.difference.high) == pytest.approx((0.2 - half, 0.2 + half))
+    fixed = found.fixed_cases
+    assert (fixed.statistic, fixed.degrees_of_freedom) == (pytest.approx(2.0), (1.0,))
+    assert fixed.p_value == pytest.approx(2 * stats.t.sf(2, 1))
+
+
+def test_values_that_cannot_vary_with_the_cases_are_undefined_for_fixed_readers() -> None:
+    figures = ReaderFigures(np.array([[0.5, 0.7], [0.8, 0.8]]), np.zeros((2, 2, 2, 2)), "given")
+    with undefined(match="not positive"):
+        obuchowski_rockette(figures)
+
+
+def test_three_treatments_by_hand() -> None:
+    value = np.array([[0.5, 0.7], [0.8, 0.8], [0.9, 0.7]])
+    covariance = np.full((3, 2, 3, 2), 0.1)
+    for one in range(3):
+        for reader in range(2):
+            covariance[one, reader, one, reader] = 0.5
+    study = obuchowski_rockette(ReaderFigures(value, covariance, "given"))
+    # means .6 .8 .8: 2 (.0178 + .0044 + .0044) / 2; residuals of readers -.1 0 .1: .04 / 2
+    part = study.components
+    assert part.treatment_square == pytest.approx(0.08 / 3)
+    assert part.treatment_reader_square == pytest.approx(0.02)
+    both = study.random_readers_random_cases.significance
+    assert both.statistic == pytest.approx(4 / 3)
+    assert both.degrees_of_freedom == pytest.approx((2, 2))
+    fixed = study.fixed_readers.significance
+    assert fixed.statistic == pytest.approx(0.08 / 3 / 0.4)
+    assert fixed.p_value == pytest.approx(stats.chi2.sf(2 * 0.08 / 3 / 0.4, 2))

@@ -242,3 +242,32 @@ def test_a_figure_without_a_value_is_undefined() -> None:
         permutation_test(
             nothing, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=8, seed=0
         )
+
+
+def test_scores_of_one_algorithm_alone_are_none_of_both() -> None:
+    with_scores = cohort(*FINDER)
+    without = replace(with_scores, has_scores=False)
+    for first, second, expected in (
+        (with_scores, with_scores, True),
+        (with_scores, without, False),
+        (without, with_scores, False),
+    ):
+        assert side_by_side(first, second, is_on_common_scale=False).has_scores is expected
+
+
+def test_on_the_common_scale_hits_keep_their_order_and_their_place_between_false_positives() -> (
+    None
+):
+    one = cohort(
+        case("a", nodule(), mark(0.95), false_mark(0.9)),
+        case("b", nodule(), mark(0.8), false_mark(0.3)),
+        case("c", nodule(), mark(0.7)),
+        case("d", nodule(), mark(0.6)),
+        case("e", nodule(), mark(0.3)),
+        case("f", nodule(), mark(0.1)),
+    )
+    both = side_by_side(one, one, is_on_common_scale=True)
+    # none above .95; one above .8 .7 .6, which 1, 2 and 3 hits exceed; .3 is tied with the second
+    hits = np.array([0, 1 + 1 / 13, 1 + 2 / 13, 1 + 3 / 13, 1.5, 2 + 5 / 13])
+    assert both.hit_score == pytest.approx(-np.concatenate([hits, hits]))
+    assert sorted(both.false_score) == pytest.approx([-1.5, -1.5, -0.5, -0.5])

@@ -43,3 +43,10 @@ def test_blocks_do_not_change_the_draws(monkeypatch) -> None:
 def test_leave_one_out_drops_all_cases_of_a_patient() -> None:
     rows = np.concatenate(list(leave_one_out(np.array([0, 1, 0]))))
     np.testing.assert_array_equal(rows, [[0, 1, 0], [1, 0, 1]])
+
+
+def test_no_cases_are_left_out_one_by_one_in_no_rows() -> None:
+    nobody = np.empty(0, dtype=np.int64)
+    assert list(leave_one_out(nobody)) == []
+    assert sum(len(block) for block in Bootstrap(nobody, 0, 1).blocks()) == 0
+    assert [block.shape for block in Bootstrap(nobody, 5, 1).blocks()] == [(5, 0)]
