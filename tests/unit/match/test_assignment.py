@@ -71,3 +71,16 @@ def test_optimally_the_second_criterion_decides_between_equal_totals():
 def test_groups_are_solved_apart():
     pairs = ((0, 0, 1.0), (1, 0, 2.0), (0, 1, 1.0), (5, 7, 1.0), (6, 8, 2.0), (6, 9, 1.0))
     assert hits(assign_optimally, *pairs) == {(1, 0), (0, 1), (5, 7), (6, 9)}
+
+
+def test_as_many_hits_as_possible_come_before_how_good_they_are():
+    # three hits that cost 1 each, against two that cost nothing and leave a nodule without a mark
+    dear, cheap = ((0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0)), ((0, 1, 0.0), (1, 2, 0.0))
+    assert hits(assign_optimally, *dear, *cheap) == {(0, 0), (1, 1), (2, 2)}
+
+
+@pytest.mark.parametrize("count", [4, 9])
+def test_a_long_chain_is_matched_in_full(count):
+    dear = tuple((one, one, 1.0) for one in range(count))
+    cheap = tuple((one, one + 1, 0.0) for one in range(count - 1))
+    assert hits(assign_optimally, *dear, *cheap) == {(one, one) for one in range(count)}

@@ -255,3 +255,18 @@ def test_every_mark_keeps_one_label_under_a_rule_that_assigns_one_to_one():
     labels = label_marks(reference(one), submission(one), chosen, chosen.rules[0])
     assert sorted(labels.mark) == list(range(7))
     assert sum(labels.count(kind) for kind in (HIT, FALSE_POSITIVE, UNCOUNTED, DUPLICATE)) == 7
+
+
+def test_the_first_mark_without_a_diameter_is_named():
+    one = case(
+        "a",
+        nodule(8, (0, 0, 0)),
+        mark(0.9, (0, 0, 0), diameter_mm=8.0),
+        mark(0.8, (50, 0, 0)),
+        mark(0.7, (100, 0, 0)),
+    )
+    chosen = protocol(size_limit=limit())
+    with pytest.raises(UndefinedError) as error:
+        label_marks(reference(one), submission(one), chosen, chosen.rules[0])
+    told = reason_of(error.value)
+    assert told.values == {"count": 2, "marks": 3, "mark": "m1", "case": "a"}

@@ -3,7 +3,7 @@ import pytest
 from builders.tables import Slice, case, mark, nodule, protocol, reference, submission
 from nodulebench.errors import InputError
 from nodulebench.match import label_marks
-from nodulebench.match.sweep import sweep_parameter
+from nodulebench.match.sweep import sweep_parameter, sweep_size_tolerance
 from nodulebench.model.labels import OrderSensitivity
 
 
@@ -59,3 +59,49 @@ def test_rule_that_does_not_assign_has_no_order_sensitivity():
     here = case("a", nodule(6), mark(0.5))
     chosen = protocol("luna16")
     assert label_marks(reference(here), submission(here), chosen, chosen.rules[0]).order is None
+
+
+def settled(count):
+    """The last tenth of a millimetre at which a count changes, looked for among all of them."""
+    final = count(float("inf"))
+    for tenths in range(120, 0, -1):
+        if count(tenths / 10 - 0.05) != final or count(tenths / 10) != final:
+            return tenths / 10
+    return 0.0
+
+
+@pytest.mark.parametrize("reading", ["table", "strict_truth"])
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        ((4.2, 3.8),),
+        ((3.8, 4.3),),
+        ((3.8, 4.2), (4.2, 3.8), (1.0, 4.2), (4.2, 1.0), (5.0, 6.0)),
+        ((3.0, 4.9), (3.5, 5.5), (8.0, 0.5), (8.0, 1.0), (8.0, 4.5)),
+        ((1.0, 4.0), (2.5, 4.0), (4.0, 4.0)),
+        ((4.0, 4.4), (5.0, 4.7), (6.0, 9.0)),
+        ((2.0, 9.0), (3.0, 9.5)),
+    ],
+)
+def test_counts_settle_where_no_larger_tolerance_changes_them(pairs, reading):
+    content = []
+    for number, (x, c) in enumerate(pairs):
+        place = (50.0 * number, 0.0, 0.0)
+        content += [nodule(x, place), mark(0.5, place, diameter_mm=c)]
+    one = case("a", *content)
+    chosen = protocol("luna16_clean", size_limit={"minimum_mm": 4.0, "reading": reading})
+
+    def swept(*tolerances):
+        return sweep_size_tolerance(
+            reference(one), submission(one), chosen, chosen.rules[0], tolerances
+        )
+
+    tenths = [number / 20 for number in range(241)]
+    found = swept(*tenths, float("inf"))
+    for name, place in (
+        ("hit", found.hits_settle_mm),
+        ("false_positive", found.false_positives_settle_mm),
+    ):
+        counts = dict(zip([*tenths, float("inf")], found.table[name].to_list(), strict=True))
+        expected = settled(lambda one, counts=counts: counts[round(one, 2)])
+        assert place == pytest.approx(expected)

@@ -5,7 +5,7 @@ from builders.tables import case, cohort, mark, nodule
 from builders.words import undefined
 from nodulebench.metrics import FIGURES
 from nodulebench.metrics.agreement import kappa
-from nodulebench.metrics.classes import density_pairs
+from nodulebench.metrics.classes import counts_by_case, density_pairs
 from nodulebench.model.cohort import LabelledCohort
 
 
@@ -90,3 +90,26 @@ def test_the_reason_says_why_kappa_is_undefined() -> None:
         value("density_kappa", classed("density", ("solid", None)))
     with undefined(match="every found nodule has the density 'solid' on both sides"):
         value("density_kappa", classed("density", ("solid", "solid"), ("solid", "solid")))
+
+
+def test_one_nodule_alone_has_no_kappa() -> None:
+    with undefined(match="every found nodule has the density 'ground_glass' on both sides"):
+        value("density_kappa", classed("density", ("ground_glass", "ground_glass")))
+
+
+def test_pairs_of_classes_are_counted_case_by_case() -> None:
+    two = cohort(
+        case(
+            "a",
+            nodule(density="solid"),
+            nodule(10, (100, 0, 0), density="solid"),
+            mark(0.5, density="solid"),
+            mark(0.5, (100, 0, 0), density="solid"),
+        ),
+        case("b", nodule(density="part_solid"), mark(0.5, density="solid")),
+    )
+    pairs = density_pairs(two)
+    counts = counts_by_case(two, pairs).reshape(2, 4, 4)
+    solid, part_solid = pairs.names.index("solid"), pairs.names.index("part_solid")
+    assert (counts[0, solid, solid], counts[1, part_solid, solid]) == (2, 1)
+    assert counts.sum() == 3

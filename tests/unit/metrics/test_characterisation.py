@@ -99,3 +99,11 @@ def test_the_confusion_table_counts_misses_and_silence() -> None:
         ("calcified", "missed"): 1,
     }
     assert table.height == 4 * 6
+
+
+def test_a_size_of_0_means_that_it_was_not_measured() -> None:
+    one = cohort(
+        case("a", nodule(8, long_mm=10.0), mark(0.5, long_mm=12.0)),
+        case("b", nodule(8, long_mm=0.0), mark(0.5, long_mm=3.0)),
+    )
+    assert value("size_error_rate", one) == pytest.approx(0.2)

@@ -57,3 +57,11 @@ def test_categories_have_a_row_for_each_cut_in_the_results_of_a_weighted_kappa()
     for figure in ("category_kappa_linear", "category_kappa_quadratic"):
         asked = TestProtocol(name="own", rules=(RuleChoice(name="luna16"),), figures=(figure,))
         assert figure_tables(found, asked)["category_cuts"] == table.to_dicts()
+
+
+def test_two_grades_are_a_scale() -> None:
+    graded = cohort(
+        case("a", nodule(malignancy=0.0), mark(0.5, malignancy=0.2)),
+        case("b", nodule(malignancy=1.0), mark(0.5, malignancy=0.9)),
+    )
+    assert malignancy_cuts(graded).rows() == [(1.0, 1, 1, 1.0)]

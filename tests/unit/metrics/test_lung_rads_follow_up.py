@@ -59,3 +59,10 @@ def test_the_solid_part_decides_for_part_solid_nodules(part, expected, change) -
 def test_a_nodule_has_to_be_stable_long_enough() -> None:
     assert category(7.0, "solid", "stable", days=179) == "3"
     assert category(10.0, "solid", "stable", days=89) == "4A"
+
+
+def test_limits_belong_to_the_larger_and_to_the_longer() -> None:
+    assert category(5.9, "part_solid", "new", 3.0) == "3"
+    assert category(6.0, "part_solid", "new", 3.0) == "4A"
+    assert category(7.0, "solid", "stable", days=180) == "2"
+    assert category(10.0, "solid", "stable", days=90) == "3"

@@ -79,3 +79,26 @@ def test_threshold_is_a_share():
         "protocol 'test' rule 'area_overlap': cannot take threshold = 1.0: "
         "Input should be less than 1."
     )
+
+
+def test_the_best_slice_of_a_mark_speaks_for_it():
+    # over slice 0 and 1 the first mark covers 60 % and all of the nodule, the second 80 % of both
+    here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10), Slice(1, 5, 5, 10, 10))
+    first = mark(0.5, (5, 5, 0), Slice(0, 9, 5, 10, 10), Slice(1, 5, 5, 10, 10))
+    second = mark(0.9, (7, 5, 0), Slice(0, 7, 5, 10, 10), Slice(1, 7, 5, 10, 10))
+    assert labels(first, second, of=here) == ["hit", "false_positive"]
+
+
+def test_boxes_apart_on_both_axes_share_nothing():
+    here = nodule(2, (0, 0, 0), Slice(0, 0, 0, 1, 1))
+    beside = mark(0.5, (3, 3, 0), Slice(0, 3, 3, 1, 1))
+    assert labels(beside, of=here) == ["false_positive"]
+    assert labels(beside, of=here, threshold=0.0) == ["false_positive"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_covers_a_box_without_area():
+    flat = nodule(2, (0, 0, 0), Slice(0, 0, 0, 4, 0))
+    line = mark(0.5, (0, 0, 0), Slice(0, 0, 0, 4, 0))
+    for share_of in ("nodule", "union"):
+        assert labels(line, of=flat, share_of=share_of) == ["false_positive"]

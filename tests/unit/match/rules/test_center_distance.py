@@ -115,3 +115,16 @@ def test_radius_has_to_be_positive():
 def test_list_of_points_leaves_the_rule_undefined():
     with undefined(match="the submission is a list of points"):
         labels(mark(0.5))
+
+
+def test_in_space_the_nearest_mark_is_the_hit_wherever_the_nodule_lies():
+    for x in (-80.0, 0.0, 80.0):
+        here = nodule(12, (x, x, x))
+        near, far = mark(0.1, (x + 1, x, x)), mark(0.9, (x - 3, x - 1, x))
+        assert labels(near, far, of=here, space="volume") == ["hit", "false_positive"]
+        assert labels(far, near, of=here, space="volume") == ["false_positive", "hit"]
+
+
+def test_in_space_nothing_is_near_a_nodule_that_nobody_measured():
+    unknown = nodule(None, (5, 5, 5))
+    assert labels(mark(0.5, (5, 5, 5)), of=unknown, space="volume") == ["false_positive"]

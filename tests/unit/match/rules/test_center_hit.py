@@ -233,3 +233,30 @@ def test_marks_and_nodules_without_a_box_are_said():
         "1 nodule(s) have no box on any slice and count as missed.",
         "1 mark(s) have no box on any slice and cannot hit a nodule.",
     )
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "label"),
+    [
+        (50, 52, "hit"),
+        (50, 52.001, "false_positive"),
+        (50, 48, "hit"),
+        (50, 47.999, "false_positive"),
+        (55, 50, "hit"),
+        (55.001, 50, "false_positive"),
+        (55, 52, "hit"),
+        (52.5, 52.5, "false_positive"),
+    ],
+)
+def test_a_box_ends_at_half_its_length_and_half_its_width(x, y, label):
+    here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 10, 4))
+    beside = mark(0.5, (x, y, 0), Slice(0, x, y, 1, 1))
+    assert labels_of(case("a", here, beside), rule="center_hit")[0][3] == label
+
+
+def test_along_z_alone_neither_axis_of_the_slice_counts():
+    # the first lies on the largest slice, 4 mm off along y; the second on the slice above it
+    far = mark(0.9, (50, 54, 11), Slice(11, 50, 54, 2, 2))
+    near = mark(0.5, (50, 50, 12), Slice(12, 50, 50, 2, 2))
+    rows = labels_of(case("a", NODULE, far, near), rule="center_hit", parameters={"tie_break": "z"})
+    assert [row[3] for row in rows] == ["hit", "false_positive"]

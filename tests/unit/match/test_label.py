@@ -1,0 +1,74 @@
+"""What is done before any rule: scope, threshold and cap."""
+
+import pytest
+
+from builders.tables import case, ignored, labels_of, mark, nodule, protocol, reference, submission
+from nodulebench.errors import InputError
+from nodulebench.match import label_marks, targets
+from nodulebench.model.protocol import Scope
+
+
+def is_target(one, **fields):
+    return targets(reference(one), submission(one), protocol(**fields)).tolist()
+
+
+TYPED = case(
+    "a",
+    nodule(8, (0, 0, 0), type="solid"),
+    nodule(8, (50, 0, 0), type="calcified"),
+    nodule(8, (100, 0, 0)),
+    ignored(8, (150, 0, 0)),
+)
+
+
+def test_a_nodule_of_unknown_type_has_to_be_found():
+    assert is_target(TYPED) == [True, True, True, False]
+    assert is_target(TYPED, scope=Scope(types=("solid",))) == [True, False, True, False]
+
+
+def test_a_nodule_exactly_of_the_smallest_size_has_to_be_found():
+    one = case("a", nodule(5.9), nodule(6.0, (50, 0, 0)), nodule(6.1, (100, 0, 0)))
+    assert is_target(one, size_limit={"minimum_mm": 6.0}) == [False, True, True]
+
+
+def test_a_score_at_the_threshold_counts_and_none_counts_too():
+    one = case("a", mark(0.5), mark(0.49, (50, 0, 0)), mark(None, (100, 0, 0)))
+    labels = [row[3] for row in labels_of(one, score_threshold=0.5)]
+    assert labels == ["false_positive", "uncounted", "false_positive"]
+
+
+MARKS = tuple(mark(score, (50.0 * n, 0, 0)) for n, score in enumerate((0.9, 0.7, 0.7, 0.7, 0.3)))
+
+
+@pytest.mark.parametrize(
+    ("cap", "ties", "kept"),
+    [
+        (5, "drop", [0, 1, 2, 3, 4]),
+        (4, "drop", [0, 1, 2, 3]),
+        (3, "drop", [0]),
+        (1, "drop", [0]),
+        (3, "keep", [0, 1, 2, 3]),
+        (1, "keep", [0]),
+        (3, "file_order", [0, 1, 2]),
+        (2, "file_order", [0, 1]),
+    ],
+)
+def test_beyond_the_cap_the_lowest_scores_do_not_count(cap, ties, kept):
+    few = case("b", mark(0.1), mark(0.2, (50, 0, 0)))
+    rows = labels_of(few, case("a", *MARKS), mark_cap=cap, ties=ties)
+    assert [int(row[1][1:]) for row in rows if row[0] == "a" and row[3] != "over_cap"] == kept
+    of_few = [int(row[1][1:]) for row in rows if row[0] == "b" and row[3] != "over_cap"]
+    assert of_few == ([1] if cap == 1 else [0, 1])
+
+
+def test_the_cap_counts_what_the_threshold_leaves():
+    rows = labels_of(case("a", *MARKS), mark_cap=4, score_threshold=0.5)
+    assert [row[3] for row in rows] == ["false_positive"] * 4 + ["uncounted"]
+
+
+def test_marks_without_a_score_cannot_be_cut_off():
+    one = case("a", mark(None), mark(0.5, (50, 0, 0)))
+    chosen = protocol(mark_cap=1)
+    with pytest.raises(InputError, match=r"more than 1 marks, and marks without a score\."):
+        label_marks(reference(one), submission(one), chosen, chosen.rules[0])
+    assert len(labels_of(one, mark_cap=2)) == 2

@@ -1,0 +1,54 @@
+"""Scores in order: thresholds at a rate, and counts around a rate however many marks there are."""
+
+import numpy as np
+import pytest
+
+from builders.tables import case, cohort, false_mark, mark, nodule
+from nodulebench.metrics.score_order import find_brackets, score_order, threshold_at
+
+FOUR = cohort(
+    case("a", nodule(), mark(0.95), false_mark(0.9)),
+    case("b", nodule(), mark(0.8), false_mark(0.7, 1), false_mark(0.7, 2)),
+    case("c", nodule(), mark(0.6), false_mark(0.5)),
+    case("d"),
+)
+"""False positives .9 .7 .7 .5 on four cases, hits .95 .8 .6."""
+
+
+@pytest.mark.parametrize(
+    ("rate", "threshold"),
+    [(0.0, 0.95), (0.24, 0.95), (0.25, 0.8), (0.74, 0.8), (0.75, 0.6), (1.0, 0.5), (9.0, 0.5)],
+)
+def test_a_threshold_is_the_lowest_score_that_keeps_the_rate(rate: float, threshold: float) -> None:
+    assert threshold_at(FOUR, rate) == threshold
+
+
+def test_no_score_keeps_a_rate_that_the_highest_false_positive_exceeds() -> None:
+    assert threshold_at(cohort(case("a", nodule(), false_mark(0.9))), 0.5) == np.inf
+
+
+def test_points_around_a_number_of_false_positives() -> None:
+    order = score_order(FOUR)
+    allowed = np.array([[0.0, 1, 2, 2.9, 3, 4, 99]])
+    around = find_brackets(order, np.ones((1, 4), np.int32), allowed)
+    # counts 0 falses: 1 hit; 1: 2; 3: 3; 4: 3 of 3
+    assert around.hits.tolist() == [[1, 2, 2, 2, 3, 3, 3]]
+    assert around.falses.tolist() == [[0, 1, 1, 1, 3, 4, 4]]
+    assert around.next_hits.tolist() == [[1, 2, 2, 2, 3, 3, 3]]
+    assert around.next_falses.tolist() == [[1, 3, 3, 3, 4, 4, 4]]
+
+
+def test_counts_do_not_depend_on_how_far_is_looked_ahead() -> None:
+    """Many false positives lie in a case that replicates lack: far more than allowed are passed."""
+    cases = [case("a", *(false_mark(1 - n / 1000, n) for n in range(700)))]
+    cases += [
+        case(f"b{n}", nodule(), mark(0.3 - n / 100), false_mark(0.3 - n / 100)) for n in range(20)
+    ]
+    order = score_order(cohort(*cases))
+    weight = np.ones((3, 21), np.int32)
+    weight[1:, 0] = 0
+    weight[2, 1:11] = 0
+    allowed = np.array([[5.0, 705], [0, 5], [5, 99]])
+    around = find_brackets(order, weight, allowed)
+    assert around.hits.tolist() == [[0, 5], [0, 5], [5, 10]]
+    assert around.falses.tolist() == [[5, 705], [0, 5], [5, 10]]
