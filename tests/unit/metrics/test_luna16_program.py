@@ -22,7 +22,7 @@ RATES = (0.0, 0.1, 0.125, 0.2, 0.25, 0.3, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 2.0, 4.0
 
 
 def entries(of: LabelledCohort, times: list[int] | None = None) -> list[tuple[int, float, bool]]:
-    """What the program pools from cases, each as often as drawn: (is a nodule, score, is missed)."""
+    """What the program pools of cases, each as often as drawn: (is nodule, score, is missed)."""
     drawn = times or [1] * of.case_count
     pooled = []
     for number, is_hit, score in zip(of.nodule_case, of.is_hit, of.hit_score, strict=True):
