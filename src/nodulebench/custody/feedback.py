@@ -141,7 +141,7 @@ def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -
     """A figure with what repeated looks make of it.
 
     Its bound is the lower end of its interval, at the first look as it stands; the upper end of a
-    figure that is better when lower. A figure that is never negative has no negative bound.
+    figure that is better when lower. Where the interval holds nothing negative, nor is the bound.
     """
     value, low, high = figure.value or 0.0, figure.low or 0.0, figure.high or 0.0
     error = standard_error_of(low, high, figure.level or LEVEL)
@@ -158,7 +158,7 @@ def corrected(figure: Estimate, standing: Standing, *, is_upper: bool = False) -
         return told | {"bound": None, "reason": reason_of(undefined).to_json()}
     if is_upper:
         return told | {"bound": bound, "side": "upper"}
-    return told | {"bound": max(bound, min(0.0, low))}
+    return told | {"bound": bound if low < 0 else max(bound, 0.0)}
 
 
 def figure_named(document: Document, name: str) -> Estimate:

@@ -42,7 +42,7 @@ def bca_interval(
     Args:
         value: the estimate on all units.
         replicates: bootstrap replicates.
-        leave_one_out: the estimate with each unit left out, for the acceleration.
+        leave_one_out: the estimate with each unit left out, for the acceleration; empty: none.
         level: confidence level.
     """
     normal = NormalDist()
@@ -50,7 +50,8 @@ def bca_interval(
     if not 0 < below < 1:
         return percentile_interval(replicates, level)  # the bias correction would be infinite
     bias = normal.inv_cdf(float(below))
-    spread = leave_one_out.mean() - leave_one_out
+    centre = leave_one_out.mean() if len(leave_one_out) else 0.0
+    spread = centre - leave_one_out
     scale = float(np.sum(spread**2)) ** 1.5
     acceleration = float(np.sum(spread**3)) / (6 * scale) if scale > 0 else 0.0
     tail = normal.inv_cdf((1 - level) / 2)

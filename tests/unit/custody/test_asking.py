@@ -1,10 +1,19 @@
 """Protocols of a policy that count or divide nodules differently are told when it is sealed."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from nodulebench.custody import asking
-from nodulebench.custody.asking import differing_protocols
+from nodulebench.custody.asking import (
+    FewError,
+    differing_protocols,
+    refuse_few,
+    refuse_unasked,
+)
 from nodulebench.custody.policy import Reuse
+from nodulebench.errors import InputError
 from nodulebench.model.protocol import TestProtocol
 from nodulebench.protocols import load_protocol
 
@@ -49,3 +58,128 @@ def test_cuts_of_size_count_where_both_divide_by_size(monkeypatch: pytest.Monkey
     assert differing("luna16", "nifdc-2022") == [
         ("luna16", "nifdc-2022", ("strata", "size_bins_mm"))
     ]
+
+
+def told_of(
+    counted: int, *parts: int, rule: str = "luna16", algorithm: str = "a", stratum: str = ""
+) -> Any:
+    """A result that counts so many nodules, judged in strata of these sizes."""
+    strata = {"size": {f"s{n}": SimpleNamespace(nodules=part) for n, part in enumerate(parts)}}
+    criteria = [
+        SimpleNamespace(algorithm=algorithm, rule=rule, stratum=stratum or f"size=s{n}")
+        for n in range(len(parts))
+    ]
+    result = SimpleNamespace(counts={"nodules": counted}, strata=strata)
+    return SimpleNamespace(
+        plan=SimpleNamespace(criteria=criteria) if parts else None,
+        results=[(SimpleNamespace(name="a"), "luna16", result)],
+    )
+
+
+def is_told(document: Any, nodules: int, undeclared: int, **policy: Any) -> bool:
+    try:
+        refuse_few(document, nodules, undeclared, Reuse(**{"minimum_stratum": 10} | policy))
+    except FewError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("counted", "nodules", "expected"),
+    [(10, 100, True), (9, 100, False), (0, 100, False), (5, 5, True), (4, 5, False), (0, 0, True)],
+)
+def test_nothing_is_told_of_fewer_than_the_policy_allows(
+    counted: int, nodules: int, expected: bool
+) -> None:
+    assert is_told(told_of(counted), nodules, counted) is expected
+
+
+@pytest.mark.parametrize(
+    ("left_out", "expected"),
+    [(0, True), (1, False), (2, False), (9, False), (10, True), (11, True), (30, True)],
+)
+def test_what_a_declaration_leaves_out_is_none_or_enough(left_out: int, expected: bool) -> None:
+    assert is_told(told_of(50), 200, 50 + left_out) is expected
+
+
+@pytest.mark.parametrize(
+    ("left_out", "expected"),
+    [(0, True), (1, False), (2, False), (9, False), (10, True), (11, True), (30, True)],
+)
+def test_what_a_protocol_leaves_out_is_none_or_enough_where_others_may_be_asked(
+    left_out: int, expected: bool
+) -> None:
+    document, nodules = told_of(50), 50 + left_out
+    assert is_told(document, nodules, 50, feedback="figures") is expected
+    two = ("luna16", "nifdc-2022")
+    assert is_told(document, nodules, 50, feedback="figures", protocols=two) is expected
+    for alone in ({"protocols": ("luna16",)}, {"plans": (f"sha256:{'0' * 64}",)}):
+        assert is_told(document, nodules, 50, feedback="figures", **alone)
+    assert is_told(document, nodules, 50, feedback="verdict")
+
+
+@pytest.mark.parametrize(("part", "expected"), [(9, False), (10, True), (11, True)])
+def test_no_stratum_that_a_plan_judges_is_smaller(part: int, expected: bool) -> None:
+    assert is_told(told_of(50, 20, part), 50, 50) is expected
+    assert is_told(told_of(50, part, rule="other"), 50, 50)
+    assert is_told(told_of(50, part, algorithm="other"), 50, 50)
+    assert is_told(told_of(50, part, stratum="density=solid"), 50, 50)
+
+
+PROTOCOL = load_protocol("luna16")
+OWN = PROTOCOL.model_copy(update={"name": "own"})
+DIGEST, OTHER = (f"sha256:{letter * 64}" for letter in "01")
+
+
+def plan(digest: str = DIGEST, frozen_with: TestProtocol = PROTOCOL) -> Any:
+    digests = SimpleNamespace(protocol=frozen_with.digest)
+    return SimpleNamespace(name="p", digest=digest, digests=digests, protocol=PROTOCOL)
+
+
+def asked(protocol: TestProtocol, with_plan: Any = None, **policy: Any) -> str:
+    """Why it may not be asked; nothing: it may."""
+    try:
+        refuse_unasked(protocol, with_plan, Reuse(**{"feedback": "figures"} | policy))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_a_verdict_needs_a_plan() -> None:
+    assert asked(PROTOCOL, feedback="verdict").startswith("policy: tells passed or not passed only")
+    assert asked(PROTOCOL, plan(), feedback="verdict") == ""
+    assert asked(PROTOCOL) == ""
+
+
+def test_a_plan_brings_the_protocol_that_it_was_frozen_with() -> None:
+    assert "another protocol" in asked(PROTOCOL, plan(frozen_with=OWN))
+
+
+def test_a_policy_that_names_plans_takes_no_other() -> None:
+    assert asked(PROTOCOL, plan(), plans=(DIGEST,)) == ""
+    assert asked(OWN, plan(), plans=(DIGEST,), protocols=("nifdc-2022",)) == ""
+    assert "plan 'p': is not among the plans" in asked(PROTOCOL, plan(OTHER), plans=(DIGEST,))
+    assert asked(PROTOCOL, plans=(DIGEST,)) == (
+        "policy: names plans, and no plan was given. Give --plan."
+    )
+    assert asked(PROTOCOL, plans=(DIGEST,), protocols=("luna16",)) == ""
+
+
+def test_a_policy_that_names_protocols_takes_no_other() -> None:
+    assert asked(PROTOCOL, protocols=("luna16",)) == ""
+    assert asked(PROTOCOL, plan(), protocols=("luna16",)) == ""
+    assert asked(OWN, protocols=(OWN.digest,)) == ""
+    for with_plan in (None, plan()):
+        told = asked(OWN, with_plan, protocols=("luna16",))
+        assert told.startswith("protocol 'own': is not among the protocols that the policy names")
+
+
+def test_own_protocols_are_named_where_figures_are_told() -> None:
+    assert "is no published one" in asked(OWN)
+    assert "is no published one" in asked(OWN, plan())
+    assert asked(OWN, feedback="rounded", figures=("luna16.recall",)) == ""
+    assert asked(OWN, feedback="cases") == ""
+    option = PROTOCOL.interval.model_copy(update={"bootstraps": 7})
+    assert asked(PROTOCOL.model_copy(update={"seed": 5, "interval": option})) == ""
+    changed = PROTOCOL.model_copy(update={"size_bins_mm": (6.5,)})
+    assert "is no published one" in asked(changed)

@@ -12,10 +12,12 @@ from nodulebench.custody.budget import (
     SpentError,
     admit,
     answers_of,
+    before,
     failures_of,
     has_passed,
     looks_of,
     uses,
+    was_judged,
 )
 from nodulebench.custody.developers import same_developer
 from nodulebench.custody.optimism import Answers
@@ -151,3 +153,41 @@ def test_composed_and_single_letters_are_the_same_and_words_stay_apart() -> None
 @given(st.text() | st.text(st.characters(categories=["Cs", "L", "Cf"])))
 def test_a_name_that_is_counted_counts_as_itself(name: str) -> None:
     assert same_developer(same_developer(name)) == same_developer(name)
+
+
+def test_nobody_has_fewer_than_no_looks_left() -> None:
+    log = [event(number, "look", "x", f"s{number}") for number in range(1, 4)]
+    assert [use.left for use in uses(log, TWO)] == [0]
+    assert [use.left for use in uses(log[:1], TWO)] == [1]
+
+
+def test_what_a_developer_could_know_is_what_stood_before_the_look() -> None:
+    log = [
+        event(1, "look", "x", "a"),
+        event(2, "evaluated", "x", "a", look=1),
+        event(3, "failed", "x", "b"),
+        event(4, "look", "x", "b"),
+        event(5, "look", "x", "b"),
+    ]
+    assert [one.number for one in before(Look("X", "b", "p"), log)] == [1, 2, 3]
+    assert before(Look("x", "a", "p"), log) == []
+    assert before(Look("x", "c", "p"), log) == log
+    assert before(Look("y", "a", "p"), log) == log
+
+
+def test_a_verdict_beside_rounded_figures_doubles_the_answers() -> None:
+    rounded = Reuse(feedback="rounded", figures=("luna16.recall",), step=0.5)
+    log = [event(1, "look", "x", "a", plan="sha256:1")]
+    assert was_judged("x", log)
+    assert not was_judged("y", log)
+    assert answers_of(rounded, "x", log).count == 50
+    assert answers_of(rounded, "y", log).count == 25
+    failed = [*log, event(2, "look", "x", "b"), event(3, "failed", "x", "b", look=2, counts=True)]
+    assert answers_of(rounded, "x", failed).count == 51
+
+
+def test_the_last_look_of_a_developer_and_of_a_set_is_admitted() -> None:
+    log = [event(1, "look", "x", "a")]
+    both = Reuse(looks_per_developer=2, looks_in_all=2)
+    assert admit(Look("x", "b", "p"), log, both) == 2
+    assert admit(Look("y", "b", "p"), log, both) == 1

@@ -2,8 +2,10 @@
 
 import polars as pl
 
+from builders.sealed import POLICY
 from builders.tables import case, ignored, nodule, reference
-from nodulebench.custody.datasheet import make_datasheet
+from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
+from nodulebench.custody.policy import FEEDBACK, Reuse, parse_policy
 
 CASES = {
     "a": {"hospital": "North", "country": "NL", "study_date": "20190302", "is_public": False},
@@ -58,3 +60,49 @@ def test_sizes_are_counted_up_to_each_limit() -> None:
         "Diameters 2.5 to 30.0 mm; 0 to 3 mm: 1; 3 to 6 mm: 2; 6 to 10 mm: 2; 10 to 20 mm: 2; "
         "20 to 30 mm: 2; 30 mm and more: 1."
     )
+
+
+def test_a_sheet_without_gaps_says_so_and_others_list_them() -> None:
+    full = Datasheet("set", {one.name: "Said." for one in QUESTIONS}, frozenset())
+    assert full.to_markdown().endswith("## Gaps\n\nNone.\n")
+    open_ = Datasheet("set", {one.name: "Said." for one in QUESTIONS[1:]}, frozenset())
+    assert open_.to_markdown().endswith(f"## Gaps\n\n- {QUESTIONS[0].text}\n")
+
+
+def test_patients_are_counted_and_nobody_is_none() -> None:
+    two = reference(case("a", patient_id="p"), case("b", patient_id="p"), case("c", patient_id="q"))
+    assert make_datasheet(two, {}).answers["cases"] == "3 cases of 2 patients."
+    assert make_datasheet(reference(), {}).answers["cases"] == "0 cases of 0 patients."
+
+
+def test_the_period_is_from_the_first_year_to_the_last() -> None:
+    dates = ("20200101", "20180101", "20240101", "20190101")
+    scans = (case(date, study_date=date) for date in dates)
+    assert make_datasheet(reference(*scans), {}).answers["period"] == "2018 to 2024."
+    one = reference(case("a", study_date="20180101"))
+    assert make_datasheet(one, {}).answers["period"] == "2018 to 2018."
+
+
+def test_equipment_that_nobody_knows_is_not_told() -> None:
+    told = make_datasheet(reference(case("a", kernel="B30", vendor=None), case("b")), {})
+    assert told.answers["equipment"] == "kernel: B30 1."
+    assert "equipment" in make_datasheet(reference(case("a", kernel=None)), {}).gaps
+
+
+def test_a_policy_answers_who_may_do_what_and_how_often() -> None:
+    policy = parse_policy(POLICY, "policy.toml")
+    for limit, reuse, retirement in (
+        (None, "2 look(s) per developer. A look tells: ", ""),
+        (
+            5,
+            "2 look(s) per developer and 5 in all. A look tells: ",
+            "After 5 looks of all developers together.",
+        ),
+    ):
+        chosen = Reuse(looks_per_developer=2, looks_in_all=limit)
+        kept = policy.model_copy(update={"reuse": chosen})
+        answers = make_datasheet(reference(case("a")), {}, kept).answers
+        assert answers["reuse"] == f"{reuse}{FEEDBACK['verdict']}."
+        assert answers.get("retirement", "") == retirement
+        assert answers["keeper"] == policy.keeper
+        assert "Bo: operator" in answers["access"]

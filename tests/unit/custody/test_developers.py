@@ -111,3 +111,7 @@ def test_a_policy_can_list_who_may_come() -> None:
 @given(st.text(max_size=20))
 def test_a_name_is_one_developer_with_what_is_written_down_of_it(name: str) -> None:
     assert is_one(name, same_developer(name), unicodedata.normalize("NFD", name))
+
+
+def test_scripts_that_are_written_together_may_all_stand_in_one_name() -> None:
+    refuse_mixed("\u3105北한あ〆カーa")

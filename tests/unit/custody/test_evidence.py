@@ -44,3 +44,20 @@ def test_how_cases_were_drawn_and_what_for() -> None:
 @pytest.mark.parametrize("written", [None, [], "text", {}, {"rule": 3, "events": "x"}])
 def test_what_says_nothing_answers_nothing(written: Any) -> None:
     assert evidence_answers(dict.fromkeys(DOCUMENTS, written)) == {}
+
+
+@pytest.mark.parametrize(
+    "curated", [{"series": 3, "admitted": None}, {"series": "3", "admitted": 2}, {"admitted": 2}]
+)
+def test_half_a_count_of_series_answers_nothing(curated: dict[str, Any]) -> None:
+    assert evidence_answers({"curation.json": curated}) == {}
+
+
+def test_one_of_each_is_told_in_the_singular_and_none_not_at_all() -> None:
+    steps = [("read", "ann"), ("arbitrate", "eve"), ("arbitrate", "fay")]
+    made = {"events": [event(*one) for one in steps]}
+    told = evidence_answers({"provenance.json": made})["readers"]
+    assert told == "1 reader, 2 arbitrators, blind to each other until all had read."
+    curated = {"series": 3, "admitted": 3, "excluded": {}}
+    answers = evidence_answers({"curation.json": curated})
+    assert answers["exclusions"] == "3 series found, 3 admitted."

@@ -6,6 +6,7 @@ import pytest
 
 from nodulebench.custody.feedback import (
     Standing,
+    corrected,
     corrected_figures,
     feedback,
     figure_named,
@@ -153,3 +154,50 @@ def test_a_first_look_after_a_failure_says_what_that_does_to_a_claim() -> None:
     assert found["bound_standard_errors"] == 2.2414
     assert "which is an answer too" in english(found["warning"])
     assert looks_statement(Standing(1, 2, VERDICT)) == {"look": 1, "allowed": 2}
+
+
+def test_bounds_at_0_count_as_they_are() -> None:
+    low = corrected(Estimate(0.3, 0.0, 0.6, 0.95), Standing(1, 1, VERDICT))
+    assert low["standard_error"] == pytest.approx(0.6 / (2 * 1.959964), rel=1e-6)
+    assert low["bound"] == 0.0
+    high = corrected(Estimate(-0.3, -0.6, 0.0, 0.95), Standing(1, 1, VERDICT), is_upper=True)
+    assert high["standard_error"] == pytest.approx(0.6 / (2 * 1.959964), rel=1e-6)
+    assert (high["value"], high["bound"], high["side"]) == (-0.3, 0.0, "upper")
+    none = corrected(Estimate(0.0, -0.1, 0.1, 0.95), Standing(1, 1, VERDICT))
+    assert (none["value"], none["bound"]) == (0.0, -0.1)
+
+
+def test_the_standard_error_is_that_of_the_interval_s_own_level() -> None:
+    found = corrected(Estimate(0.5, 0.4, 0.6, 0.9), Standing(1, 1, VERDICT))
+    assert found["standard_error"] == pytest.approx(0.1 / 1.644854, rel=1e-6)
+
+
+def test_a_later_bound_of_a_figure_that_is_never_negative_is_none_either() -> None:
+    assert corrected(Estimate(0.3, 0.0, 0.6, 0.95), Standing(3, 3, VERDICT))["bound"] == 0.0
+    signed = corrected(Estimate(0.3, -0.2, 0.8, 0.95), Standing(3, 3, VERDICT))
+    # z(1 - 0.025 / 3) / z(1 - 0.025) = 2.3940 / 1.9600
+    assert signed["bound"] == pytest.approx(0.3 - 0.5 * 2.393980 / 1.959964, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(-0.25, 0.0), (-0.2501, None), (1.25, 1.0), (1.2501, None), (0.0, 0.0), (1.0, 1.0)],
+)
+def test_what_rounds_to_a_share_is_told_as_one(value: float, shown: float | None) -> None:
+    found = told(0.5, 1, Estimate(value))
+    assert found == ({"value": shown} if shown is not None else untold("not_a_share"))
+
+
+def test_an_upper_bound_is_rounded_up_and_never_above_1() -> None:
+    for step, high, bound in ((0.3, 0.95, 1.0), (0.3, 0.55, 0.6), (0.25, 0.75, 0.75)):
+        reuse = Reuse(feedback="rounded", figures=("luna16.miss_rate",), step=step)
+        whole = document(miss_rate=Estimate(0.3, 0.1, high, 0.95))
+        found = feedback(whole, reuse, Standing(1, 1, VERDICT), lambda _: True)
+        assert found["figures"]["luna16.miss_rate"]["bound"] == bound
+
+
+def test_a_warning_compares_with_the_usual_bound() -> None:
+    answers = Answers(2, stops_when_passed=True, has_failed=True)
+    for standing in (Standing(1, 2, answers), Standing(3, 3, VERDICT)):
+        values = looks_statement(standing)["warning"]["values"]
+        assert values["usual"] == pytest.approx(1.959964, abs=1e-6)

@@ -193,3 +193,40 @@ def test_a_look_that_failed_before_is_counted_wherever_it_stood(looks: int, answ
 def test_looks_correlate_between_0_and_1(correlation: float) -> None:
     with undefined(match="correlation"):
         optimism(3, 0.1, correlation)
+
+
+STRETCH = 2.241402727604947 / 1.959963984540054
+"""Two verdicts: z(1 - 0.025 / 2) / z(1 - 0.025)."""
+
+
+@pytest.mark.parametrize(
+    ("value", "end"),
+    [
+        (0.3, 0.0),
+        (0.3, 1.0),
+        (0.5, 1.5),
+        (0.5, -0.5),
+        (-0.5, 0.5),
+        (-0.1, -0.4),
+        (1.5, 0.5),
+        (2.0, 3.0),
+        (1.2, 0.9),
+    ],
+)
+def test_beyond_shares_a_bound_is_stretched_in_a_straight_line(value: float, end: float) -> None:
+    found = bound_after_looks(value, end, 2, Answers(2, stops_when_passed=True))
+    assert found == pytest.approx(value + (end - value) * STRETCH)
+
+
+@pytest.mark.parametrize(("value", "end"), [(0.0, 0.2), (1.0, 0.8), (0.5, 0.4), (0.5, 0.6)])
+def test_a_bound_of_a_share_lies_where_its_divergence_is_stretched(
+    value: float, end: float
+) -> None:
+    found = bound_after_looks(value, end, 2, Answers(2, stops_when_passed=True))
+
+    def divergence(other: float) -> float:
+        pairs = ((value, other), (1 - value, 1 - other))
+        return sum(part * math.log(part / of) for part, of in pairs if part)
+
+    assert divergence(found) == pytest.approx(STRETCH**2 * divergence(end))
+    assert (found - end) * (end - value) > 0

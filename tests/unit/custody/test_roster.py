@@ -1,11 +1,21 @@
 """A roster whose aliases or developers look alike is told: nobody could tell them apart."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from builders.sealed import POLICY
+from nodulebench.custody.audit import Event, Step
 from nodulebench.custody.developers import look_alikes
-from nodulebench.custody.roster import read_roster
+from nodulebench.custody.policy import RosterPolicy, parse_policy
+from nodulebench.custody.roster import (
+    Entry,
+    alias_owners,
+    alias_problems,
+    chosen_entries,
+    read_roster,
+)
 from nodulebench.errors import InputError
 
 
@@ -54,3 +64,82 @@ def test_an_alias_that_looks_like_its_developer_gives_it_away(tmp_path: Path) ->
     path = roster(tmp_path, "one.csv,Acme,\u0410\u0421\u041c\u0415 2")
     with pytest.raises(InputError, match="gives its developer away"):
         read_roster(path)
+
+
+def test_a_roster_that_lists_nobody_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_roster(roster(tmp_path))
+    assert str(error.value) == "roster.csv: lists no algorithm."
+    with pytest.raises(InputError) as error:
+        read_roster(roster(tmp_path, "one.csv,,A1", "two.csv,Acme,"))
+    assert str(error.value) == (
+        "roster.csv line 2: has no developer.\nroster.csv line 3: has no alias."
+    )
+
+
+def test_one_letter_gives_nobody_away_and_two_do(tmp_path: Path) -> None:
+    assert len(read_roster(roster(tmp_path, "one.csv,A,A1"))) == 1
+    with pytest.raises(InputError, match=r"alias 'AB1' gives its developer away \('ab'\)"):
+        read_roster(roster(tmp_path, "one.csv,AB,AB1"))
+
+
+def test_the_developer_is_named_before_the_algorithm(tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text("file,developer,alias,name\none.csv,Acme,AcmeLung,Lung\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"gives its developer away \('acme'\)"):
+        read_roster(path)
+
+
+def look(number: int, step: Step, developer: str, alias: object) -> Event:
+    return Event(
+        number=number,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        person="Bo",
+        role="operator",
+        step=step,
+        facts={"developer": developer, "alias": alias},  # type: ignore[dict-item]
+        previous="",
+    )
+
+
+LOG = (
+    look(1, "failed", "Nobody", "A0"),
+    look(2, "look", "Acme", "A1"),
+    look(3, "look", "Beta", "a1"),
+    look(4, "look", "Beta", None),
+    look(5, "look", "Beta", "B2"),
+)
+
+
+def test_an_alias_is_that_of_the_developer_who_had_it_first() -> None:
+    assert alias_owners(LOG) == {"a1": "acme", "b2": "beta"}
+
+
+def problems(alias: str, developer: str, *allowed: str) -> list[str]:
+    policy = parse_policy(POLICY, "policy.toml")
+    policy = policy.model_copy(update={"roster": RosterPolicy(aliases=allowed)})
+    entries = [Entry(Path("a.csv"), developer, alias)]
+    return [str(one) for one in alias_problems(entries, policy, LOG)]
+
+
+def test_aliases_of_others_and_their_look_alikes_are_refused() -> None:
+    assert problems("A1", "ACME") == []
+    assert problems("C3", "Beta") == []
+    assert problems("a1", "Beta") == [
+        "alias 'a1': stood for another developer's algorithm in this set. Give another one."
+    ]
+    assert problems("AI", "Acme") == [
+        "alias 'AI': looks like 'a1', which stands in this set. Give another one."
+    ]
+    assert problems("C3", "Beta", "A1", "B2") == [
+        "alias 'C3': is none of those in the policy. It names: A1, B2."
+    ]
+    assert problems("B2", "Beta", "A1", "B2") == []
+
+
+def test_entries_are_chosen_by_their_files(tmp_path: Path) -> None:
+    entries = read_roster(roster(tmp_path, "one.csv,Acme,A1", "two.csv,Beta,B2"))
+    assert chosen_entries(entries, []) == entries
+    assert chosen_entries(entries, [tmp_path / "two.csv"]) == entries[1:]
+    with pytest.raises(InputError, match=r"three\.csv: is not in the roster\."):
+        chosen_entries(entries, [tmp_path / "three.csv"])

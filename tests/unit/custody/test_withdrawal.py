@@ -76,3 +76,10 @@ def test_entries_of_json_go() -> None:
 def test_what_cannot_be_taken_apart_goes_as_a_whole(name: str, content: bytes) -> None:
     assert without_cases(name, content, GONE) is None
     assert without_cases(name, b"about scan0", GONE) == b"about scan0"
+
+
+def test_the_head_says_what_divides_the_columns() -> None:
+    before = "case_id;note\nscan1;a, b, c, d\nscan0;x, y\n"
+    kept = without_cases("readings.csv", before.encode(), GONE)
+    assert kept is not None
+    assert kept.decode() == "case_id;note\nscan0;x, y\n"

@@ -5,14 +5,17 @@ import pytest
 
 from builders.tables import case, cohort, false_mark, mark, nodule
 from nodulebench.metrics.score_order import find_brackets, score_order, threshold_at
+from nodulebench.model.cohort import LabelledCohort
 
-FOUR = cohort(
-    case("a", nodule(), mark(0.95), false_mark(0.9)),
-    case("b", nodule(), mark(0.8), false_mark(0.7, 1), false_mark(0.7, 2)),
-    case("c", nodule(), mark(0.6), false_mark(0.5)),
-    case("d"),
-)
-"""False positives .9 .7 .7 .5 on four cases, hits .95 .8 .6."""
+
+def four_cases() -> LabelledCohort:
+    """False positives .9 .7 .7 .5 on four cases, hits .95 .8 .6."""
+    return cohort(
+        case("a", nodule(), mark(0.95), false_mark(0.9)),
+        case("b", nodule(), mark(0.8), false_mark(0.7, 1), false_mark(0.7, 2)),
+        case("c", nodule(), mark(0.6), false_mark(0.5)),
+        case("d"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -20,7 +23,7 @@ FOUR = cohort(
     [(0.0, 0.95), (0.24, 0.95), (0.25, 0.8), (0.74, 0.8), (0.75, 0.6), (1.0, 0.5), (9.0, 0.5)],
 )
 def test_a_threshold_is_the_lowest_score_that_keeps_the_rate(rate: float, threshold: float) -> None:
-    assert threshold_at(FOUR, rate) == threshold
+    assert threshold_at(four_cases(), rate) == threshold
 
 
 def test_no_score_keeps_a_rate_that_the_highest_false_positive_exceeds() -> None:
@@ -28,7 +31,7 @@ def test_no_score_keeps_a_rate_that_the_highest_false_positive_exceeds() -> None
 
 
 def test_points_around_a_number_of_false_positives() -> None:
-    order = score_order(FOUR)
+    order = score_order(four_cases())
     allowed = np.array([[0.0, 1, 2, 2.9, 3, 4, 99]])
     around = find_brackets(order, np.ones((1, 4), np.int32), allowed)
     # counts 0 falses: 1 hit; 1: 2; 3: 3; 4: 3 of 3

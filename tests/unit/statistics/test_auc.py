@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from builders.words import undefined
 from nodulebench.errors import InputError
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.auc import (
     auc_covariance,
     auc_estimate,
@@ -163,3 +164,26 @@ def test_the_difference_has_a_normal_interval_and_p_value(level: float) -> None:
     )
     assert found.significance.p_value == pytest.approx(2 * stats.norm.sf(abs(value) / error))
     assert compare_auc(above, below).difference == compare_auc(above, below, level=0.95).difference
+
+
+def test_one_negative_or_one_positive_has_no_variance() -> None:
+    for above, below in (([1.0, 2.0], [0.0]), ([2.0], [0.0, 1.0])):
+        with undefined(match="variance"):
+            auc_estimate(np.array(above), np.array(below))
+
+
+def test_an_interval_is_cut_at_0_and_at_1() -> None:
+    low, high = np.array([1.0, 2, 3, 9]), np.array([4.0, 5, 6, 0])
+    found = auc_estimate(low, high)
+    assert found.low == 0
+    turned = auc_estimate(high, low)
+    assert turned.high == 1
+    assert (found.value or 0) + (turned.value or 0) == pytest.approx(1)
+
+
+def test_units_of_one_side_alone_are_none() -> None:
+    above, below = np.array([1.0, 3, 4]), np.array([0.0, 2, 1])
+    plain = auc_estimate(above, below)
+    assert plain.method == Notice("delong")
+    for units in ({"positive_unit": np.zeros(3, int)}, {"negative_unit": np.zeros(3, int)}):
+        assert auc_estimate(above, below, **units) == plain

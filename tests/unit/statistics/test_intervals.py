@@ -179,3 +179,9 @@ def test_other_intervals_are_those_asked_for() -> None:
     }
     assert "cluster_ratio" not in proportion_intervals(successes, trials, np.zeros(3, int), asked)
     assert proportion_intervals(np.zeros(3), np.zeros(3), unit, asked) == {}
+
+
+def test_bca_without_a_jackknife_has_no_acceleration() -> None:
+    replicates = np.array([0.0, 1, 2, 2, 3, 4, 5, 6, 7, 8])
+    found = make_estimate(2.0, replicates, None, IntervalChoice(method="bca", level=0.9))
+    assert (found.low, found.high) == bca_interval(2.0, replicates, np.ones(4), 0.9)

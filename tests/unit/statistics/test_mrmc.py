@@ -266,3 +266,9 @@ def test_three_treatments_by_hand() -> None:
     fixed = study.fixed_readers.significance
     assert fixed.statistic == pytest.approx(0.08 / 3 / 0.4)
     assert fixed.p_value == pytest.approx(stats.chi2.sf(2 * 0.08 / 3 / 0.4, 2))
+
+
+def test_readers_who_covary_negatively_count_as_independent() -> None:
+    found = one_treatment(np.array([0.1, 0.3]), np.full((2, 2), -0.1), "given")
+    assert found.significance.statistic == pytest.approx(0.2 / np.sqrt(0.02 / 2))
+    assert found.significance.degrees_of_freedom == pytest.approx((1,))

@@ -15,6 +15,8 @@ from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray, WeightArray
 from nodulebench.model.cohort import LabelledCohort
+from nodulebench.model.documents.comparison import Permutation
+from nodulebench.statistics import permutation
 from nodulebench.statistics.permutation import permutation_test, side_by_side
 
 EACH = np.arange(3)
@@ -271,3 +273,18 @@ def test_on_the_common_scale_hits_keep_their_order_and_their_place_between_false
     hits = np.array([0, 1 + 1 / 13, 1 + 2 / 13, 1 + 3 / 13, 1.5, 2 + 5 / 13])
     assert both.hit_score == pytest.approx(-np.concatenate([hits, hits]))
     assert sorted(both.false_score) == pytest.approx([-1.5, -1.5, -0.5, -0.5])
+
+
+def test_blocks_of_single_swaps_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = cohort(*FINDER), cohort(*BLIND[:2], case("c", nodule(), mark(0.9)))
+
+    def tested(permutations: int) -> Permutation:
+        return permutation_test(
+            recall, first, second, unit_of_case=EACH, permutations=permutations, seed=3
+        )
+
+    whole = tested(100)
+    monkeypatch.setattr(permutation, "_BLOCK_ELEMENTS", 1)
+    assert tested(100) == whole
+    assert (tested(5).swaps, tested(5).is_exact) == (5, False)
+    assert (tested(8).swaps, tested(8).is_exact) == (8, True)

@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from nodulebench.statistics import resample
 from nodulebench.statistics.resample import Bootstrap, leave_one_out
 
 
@@ -50,3 +52,18 @@ def test_no_cases_are_left_out_one_by_one_in_no_rows() -> None:
     assert list(leave_one_out(nobody)) == []
     assert sum(len(block) for block in Bootstrap(nobody, 0, 1).blocks()) == 0
     assert [block.shape for block in Bootstrap(nobody, 5, 1).blocks()] == [(5, 0)]
+
+
+def test_blocks_of_single_rows_hold_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = np.array([0, 0, 1, 2, 2, 3])
+    drawn = np.concatenate(list(Bootstrap(unit, 7, 3).blocks()))
+    left_out = np.concatenate(list(leave_one_out(unit)))
+    for elements in (1, 11):
+        monkeypatch.setattr(resample, "_BLOCK_ELEMENTS", elements)
+        blocks = list(Bootstrap(unit, 7, 3).blocks())
+        assert len(blocks) > 1
+        assert np.concatenate(blocks).tolist() == drawn.tolist()
+        blocks = list(leave_one_out(unit))
+        assert len(blocks) > 1
+        assert np.concatenate(blocks).tolist() == left_out.tolist()
+    assert left_out.tolist()[0] == [0, 0, 1, 1, 1, 1]

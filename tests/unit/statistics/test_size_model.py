@@ -124,3 +124,19 @@ def test_nothing_on_one_side_of_the_limit_is_undefined():
         overestimated_share(EXPONENTIAL, normal_error(1.0), minimum_mm=4)
     with undefined(match="there are no observed size errors"):
         empirical_error([])
+
+
+def test_strictly_the_tolerance_is_granted_within_it_alone():
+    # errors of 0 and 2 mm alike, D = 4, tolerance 1: x = 2.5 (far below) needs 1.5, x = 3.5 needs
+    # 1.5 and x = 3 (at the edge) 2 instead of 1
+    error = empirical_error([0.0, 2.0])
+    choice = {"minimum_mm": 4.0, "tolerance_mm": 1.0}
+    for sizes, table, strict in (
+        ([2.5], 0.0, 0.5),
+        ([3.5], 0.5, 0.5),
+        ([3.0], 0.5, 0.5),
+        ([2.5, 3.5, 1.0, 2.9], 1 / 8, 3 / 8),
+    ):
+        assert overestimated_share(sizes, error, **choice) == pytest.approx(table)
+        found = overestimated_share(sizes, error, **choice, reading="strict_truth")
+        assert found == pytest.approx(strict)

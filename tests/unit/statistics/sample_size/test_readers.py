@@ -3,7 +3,7 @@ from scipy import stats
 
 from nodulebench.errors import InputError
 from nodulebench.statistics.mrmc import Components
-from nodulebench.statistics.sample_size.readers import reader_study_power
+from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
 
 
 def test_power_without_a_difference_is_the_error_rate() -> None:
@@ -28,3 +28,38 @@ def test_power_is_that_of_the_noncentral_f_of_hillis_and_others() -> None:
     critical = stats.f.ppf(0.95, 1, behind)
     assert found == pytest.approx(1 - stats.ncf.cdf(critical, 1, behind, noncentrality), abs=1e-12)
     assert 0.3 < found < 0.9
+
+
+def test_two_cases_are_the_fewest() -> None:
+    pilot = Components(8e-4, 3.5e-4, 3.4e-4, 2.4e-4, 4.8e-3, 5.5e-4)
+    with pytest.raises(InputError, match="at least two readers and two cases"):
+        reader_study_power(pilot, pilot_cases=114, difference=0.05, readers=2, cases=1)
+    found = reader_study_power(pilot, pilot_cases=114, difference=0.05, readers=2, cases=2)
+    assert 0.05 < found < 0.1
+
+
+def test_a_study_of_the_answer_s_size_reaches_the_power_and_one_case_less_does_not() -> None:
+    pilot = Components(8e-4, 3.5e-4, 3.4e-4, 2.4e-4, 4.8e-3, 5.5e-4)
+    asked = {"pilot_cases": 114, "difference": 0.05, "readers": 8}
+    plan = size_for_reader_study(pilot, **asked)
+    power = [reader_study_power(pilot, **asked, cases=cases) for cases in (231, 232)]
+    assert plan.answer is not None
+    assert reader_study_power(pilot, **asked, cases=plan.answer) >= 0.8
+    assert reader_study_power(pilot, **asked, cases=plan.answer - 1) < 0.8
+    assert power[0] < power[1]
+    assert [one.code for one in plan.assumptions] == [
+        "like_the_pilot_study", "all_read_all", "test_of_readers",
+    ]  # fmt: skip
+    assert plan.assumptions[2].values == {"alpha": 0.05}
+    for setting in ("alpha", "power"):
+        with pytest.raises(InputError, match=rf"{setting}: -7 is not above 0 and below 1\."):
+            size_for_reader_study(pilot, **asked, **{setting: -7.0})
+
+
+def test_components_below_nothing_count_as_none() -> None:
+    # covariance 3 above 2, and an interaction below the readers' own share: .8 - .35 alone is left
+    pilot = Components(8e-4, 3.5e-4, 2.4e-4, 3.4e-4, 4.8e-3, 1e-4)
+    found = reader_study_power(pilot, pilot_cases=100, difference=0.02, readers=4, cases=200)
+    away = 4 * 0.02**2 / 2 / (0.5 * 4.5e-4)
+    critical = stats.f.isf(0.05, 1, 3)
+    assert found == pytest.approx(stats.ncf.sf(critical, 1, 3, away))

@@ -1,0 +1,63 @@
+"""Where files of a sealed set lie, and under whose key."""
+
+import pytest
+
+from nodulebench.custody.layout import (
+    IMAGE_LIST,
+    IMAGES,
+    RESULTS,
+    Place,
+    change_file,
+    change_stage,
+    event_file,
+    grows,
+    older_result_file,
+    place_of,
+    result_file,
+    room_of,
+    sealed_file,
+)
+
+
+def test_images_stay_plain_unless_they_are_encrypted_and_their_list_always_does() -> None:
+    image = f"{IMAGES}/a.mha"
+    assert place_of(image) == Place(image, f"data/{image}", is_secret=False)
+    assert place_of(image, encrypts_images=True) == Place(image, sealed_file(image), is_secret=True)
+    for encrypts in (False, True):
+        listed = place_of(IMAGE_LIST, encrypts_images=encrypts)
+        assert listed == Place(IMAGE_LIST, f"data/{IMAGE_LIST}", is_secret=False)
+        table = place_of("nodules.parquet", encrypts_images=encrypts)
+        assert table == Place("nodules.parquet", sealed_file("nodules.parquet"), is_secret=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "room"),
+    [
+        ("nodules.parquet", "reference"),
+        ("manifest.json", "reference"),
+        ("provenance.json", "archive"),
+        ("readings/a.csv", "archive"),
+        ("readings/a.parquet", "archive"),
+        (f"{RESULTS}/00000003.zip", "results"),
+        (f"{IMAGES}/a.mha", "images"),
+        (IMAGES, "archive"),
+    ],
+)
+def test_every_file_has_a_room(name: str, room: str) -> None:
+    assert room_of(name) == room
+
+
+def test_names_have_the_number_of_their_event_in_eight_digits() -> None:
+    assert event_file(7).endswith("/00000007.json")
+    assert result_file(12) == f"{RESULTS}/00000012.zip.sealed"
+    assert older_result_file(12) == f"{RESULTS}/00000012.json.sealed"
+    digest = f"sha256:{'0123456789abcdef' * 4}"
+    assert change_file(digest).endswith(f"/{'0123456789abcdef' * 4}.json")
+    assert change_stage(digest).endswith("/.0123456789abcdef.part")
+
+
+def test_log_results_and_changes_grow_and_nothing_else() -> None:
+    for name in (event_file(1), result_file(1), change_file("sha256:1")):
+        assert grows(name)
+    for name in ("manifest-sha256.txt", sealed_file("nodules.parquet"), "policy.toml"):
+        assert not grows(name)
