@@ -137,7 +137,7 @@ CUSTODY = {
     "custody revoke": change("revoke sealed --key safe.key --person Bo --reason stolen"),
     "custody rekey": change("rekey sealed --key safe.key", ROSTER, is_step=True),
     "custody retire": change("retire sealed --key ada.key --reason done"),
-    "custody withdraw": change("withdraw sealed --key ada.key --case scan1 --reason left"),
+    "custody withdraw": change("withdraw sealed --key ada.key --case scan1 --reason left", ROSTER),
     "custody migrate": Job(
         "custody migrate sealed --vault-key vault.key --as Ada --key ada.key "
         "--policy policy.toml --signing-key key.pem",

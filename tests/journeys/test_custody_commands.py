@@ -239,11 +239,14 @@ def test_a_set_with_one_secret_gets_keys_and_loses_a_patient(
     assert run("custody", "migrate", *ada, "--as", "Ada", *vault, *new) == 0
     assert "event 4: 5 people have keys of their own" in capsys.readouterr().out
     assert run("custody", "withdraw", *ada, "--case", "scan1", "--reason", "consent ended") == 0
-    assert "event 5: 1 case(s) withdrawn, 1 file(s) removed" in capsys.readouterr().out
+    assert (
+        "event 5: 1 case(s) withdrawn, 1 file(s) removed, 1 kept look(s) erased"
+        in capsys.readouterr().out
+    )
     assert run("audit", "sealed") == 0
     out = capsys.readouterr().out
     assert "withdrawn  Ada (curator)  cases scan1, change sha256:" in out
-    assert "files 1, reason consent ended" in out
+    assert "erased_looks 1, files 1, reason consent ended" in out
     assert "look 2 was made with scan1, withdrawn since" in out
     assert "one secret" not in out
     assert run("verify", "sealed", "--public-key", "key.pub.pem", "--key", "safe.key") == 0

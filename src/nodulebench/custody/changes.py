@@ -36,6 +36,8 @@ MAY_CHANGE: dict[Step, tuple[str, ...]] = {
     ),
 }
 """What a step is about: the files, and folders with a slash, that its change may name."""
+MAY_REMOVE: dict[Step, tuple[str, ...]] = {"withdrawn": (f"{layout.RESULTS}/",)}
+"""What its change may name as removed, and not as replaced."""
 
 
 class Change(Written):
@@ -89,18 +91,22 @@ def changes_of(
         if change is None:
             what = f"made a change {named} that is not there, or is not as it was written."
             problems.append(Problem(where, what, "Restore it from a copy."))
-        elif wrong := next((one for one in change.files if not _may(event.step, one)), None):
-            problems.append(Problem(where, f"changed '{wrong}', which such an event cannot."))
+        elif wrong := next(
+            (one for one in change.files.items() if not _may(event.step, *one)), None
+        ):
+            problems.append(Problem(where, f"changed '{wrong[0]}', which such an event cannot."))
         else:
             files |= change.files
     return files, problems
 
 
-def _may(step: Step, name: str) -> bool:
+def _may(step: Step, name: str, digest: str | None) -> bool:
     """Whether a step replaces or removes such a file; paths that lead elsewhere, never."""
     if name != PurePosixPath(name).as_posix() or ".." in PurePosixPath(name).parts:
         return False
     allowed = MAY_CHANGE.get(step, ())
+    if digest is None:
+        allowed += MAY_REMOVE.get(step, ())
     return any(name == one or (one.endswith("/") and name.startswith(one)) for one in allowed)
 
 

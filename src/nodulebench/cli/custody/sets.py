@@ -44,7 +44,7 @@ def withdraw(
 ) -> None:
     r"""Take a patient out of the set SEALED: tables are sealed anew, images removed. For curators.
 
-    Kept results stay and are marked. Copies of the set are not reached: withdraw there, too.
+    What was kept of looks so far is erased. Copies of the set are not reached: withdraw there, too.
 
     \b
     nodulebench custody withdraw sealed/ --key ~/.ssh/ada --case scan17 --reason "consent ended"
@@ -55,7 +55,7 @@ def withdraw(
     with ProgressLine("sealing anew"):
         done = take_out(sealed, secret, opening.person, cases=cases, patient=patient, reason=reason)
     told = f"{len(done.cases)} case(s) withdrawn, {done.files} file(s) removed"
-    click.echo(f"event {done.event.number}: {told}")
+    click.echo(f"event {done.event.number}: {told}, {done.looks} kept look(s) erased")
 
 
 @click.command("migrate")

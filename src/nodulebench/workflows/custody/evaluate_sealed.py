@@ -36,7 +36,13 @@ from nodulebench.workflows.custody.admission import (
 )
 from nodulebench.workflows.custody.admission import LookOrder as LookOrder
 from nodulebench.workflows.custody.kept.results import kept_result
-from nodulebench.workflows.custody.received import held_copy, read_alone, read_with
+from nodulebench.workflows.custody.life.withdraw import withdrawn_since
+from nodulebench.workflows.custody.received import (
+    held_copy,
+    read_alone,
+    read_with,
+    without_withdrawn,
+)
 from nodulebench.workflows.custody.sealed_set import SealedSet, refuse_inside
 from nodulebench.workflows.evaluate.evaluate import evaluate
 from nodulebench.workflows.evaluate.result_folder import (
@@ -93,7 +99,8 @@ def take_look(
             opened.record("failed", failed, order.at)
             raise
         try:
-            submission = read_with(copy, truth.cases, wanted)
+            gone = withdrawn_since(opened.events, 0)
+            submission = without_withdrawn(read_with(copy, truth.cases, wanted), gone)
             name, evaluation = _scored(truth, submission, order, chosen)
             document = evaluation_document(evaluation)
             if opened.policy.reuse.feedback != "cases":

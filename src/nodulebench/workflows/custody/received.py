@@ -7,8 +7,9 @@ it is first read without it, and only what passes that is read with the geometry
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -168,6 +169,23 @@ def read_with(copy: Path, cases: pl.DataFrame, wanted: tuple[str, ...]) -> Submi
             "does not fit the images of this test set: where its marks lie and on which slices.",
             "Is it for another set, or in other coordinates?",
         ) from error
+
+
+def without_withdrawn(submission: Submission, cases: Collection[str]) -> Submission:
+    """A submission without what it says of cases that were withdrawn: the same file is scored."""
+
+    def kept(table: pl.DataFrame) -> pl.DataFrame:
+        return table.filter(~pl.col("case_id").is_in([*cases]))
+
+    if not cases:
+        return submission
+    slices, runs = submission.slices, submission.runs
+    return replace(
+        submission,
+        marks=kept(submission.marks),
+        slices=None if slices is None else kept(slices),
+        runs=None if runs is None else kept(runs),
+    )
 
 
 def _named_in_rows(copy: Path) -> pl.DataFrame | None:

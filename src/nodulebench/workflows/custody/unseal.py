@@ -38,7 +38,10 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
         InputError: if there is none, it was changed, or the person may not.
     """
     opened = open_sealed(sealed, secret, person, "inspect")
-    path = kept_file(sealed, look)
+    path, gone = kept_file(sealed, look), withdrawn_since(opened.events, look)
+    if path is None and gone:
+        what = f"was erased: it was made with {', '.join(gone)}, withdrawn since."
+        raise InputError.at(str(sealed / layout.result_file(look)), what)
     if path is None:
         kept = sorted(one.name for one in (sealed / layout.RESULTS).glob(f"*{layout.SUFFIX}"))
         listed = ", ".join(str(int(name.partition(".")[0])) for name in kept) or "none"
@@ -46,5 +49,4 @@ def open_result(sealed: Path, secret: Secret, person: str, look: int) -> dict[st
         raise InputError.at(where, "is not there.", f"Kept looks: {listed}.")
     opened.record("inspected", {"look": look})
     shown = shown_result(path, unsealed(opened, path, path.read_bytes()))
-    gone = withdrawn_since(opened.events, look)
     return {**shown, "withdrawn_since": list(gone)} if gone else shown

@@ -18,7 +18,12 @@ from nodulebench.storage.manifest import MANIFEST, listed_files, manifest_proble
 from nodulebench.storage.signature import Signature, check_signature
 from nodulebench.storage.vault import Secret, Vault
 from nodulebench.workflows.custody.bundle import image_problems
-from nodulebench.workflows.custody.kept.results import kept_file, kept_files, result_digest
+from nodulebench.workflows.custody.kept.results import (
+    kept_file,
+    kept_files,
+    result_digest,
+    was_erased,
+)
 from nodulebench.workflows.custody.life.examined import Examined, examine, holder_problems
 from nodulebench.workflows.custody.sealed_set import is_leftover
 
@@ -140,6 +145,8 @@ def _result_problems(found: Examined) -> Iterator[Problem]:
         look = event.facts.get("look")
         number = look if isinstance(look, int) else 0
         path = kept_file(folder, number)
+        if path is None and was_erased(found.changed, number):
+            continue
         if path is None:
             where = str(folder / layout.result_file(number))
             yield Problem(where, f"is named by event {event.number}, but is not there.")

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders import tables
 from builders.dicom import marks_on, write_series
 from builders.reports import written
 from builders.sealed import HEADER, SECRET, Desk, make_desk
 from nodulebench.errors import InputError
 from nodulebench.formats import read_cases
-from nodulebench.model.tables import CASES
+from nodulebench.model.tables import CASES, MARK_SLICES, RUNS
 from nodulebench.workflows.custody import evaluate_sealed as module
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
@@ -25,6 +27,7 @@ from nodulebench.workflows.custody.received import (
     read_alone,
     read_with,
     submission_digest,
+    without_withdrawn,
 )
 
 pytest.importorskip("cryptography")
@@ -283,3 +286,24 @@ def test_a_scorer_that_breaks_down_gives_no_traceback(
             ask(desk, marks)
     assert looks(desk) == 0
     assert ask(desk, marks)["looks"]["look"] == 1
+
+
+def test_what_a_submission_says_of_withdrawn_cases_is_left_out() -> None:
+    """The same file is scored after a withdrawal, also where marks on others are an error."""
+    box = {"slice_index": 1, "center_x_mm": 0.0, "center_y_mm": 0.0}
+    sent = tables.submission(
+        tables.case("in.1", tables.mark(0.9, (0, 0, 0)), tables.mark(0.8, (5, 5, 5))),
+        tables.case("in.2", tables.mark(0.7, (0, 0, 0))),
+    )
+    names = pl.DataFrame({"case_id": ["in.1", "in.2"]})
+    sent = replace(
+        sent,
+        slices=MARK_SLICES.arrange(names.with_columns(mark_id=pl.lit("m1"), **box)),
+        runs=RUNS.arrange(names.with_columns(state=pl.lit("ok"))),
+    )
+    left = without_withdrawn(sent, ["in.1"])
+    assert left.marks["score"].to_list() == [0.7]
+    for table in (left.marks, left.slices, left.runs):
+        assert table is not None
+        assert table["case_id"].to_list() == ["in.2"]
+    assert without_withdrawn(sent, ()) is sent

@@ -124,6 +124,29 @@ def _unnamed_files(folder: Path, events: list[Event]) -> set[Path]:
     return {path for path in found if path is not None} - kept_files(folder, events)
 
 
+def sealed_results(folder: Path) -> list[str]:
+    """All that was kept of looks, named by the log or left by killed ones; paths below the set."""
+    found = (folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
+    return sorted(f"{layout.RESULTS}/{path.name}" for path in found)
+
+
+def refuse_looked(opened: SealedSet, events: Iterable[Event], known: set[Path]) -> None:
+    """Refuse to go on with what was kept if a look has given a result meanwhile.
+
+    Raises:
+        InputError: if there are other results than those known.
+    """
+    if kept_files(opened.folder, events) != known:
+        what = "was looked at by somebody else meanwhile."
+        raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
+
+
+def was_erased(changed: Mapping[str, str | None], look: int) -> bool:
+    """Whether a change of the set has removed what was kept of a look."""
+    names = (layout.result_file(look), layout.older_result_file(look))
+    return any(name in changed and changed[name] is None for name in names)
+
+
 def result_digest(listed: Mapping[str, str], event: Event, path: Path) -> Fact:
     """The digest that a kept result has to have.
 

@@ -140,7 +140,7 @@ def apply_change(folder: Path, change: Change) -> None:
         place, ready = folder / name, stage / _FILES / name
         if digest is None:
             place.unlink(missing_ok=True)
-            _remove_empty(place.parent, folder)
+            _settle_up(_without_empty(place.parent, folder), folder)
         elif ready.is_file():
             place.parent.mkdir(parents=True, exist_ok=True)
             ready.replace(place)
@@ -218,7 +218,10 @@ def _settle_up(folder: Path, top: Path) -> None:
         settle(folder)
 
 
-def _remove_empty(folder: Path, top: Path) -> None:
-    while folder != top and folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
+def _without_empty(folder: Path, top: Path) -> Path:
+    """Remove a folder that is empty, and those above that are then; the first that stays."""
+    while folder != top and not (folder.is_dir() and any(folder.iterdir())):
+        if folder.is_dir():
+            folder.rmdir()
         folder = folder.parent
+    return folder

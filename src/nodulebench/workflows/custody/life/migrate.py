@@ -18,7 +18,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.storage.keys.person_key import PrivateKey
 from nodulebench.storage.keys.rooms import RoomVault, new_rooms, wrapped_rooms
 from nodulebench.storage.vault import Secret
-from nodulebench.workflows.custody.kept.results import kept_files
+from nodulebench.workflows.custody.kept.results import kept_files, refuse_looked, sealed_results
 from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
 from nodulebench.workflows.custody.life.examined import signer_of, vault_seal
 from nodulebench.workflows.custody.life.vaults import WITH_KEYS, WITHOUT_KEYS, holders, sealer
@@ -74,7 +74,7 @@ def migrate(
 
     def following(events: list[Event]) -> Event:
         opened.refuse_changed(events)
-        _refuse_looked(opened, events, anew)
+        refuse_looked(opened, events, anew)
         return audit.next_event(
             events,
             bundle=opened.bundle,
@@ -120,7 +120,7 @@ def rekey(sealed: Path, secret: Secret, person: str, progress: Progress = untold
         change = staged(opened.folder, files, unnamed, opened.manifest.files)
 
         def facts(events: list[Event]) -> dict[str, Fact]:
-            _refuse_looked(opened, events, anew)
+            refuse_looked(opened, events, anew)
             return {"people": len(people)}
 
         return commit(opened, "rekeyed", facts, change)
@@ -142,7 +142,6 @@ def _seal_anew(
 ) -> tuple[set[Path], list[str]]:
     """Seal everything anew: the kept results that were, and files that no look came to name."""
     results = kept_files(opened.folder, opened.events)
-    found = (opened.folder / layout.RESULTS).glob(f"*{layout.SUFFIX}")
     places = [(opened.folder / layout.sealed_file(name), name) for name in opened.secret_names]
     places += [
         (path, f"{layout.RESULTS}/{path.name.removesuffix(layout.SUFFIX)}")
@@ -152,14 +151,8 @@ def _seal_anew(
         plain = opened.vault.open(path.read_bytes(), name, str(path))
         put(files, path.relative_to(opened.folder).as_posix(), vault.seal(plain, name))
         progress("sealing anew", number, len(places))
-    return results, [f"{layout.RESULTS}/{path.name}" for path in {*found} - results]
-
-
-def _refuse_looked(opened: SealedSet, events: list[Event], anew: set[Path]) -> None:
-    """Refuse to go on if a look has given a result meanwhile: it would stay under the old keys."""
-    if kept_files(opened.folder, events) != anew:
-        what = "was looked at by somebody else meanwhile."
-        raise InputError.at(str(opened.folder), what, "Call again; nothing was done.")
+    named = {f"{layout.RESULTS}/{path.name}" for path in results}
+    return results, [one for one in sealed_results(opened.folder) if one not in named]
 
 
 def _tell_datasheet(opened: SealedSet, files: Path) -> None:

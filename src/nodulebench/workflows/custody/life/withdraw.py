@@ -1,6 +1,7 @@
 """Sealed set - a patient -> the set without them: tables sealed anew, images gone, the log says so.
 
-Kept results were made with the patient; they stay, and are marked wherever they are shown.
+What was kept of looks so far was made with the patient, and holds their nodules: it is erased. The
+same submissions, evaluated again, are the same looks.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from nodulebench.custody import layout
-from nodulebench.custody.audit import Event
+from nodulebench.custody.audit import Event, Fact
 from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
 from nodulebench.custody.withdrawal import without_cases
 from nodulebench.errors import InputError, Problem, refuse_any
@@ -23,6 +24,7 @@ from nodulebench.storage.json_text import parse_json, read_json
 from nodulebench.storage.manifest import MANIFEST
 from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.bundle_images import named_owner
+from nodulebench.workflows.custody.kept.results import kept_files, refuse_looked, sealed_results
 from nodulebench.workflows.custody.life.changes import commit, put, put_json, staged, staging
 from nodulebench.workflows.custody.sealed_set import SealedSet, open_sealed
 
@@ -37,6 +39,8 @@ class Withdrawn:
     cases: tuple[str, ...]
     files: int
     """Files that are no longer there: images, and what named the cases and is no table."""
+    looks: int
+    """Looks of which nothing is kept any more."""
 
 
 def withdraw(
@@ -68,17 +72,19 @@ def withdraw(
     gone = _cases(reference, cases, patient)
     ids = [*gone, *([patient] if patient else ())]
     with staging(opened.folder) as files:
+        kept, erased = kept_files(opened.folder, opened.events), sealed_results(opened.folder)
         removed = [*_images(opened, reference, gone), *_tables(opened, files, ids)]
         left = _check(opened, files)
         _descriptions(opened, files, left, ids)
-        change = staged(opened.folder, files, removed, opened.manifest.files)
-        event = commit(
-            opened,
-            "withdrawn",
-            {"cases": SEPARATOR.join(gone), "files": len(removed), "reason": reason.strip()},
-            change,
-        )
-    return Withdrawn(event, tuple(gone), len(removed))
+        change = staged(opened.folder, files, [*removed, *erased], opened.manifest.files)
+
+        def facts(events: list[Event]) -> dict[str, Fact]:
+            refuse_looked(opened, events, kept)
+            told: dict[str, Fact] = {"cases": SEPARATOR.join(gone), "files": len(removed)}
+            return {**told, "erased_looks": len(kept), "reason": reason.strip()}
+
+        event = commit(opened, "withdrawn", facts, change)
+    return Withdrawn(event, tuple(gone), len(removed), len(kept))
 
 
 def withdrawn_since(events: Sequence[Event], number: int) -> tuple[str, ...]:
@@ -101,7 +107,7 @@ def refuse_withdrawn(events: Sequence[Event], looks: Iterable[object]) -> None:
         Problem(
             f"look {look}",
             "was made with cases that were withdrawn since.",
-            "Evaluate again, without marks on those.",
+            "Evaluate the same file again: marks on those are left out, and it costs no look.",
         )
         for look in looks
         if isinstance(look, int) and withdrawn_since(events, look)

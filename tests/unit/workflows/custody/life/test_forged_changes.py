@@ -113,6 +113,17 @@ def test_other_events_change_nothing(desk: KeyedDesk, step: Step) -> None:
     assert "which such an event cannot" in "\n".join(map(str, verify_sealed(desk.sealed).problems))
 
 
+def test_a_withdrawal_erases_what_was_kept_of_looks_and_puts_nothing_in_its_place(
+    desk: KeyedDesk,
+) -> None:
+    (kept,) = (desk.sealed / "results").iterdir()
+    name = f"results/{kept.name}"
+    facts = {"cases": "scan1", "files": 1, "reason": "left"}
+    forge(desk, "Ada", "withdrawn", {name: b"a better one"}, facts=lambda _: facts)
+    told = [str(one) for one in verify_sealed(desk.sealed).problems]
+    assert f"event 4: changed '{name}', which such an event cannot." in told
+
+
 def test_no_change_leads_out_of_the_set(desk: KeyedDesk) -> None:
     change = Change(files={"data/../../outside.txt": bytes_digest(b"x"), "data//etc/x": None})
     opened = open_sealed(desk.sealed, desk.secret("Ada"), "", "withdraw")

@@ -1,20 +1,24 @@
-"""A withdrawn patient is in no file of the set; what was made with them is marked."""
+"""A withdrawn patient is in no file of the set; what was kept of looks with them is erased."""
 
 import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.keyed import KeyedDesk, make_keyed_desk
 from builders.sealed import SECRET, make_desk
+from nodulebench.custody import layout
 from nodulebench.errors import InputError
 from nodulebench.formats.bundle import read_reference, write_reference
 from nodulebench.workflows.custody.audit_log import read_audit
 from nodulebench.workflows.custody.evaluate_sealed import evaluate_sealed
 from nodulebench.workflows.custody.life import changes as changes_module
+from nodulebench.workflows.custody.life import withdraw as withdraw_module
+from nodulebench.workflows.custody.life.migrate import rekey
 from nodulebench.workflows.custody.life.withdraw import withdraw, withdrawn_since
 from nodulebench.workflows.custody.sealed_set import open_sealed
 from nodulebench.workflows.custody.unseal import export_reference, open_result
@@ -73,7 +77,57 @@ def test_all_cases_of_a_patient_go(desk: KeyedDesk) -> None:
     assert left.cases["case_id"].to_list() == ["scan0", "scan3"]
 
 
-def test_later_looks_are_without_it_and_earlier_results_are_marked(desk: KeyedDesk) -> None:
+def test_what_was_kept_of_looks_with_the_patient_is_erased(desk: KeyedDesk) -> None:
+    (kept,) = (desk.sealed / layout.RESULTS).iterdir()
+    left = desk.sealed / layout.result_file(77)
+    left.write_bytes(b"of a look that was killed")
+    done = withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert (done.looks, done.event.facts["erased_looks"]) == (1, 1)
+    assert not kept.exists()
+    assert not left.exists()
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+    with pytest.raises(InputError, match="was erased: it was made with scan1, withdrawn since"):
+        open_result(desk.sealed, desk.secret("Cem"), "", 2)
+    told, _ = evaluate_sealed(desk.look("mine.csv", "scan0", "scan1"))
+    assert told["looks"]["look"] == 1  # the same look, without the patient
+    rekey(desk.sealed, desk.secret("Safe"), "")
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan2"], reason="y")
+    found = verify_sealed(desk.sealed, secret=desk.secret("Safe"))
+    assert found.is_good, found.problems
+    assert not (desk.sealed / layout.RESULTS).exists()
+
+
+def test_a_kept_look_that_nobody_withdrew_is_missed_all_the_same(desk: KeyedDesk) -> None:
+    withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    evaluate_sealed(desk.look("more.csv", "scan0"))
+    (kept,) = (desk.sealed / layout.RESULTS).iterdir()
+    kept.unlink()
+    (problem,) = verify_sealed(desk.sealed, secret=desk.secret("Safe")).problems
+    assert "is named by event" in str(problem)
+
+
+def test_a_look_that_ends_meanwhile_is_not_left_with_the_patient(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = withdraw_module._descriptions
+
+    def overtaken(*given: Any) -> None:
+        evaluate_sealed(desk.look("more.csv", "scan1"))
+        real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(withdraw_module, "_descriptions", overtaken)
+        with pytest.raises(InputError, match="was looked at by somebody else meanwhile"):
+            withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    done = withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
+    assert done.looks == 2
+
+
+def test_later_looks_are_without_it_and_what_an_older_version_left_is_marked(
+    desk: KeyedDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(withdraw_module, "sealed_results", lambda _: [])  # it erased nothing
     withdraw(desk.sealed, desk.secret("Ada"), "", cases=["scan1"], reason="x")
     told, _ = evaluate_sealed(desk.look("more.csv", "scan0", "scan2", "scan3"))
     assert told["figures"]["luna16.recall"]["value"] == 1.0
@@ -83,6 +137,7 @@ def test_later_looks_are_without_it_and_earlier_results_are_marked(desk: KeyedDe
     shown = open_result(desk.sealed, desk.secret("Cem"), "", 2)
     assert shown["withdrawn_since"] == ["scan1"]
     assert "withdrawn_since" not in open_result(desk.sealed, desk.secret("Cem"), "", 5)
+    assert verify_sealed(desk.sealed, secret=desk.secret("Safe")).is_good
 
 
 def test_a_withdrawal_killed_half_way_is_completed(
