@@ -90,6 +90,7 @@ def released(tmp_path: Path, exam: Path, capsys) -> tuple[Path, str, list[str]]:
     for reader, marks in zip(readers, drawn, strict=True):
         told = step("read", "b1", wrote(tmp_path / f"{reader}-read.csv", a=marks), by=reader)
     assert told.splitlines()[0] == "b1: typing"
+    step("draw", "b1", by="office")
     step("type", "b1", "a", "candidate-1", "solid", by=readers[1])
     step("type", "b1", "a", "candidate-2", "calcified", by=readers[0])
     step("judge", "b1", "a", "candidate-1", "--agree", by=reviewer)
