@@ -77,7 +77,7 @@ def judge_all(findings: Findings, five: Sequence[str] = FIVE) -> list[Judged]:
 def combined(findings: Findings, members: Members) -> Submission:
     """What some detectors together say."""
     parts = [findings.submissions[name] for name in members]
-    return parts[0] if len(parts) == 1 else merge_candidates(parts).submission
+    return parts[0] if len(parts) == 1 else merge_candidates(parts, score="agreed").submission
 
 
 def print_table(findings: Findings, judged: Sequence[Judged], unit: str = "block") -> None:

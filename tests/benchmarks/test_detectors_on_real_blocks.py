@@ -13,24 +13,24 @@ BLOCKS = 8
 FOLD = 2
 EXPECTED = {
     "m5l": [
-        (15, True),
-        (2, True),
-        (1, True),
-        (1, True),
+        (10, True),
         (4, True),
-        (2, True),
-        (2, True),
         (1, True),
+        (1, True),
+        (5, True),
+        (2, True),
+        (2, True),
+        (3, True),
     ],
     "etrocad": [
         (4, True),
-        (2, True),
-        (1, True),
-        (1, True),
-        (6, True),
-        (1, True),
-        (2, True),
         (3, True),
+        (1, True),
+        (5, True),
+        (9, True),
+        (1, True),
+        (3, True),
+        (5, True),
     ],
 }
 """Candidates, and whether a nodule is hit, block by block, as kept when the table was printed."""

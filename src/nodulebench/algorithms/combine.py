@@ -30,6 +30,7 @@ Linkage = Literal["single", "greedy", "nearest"]
 LINKAGE: Linkage = "nearest"
 """Wherever nothing else is chosen."""
 Place = Literal["best", "mean"]
+Score = Literal["own", "agreed"]
 _PLACE = ["x_mm", "y_mm", "z_mm"]
 
 
@@ -48,6 +49,7 @@ def merge_candidates(
     distance_mm: float = MERGE_MM,
     linkage: Linkage = LINKAGE,
     place: Place = "best",
+    score: Score = "own",
 ) -> Combined:
     """Concatenate candidate lists and merge candidates of a case that are close.
 
@@ -62,13 +64,18 @@ def merge_candidates(
             equals and without scores the one nearest to their mean; ``mean`` (LUNA16): it lies at
             the mean of its parts, its score and diameter are the means of theirs, empty where a
             part has none.
+        score: ``own``: as its place says; ``agreed``, for probabilities: the mean of the highest
+            that each algorithm says there, 0 of one that says nothing.
     """
     require_combinable(submissions)
     parts = pl.concat(
         [one.marks.with_columns(algorithm=pl.lit(one.name)) for one in submissions]
     ).sort("case_id", maintain_order=True)
     grouped = parts.with_columns(group=_groups(parts, distance_mm, linkage))
-    merged = (_best(grouped) if place == "best" else _mean(grouped)).with_columns(
+    merged = _best(grouped) if place == "best" else _mean(grouped)
+    if score == "agreed":
+        merged = merged.update(_agreed(grouped, len(submissions)), on="group")
+    merged = merged.with_columns(
         mark_id=pl.int_range(1, pl.len() + 1).over("case_id").cast(pl.String)
     )
     sources = grouped.select("group", "algorithm", source_mark_id="mark_id").join(
@@ -102,6 +109,12 @@ def _mean(grouped: pl.DataFrame) -> pl.DataFrame:
             for name in ("score", "diameter_mm")
         ),
     )
+
+
+def _agreed(grouped: pl.DataFrame, algorithms: int) -> pl.DataFrame:
+    """Of each group the mean over all algorithms of the highest score that each gives."""
+    each = grouped.group_by("group", "algorithm", maintain_order=True).agg(pl.col("score").max())
+    return each.group_by("group", maintain_order=True).agg(pl.col("score").sum() / algorithms)
 
 
 def average_scores(submissions: Sequence[Submission], candidates: pl.DataFrame) -> Submission:
@@ -153,17 +166,16 @@ def is_near_lungs(
     size = np.array(mask.shape[::-1])
     index = geometry.to_index(point_mm)
     reach = slack_mm / geometry.spacing_mm
-    is_near = np.zeros(len(point_mm), dtype=np.bool_)
-    for row, (point, place) in enumerate(zip(point_mm, index, strict=True)):
-        low = np.clip(np.floor(place - reach), 0, size).astype(int)
-        high = np.clip(np.ceil(place + reach) + 1, 0, size).astype(int)
+    nearest = np.rint(index).astype(np.int64)
+    is_near: BoolArray = ((nearest >= 0) & (nearest < size)).all(axis=1)
+    is_near[is_near] = mask[tuple(nearest[is_near].T[::-1])]
+    for row in np.flatnonzero(~is_near):
+        low = np.clip(np.floor(index[row] - reach), 0, size).astype(int)
+        high = np.clip(np.ceil(index[row] + reach) + 1, 0, size).astype(int)
         box = mask[tuple(slice(*bounds) for bounds in zip(low[::-1], high[::-1], strict=True))]
         voxel = np.argwhere(box)[:, ::-1] + low
-        squared = ((geometry.to_world(voxel.astype(np.float64)) - point) ** 2).sum(axis=1)
-        nearest = np.rint(place).astype(int)
-        is_within = bool(np.all((nearest >= 0) & (nearest < size)))
-        is_inside = is_within and bool(mask[tuple(nearest[::-1])])
-        is_near[row] = is_inside or bool((squared <= slack_mm**2).any())
+        squared = ((geometry.to_world(voxel.astype(np.float64)) - point_mm[row]) ** 2).sum(axis=1)
+        is_near[row] = (squared <= slack_mm**2).any()
     return is_near
 
 

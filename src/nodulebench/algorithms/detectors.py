@@ -67,7 +67,10 @@ def near_lungs(found: Candidates, chest: Chest) -> Candidates:
 
 
 def together(found: Mapping[str, Candidates], place: Place = "best") -> Candidates:
-    """Candidates closer than 5 mm are one, as likely as the most likely of them, best first.
+    """Candidates closer than 5 mm are one, the most likely first.
+
+    How likely that is, is the mean of what the detectors say; one that proposes nothing there says
+    0, for what several propose is a nodule more often.
 
     Args:
         found: what each detector proposed, with probabilities as scores.
@@ -76,7 +79,7 @@ def together(found: Mapping[str, Candidates], place: Place = "best") -> Candidat
     if len(found) == 1:
         return next(iter(found.values()))
     parts = [Submission(name, _as_marks(one)) for name, one in found.items()]
-    marks = merge_candidates(parts, place=place).submission.marks
+    marks = merge_candidates(parts, place=place, score="agreed").submission.marks
     joined = Candidates(
         marks.select("x_mm", "y_mm", "z_mm").to_numpy().reshape(-1, 3),
         marks["score"].to_numpy(),

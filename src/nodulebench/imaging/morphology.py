@@ -19,8 +19,12 @@ def block_mean(values: npt.NDArray[np.generic], factors: Factors) -> Float32Arra
         if missing:
             widths = [(0, missing if other == axis else 0) for other in range(result.ndim)]
             result = np.pad(result, widths, mode="edge")
-        shape = (*result.shape[:axis], -1, factor, *result.shape[axis + 1 :])
-        result = result.reshape(shape).mean(axis=axis + 1, dtype=np.float32)
+        lead = (slice(None),) * axis
+        total = result[(*lead, slice(0, None, factor))].astype(np.float32)
+        for one in range(1, factor):
+            total += result[(*lead, slice(one, None, factor))]
+        total /= np.float32(factor)
+        result = total
     return result.astype(np.float32, copy=False)
 
 

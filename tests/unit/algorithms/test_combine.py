@@ -47,6 +47,17 @@ def test_a_merged_candidate_is_the_best_of_its_parts() -> None:
     assert merged.select("x_mm", "score").rows() == [(4.0, 0.9), (50.0, 0.2)]
 
 
+def test_agreed_probabilities_are_means_over_all_algorithms_at_the_place_of_the_best() -> None:
+    lists = [
+        submission(case("a", mark(0.3, (0, 0, 0)), mark(0.2, (50, 0, 0))), name="p"),
+        submission(case("a", mark(0.9, (4, 0, 0)), mark(0.5, (3, 0, 0))), name="q"),
+        submission(case("b", mark(0.6, (0, 0, 0))), name="r"),
+    ]
+    merged = merge_candidates(lists, score="agreed").submission.marks
+    assert merged.select("case_id", "x_mm").rows() == [("a", 4.0), ("a", 50.0), ("b", 0.0)]
+    assert merged["score"].to_list() == pytest.approx([(0.3 + 0.9) / 3, 0.2 / 3, 0.6 / 3])
+
+
 def test_without_scores_and_of_equals_the_part_nearest_to_the_mean_is_taken() -> None:
     lists = [candidates("p", (0, 0, 0), (1, 0, 0)), candidates("q", (4, 0, 0))]
     assert places(merge_candidates(lists, linkage="single")) == [(1, 0, 0)]

@@ -8,7 +8,7 @@ import pytest
 
 from builders.lung_scenes import ball, lung_with
 from builders.made_up_chest import made_up_chest
-from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidate import Candidates, no_candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
 from nodulebench.algorithms.classify.second_look import looked_at
@@ -72,10 +72,13 @@ def test_together_the_two_nearest_are_joined_first_so_that_chains_end() -> None:
     assert mean.center_mm[:, 0].tolist() == [6.25, 0.0]
 
 
-def test_together_a_place_is_as_likely_as_the_most_likely_candidate_there() -> None:
+def test_together_a_place_is_as_likely_as_detectors_say_in_the_mean() -> None:
     found = together({"a": at(0.0, 100.0, score=0.2), "b": at(101.0, score=0.6)})
     assert found.center_mm[:, 0].tolist() == [101.0, 0.0]
-    assert found.score.tolist() == [0.6, 0.2]
+    assert found.score.tolist() == pytest.approx([(0.2 + 0.6) / 2, (0.2 + 0.0) / 2])
+    # two candidates of one detector are no agreement: the more likely one speaks for it
+    near = together({"a": at(0.0, 1.0, score=0.5), "b": at(90.0, score=0.2), "c": no_candidates()})
+    assert near.score.tolist() == pytest.approx([0.5 / 3, 0.2 / 3])
 
 
 def test_one_detector_keeps_its_own_scores() -> None:

@@ -67,13 +67,25 @@ def detect(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 
 def find(chest: Chest, settings: Settings = DEFAULT) -> Measured:
     """The marks of all clusters, with the filters' answers and their features."""
-    cubes = chest.resampled(STEP_MM)
-    peaks = chosen_peaks(peaks_of_chest(chest), cubes.lungs.mask, settings)
-    center_mm = cubes.to_world(peaks.index)
-    diameter_mm = DIAMETER_PER_SCALE * STEP_MM * peaks.scale
+    peaks = _peaks(chest, settings)
+    found = _marks(peaks, chest)
     answers = np.stack([peaks.scale, peaks.dot, peaks.line, peaks.center], axis=1)
-    features = np.concatenate([answers, measure(chest, center_mm, diameter_mm)], axis=1)
-    return Measured(Candidates(center_mm, peaks.dot, diameter_mm), features, NAMES)
+    measures = measure(chest, found.center_mm, found.diameter_mm)
+    return Measured(found, np.concatenate([answers, measures], axis=1), NAMES)
+
+
+def propose(chest: Chest) -> Candidates:
+    """The marks of all clusters, with the dot filter's answer as score."""
+    return _marks(_peaks(chest, DEFAULT), chest)
+
+
+def _peaks(chest: Chest, settings: Settings) -> Peaks:
+    return chosen_peaks(peaks_of_chest(chest), chest.resampled(STEP_MM).lungs.mask, settings)
+
+
+def _marks(peaks: Peaks, chest: Chest) -> Candidates:
+    center_mm = chest.resampled(STEP_MM).to_world(peaks.index)
+    return Candidates(center_mm, peaks.dot, DIAMETER_PER_SCALE * STEP_MM * peaks.scale)
 
 
 def chosen_peaks(peaks: Peaks, lungs: BoolArray, settings: Settings) -> Peaks:
@@ -106,4 +118,4 @@ def _touches_border(index: FloatArray, radius: FloatArray, lungs: BoolArray) -> 
     return ~is_inside
 
 
-TRAINED = Trained(NAMES, find, train_support_vectors, DEFAULT.least_score)
+TRAINED = Trained(NAMES, find, train_support_vectors, DEFAULT.least_score, propose)

@@ -66,7 +66,7 @@ def _wide_lungs(cubes: Chest, closing_mm: float) -> BoolArray:
     for side in (RIGHT, LEFT):
         lung = cubes.lungs.label == side
         if lung.any():
-            coarse = block_mean(lung.astype(np.float32), factors) >= 0.5
+            coarse = block_mean(lung, factors) >= 0.5
             closed = closing(coarse, closing_mm, cubes.spacing_mm * factors)
             wide |= repeated(closed, factors, lung.shape)
     return wide

@@ -13,12 +13,16 @@ from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.filters.clusters import strongest_of_clusters
 from nodulebench.algorithms.filters.scale_space import (
     DIAMETER_PER_SCALE,
+    REACH,
     STEP_MM,
     peaks_of_chest,
     smoothed,
 )
 from nodulebench.imaging.morphology import block_mean, eroded, grown_into, repeated
 from nodulebench.model.arrays import BoolArray, Float32Array, FloatArray, IntArray
+
+SPREAD = 1.0
+"""Voxels over which counts of normals are smoothed."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def find_on_pleura(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
     strength = count[tuple(place.T)].astype(np.float64)
     reach = np.full(len(place), settings.merge_mm / STEP_MM)
     kept = strongest_of_clusters(place.astype(np.float64), strength, reach)
-    diameter_mm = 2.0 * depth[tuple(place[kept].T)].astype(np.float64) * STEP_MM
+    diameter_mm = 2.0 * mean_depth(depth, strength[kept], place[kept]) * STEP_MM
     center_mm = cubes.to_world(place[kept].astype(np.float64))
     return Candidates(center_mm, strength[kept], np.maximum(diameter_mm, 2.0 * STEP_MM))
 
@@ -79,7 +83,7 @@ def find_on_pleura(chest: Chest, settings: Settings = DEFAULT) -> Candidates:
 def count_normals(
     surface: IntArray, normal: FloatArray, lungs: BoolArray, settings: Settings
 ) -> tuple[Float32Array, Float32Array]:
-    """How many normals pass through each voxel, smoothed over neighbours, and their mean depth.
+    """How many normals pass through each voxel, smoothed over neighbours, and their depths' sum.
 
     Args:
         surface: n x 3 voxels from which normals start.
@@ -95,14 +99,34 @@ def count_normals(
     flat, step = flat[inside], np.repeat(steps, len(surface))[inside]
     count = np.bincount(flat, minlength=lungs.size).astype(np.float32).reshape(lungs.shape)
     depth = np.bincount(flat, step, lungs.size).astype(np.float32).reshape(lungs.shape)
-    spread, deep = smoothed(count, 1.0), smoothed(depth, 1.0)
-    return spread, (deep / np.maximum(spread, np.float32(1e-3))).astype(np.float32)
+    return smoothed(count, SPREAD), depth
+
+
+def mean_depth(depth: Float32Array, count: FloatArray, place: IntArray) -> FloatArray:
+    """How deep the normals are that pass through some voxels.
+
+    Args:
+        depth: the sum of depths in every voxel, smoothed here as the counts are.
+        count: normals that pass through the voxels, smoothed.
+        place: n x 3, the voxels.
+    """
+    reach = np.arange(-round(REACH * SPREAD), round(REACH * SPREAD) + 1)
+    weight = np.exp(-0.5 * (reach / SPREAD) ** 2)
+    weight /= weight.sum()
+    z, y, x = (
+        np.clip(place[:, axis, None] + reach, 0, length - 1)
+        for axis, length in enumerate(depth.shape)
+    )
+    around = depth[z[:, :, None, None], y[:, None, :, None], x[:, None, None, :]]
+    deep = np.einsum("nzyx,z,y,x->n", around, weight, weight, weight)
+    mean: FloatArray = deep / np.maximum(count, 1e-3)
+    return mean
 
 
 def _surface(smooth: Float32Array, lungs: BoolArray, settings: Settings) -> IntArray:
     """Air voxels of the lung near its border that have tissue beside them."""
     factors = np.array([2, 2, 2])
-    coarse = block_mean(lungs.astype(np.float32), factors) > 0
+    coarse = block_mean(lungs, factors) > 0
     inner = eroded(coarse, settings.pleura_mm, 2.0 * np.full(3, STEP_MM))
     rim = ~repeated(inner, factors, lungs.shape)
     air = smooth < settings.air_hu

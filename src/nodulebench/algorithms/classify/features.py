@@ -1,5 +1,7 @@
 """An outlined thing -> its measures: form, density and surroundings, in a fixed order."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from nodulebench.algorithms.chest import Chest
@@ -7,6 +9,7 @@ from nodulebench.algorithms.classify.outline import Outlined, outline
 from nodulebench.algorithms.filters.compactness import ball_diameter, half_axes
 from nodulebench.algorithms.filters.regions import Regions
 from nodulebench.algorithms.filters.scale_space import STEP_MM
+from nodulebench.imaging.morphology import boxed
 from nodulebench.model.arrays import BoolArray, FloatArray
 
 FORM = ("radius_mm", "sphericity", "distance_skewness", "elongation", "flatness", "box_filling")
@@ -35,7 +38,9 @@ def measure(chest: Chest, center_mm: FloatArray, diameter_mm: FloatArray) -> Flo
 
 def thing_features(thing: Outlined) -> FloatArray:
     """All features of one thing, in the order of ``FEATURES``."""
-    return np.array([*_form(thing.inside), *_density(thing), *_surroundings(thing)])
+    inside, box = boxed(thing.inside, np.full(3, SHELL))
+    near = replace(thing, hu=thing.hu[box], lungs=thing.lungs[box], inside=inside)
+    return np.array([*_form(near.inside), *_density(near), *_surroundings(near)])
 
 
 def _form(inside: BoolArray) -> tuple[float, ...]:

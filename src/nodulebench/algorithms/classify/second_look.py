@@ -22,8 +22,8 @@ from nodulebench.algorithms.classify.weight_files import classifier_of
 from nodulebench.model.arrays import FloatArray
 
 NAME = "second_look"
-LEAST_PROBABILITY = 0.0002
-"""Open: candidates that are less likely are dropped."""
+LEAST_PROBABILITY = 0.00001
+"""Open: candidates that are less likely are dropped; no nodule of the blocks is."""
 
 
 def proposals(name: str, chest: Chest, fold: int | None = None) -> Candidates:
@@ -31,10 +31,9 @@ def proposals(name: str, chest: Chest, fold: int | None = None) -> Candidates:
     if name not in WITH_CLASSIFIER:
         return DETECTORS[name](chest)
     own = WITH_CLASSIFIER[name]
-    measured = own.find(chest)
-    if own.least_score <= 0:
-        return measured.candidates
-    return scored(name, measured, None, own.least_score, fold)
+    if own.propose is not None:
+        return own.propose(chest)
+    return scored(name, own.find(chest), None, own.least_score, fold)
 
 
 def looked_at(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.measured import Measured
 from nodulebench.algorithms.classify.training import Examples
@@ -22,6 +23,8 @@ class Trained:
     """Examples, seed -> classifier."""
     least_score: float = 0.0
     """Candidates below are not reported."""
+    propose: Callable[[Chest], Candidates] | None = None
+    """The same candidates without features, where all are reported."""
 
 
 TRAINED: Registry[Trained] = Registry(

@@ -29,6 +29,8 @@ HALVING_VARIANCE = 0.25
 """What the mean of two neighbours adds to a blur, in voxels squared."""
 DIAMETER_PER_SCALE = 2.0 * np.sqrt(3.0)
 """A ball of diameter d answers most strongly at the scale d / (2 sqrt 3)."""
+REACH = 3.0
+"""Standard deviations at which Gaussians are cut off."""
 DENSITIES_HU = (-1000.0, 200.0)
 """Denser than soft tissue (bone, calcium, metal) counts as soft tissue."""
 OUTSIDE_HU = -850.0
@@ -112,7 +114,7 @@ def smoothed(image: Float32Array, sigma: float) -> Float32Array:
 
     if sigma < 1e-3:
         return image
-    return ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=3.0)
+    return ndimage.gaussian_filter(image, sigma, mode="nearest", truncate=REACH)
 
 
 def eigenvalues(hessian: Float32Array) -> Float32Array:

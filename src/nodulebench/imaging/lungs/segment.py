@@ -69,7 +69,7 @@ class Lungs:
         """Both lungs and everything at most ``slack_mm`` away from them."""
         spacing = self.geometry.spacing_mm[::-1]
         factors = _factors(spacing, COARSE_MM)
-        coarse = block_mean(self.mask.astype(np.float32), factors) >= 0.5
+        coarse = block_mean(self.mask, factors) >= 0.5
         wide = dilated(coarse, slack_mm, spacing * factors)
         return repeated(wide, factors, self.label.shape) | self.mask
 
