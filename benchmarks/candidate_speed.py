@@ -17,8 +17,9 @@ from typing import TypeVar
 
 from benchmarks.candidate_findings import FIVE
 from nodulebench.algorithms.candidate import Candidates
-from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import see_chest
+from nodulebench.algorithms.classify.second_look import looked_at
+from nodulebench.algorithms.detectors import proposals_near_lungs, together
 from nodulebench.formats.images.metaimage import read_volume, write_volume
 from nodulebench.phantom.patient import make_patient
 from nodulebench.phantom.scan import scan_patient
@@ -40,21 +41,24 @@ def timed(cpu: dict[str, float], stage: str, work: Callable[[], Answer]) -> Answ
 
 
 def detect_all(path: Path) -> dict[str, object]:
-    """Read a scan, find its lungs and run the five, two at a time."""
+    """Read a scan, find its lungs, run the five, two at a time, judge and merge."""
     start, cpu = time.perf_counter(), dict[str, float]()
     volume = timed(cpu, "read", lambda: read_volume(path))
     chest = timed(cpu, "lungs", lambda: see_chest(volume))
     timed(cpu, "voxels of 1 mm", lambda: chest.resampled(1.0))
 
     def run(name: str) -> tuple[str, Candidates]:
-        return name, timed(cpu, name, lambda: DETECTORS[name](chest))
+        return name, timed(cpu, name, lambda: proposals_near_lungs(name, chest))
 
     with ThreadPoolExecutor(CORES) as threads:
         found = dict(threads.map(run, FIVE))
+    judged = timed(cpu, "second look", lambda: looked_at(found, chest))
+    merged = timed(cpu, "merging", lambda: together(judged))
+    counted = {**judged, "merging": merged}
     return {
         "wall_s": time.perf_counter() - start,
         "cpu_s": cpu,
-        "candidates": {name: len(candidates) for name, candidates in found.items()},
+        "candidates": {name: len(candidates) for name, candidates in counted.items()},
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -167,7 +167,7 @@ def is_near_lungs(
     index = geometry.to_index(point_mm)
     reach = slack_mm / geometry.spacing_mm
     nearest = np.rint(index).astype(np.int64)
-    is_near: BoolArray = ((nearest >= 0) & (nearest < size)).all(axis=1)
+    is_near: BoolArray = np.all((nearest >= 0) & (nearest < size), axis=1)
     is_near[is_near] = mask[tuple(nearest[is_near].T[::-1])]
     for row in np.flatnonzero(~is_near):
         low = np.clip(np.floor(index[row] - reach), 0, size).astype(int)

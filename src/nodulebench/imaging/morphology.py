@@ -22,7 +22,7 @@ def block_mean(values: npt.NDArray[np.generic], factors: Factors) -> Float32Arra
         lead = (slice(None),) * axis
         total = result[(*lead, slice(0, None, factor))].astype(np.float32)
         for one in range(1, factor):
-            total += result[(*lead, slice(one, None, factor))]
+            total += result[(*lead, slice(one, None, factor))].astype(np.float32, copy=False)
         total /= np.float32(factor)
         result = total
     return result.astype(np.float32, copy=False)

@@ -1,7 +1,8 @@
 """RUNS -> seconds per case and the share of runs that failed.
 
 Wall time of one case, from the start of its input to the end of its output, start-up excluded.
-Only runs that ended well have a reading time; the others are counted by ``failed_run_rate``.
+Only runs that ended well have a reading time, those whose lungs were implausible too, for they have
+marks; ``failed_run_rate`` counts these with the runs that failed.
 """
 
 import numpy as np
@@ -49,7 +50,7 @@ def mean_seconds_per_case(cohort: LabelledCohort) -> CaseSums:
 
 @ratio("no_case_run", is_proportion=True)
 def failed_run_rate(cohort: LabelledCohort) -> CaseSums:
-    """Runs that failed or timed out / cases run."""
+    """Runs that failed, timed out or found no plausible lungs / cases run."""
     runs, case = _runs(cohort)
     is_failed = (runs["state"] != "ok").to_numpy()
     return CaseSums(sum_by_case(cohort, case[is_failed]), sum_by_case(cohort, case))
@@ -58,7 +59,8 @@ def failed_run_rate(cohort: LabelledCohort) -> CaseSums:
 def _timed(cohort: LabelledCohort) -> tuple[IntArray, FloatArray]:
     """Case and seconds of the runs that ended well."""
     runs, case = _runs(cohort)
-    is_timed = ((runs["state"] == "ok") & runs["seconds"].is_not_null()).to_numpy()
+    is_well = runs["state"].is_in(["ok", "lungs_implausible"])
+    is_timed = (is_well & runs["seconds"].is_not_null()).to_numpy()
     if not is_timed.any():
         raise UndefinedError("no_timed_run")
     return case[is_timed], runs["seconds"].to_numpy()[is_timed]

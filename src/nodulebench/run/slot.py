@@ -14,7 +14,7 @@ from nodulebench.model.tables import MARK_SLICES, MARKS
 from nodulebench.run.contract.algorithm import Algorithm
 from nodulebench.run.contract.case_folder import PROFILES, write_case
 from nodulebench.run.contract.collect import OutputRefusedError, collect
-from nodulebench.run.contract.marks import read_output
+from nodulebench.run.contract.marks import DOUBTFUL, read_output
 from nodulebench.run.isolation.calls import DONE, READY, Answer, Calls, calls_of
 from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Mount, Usage, limits_of
 from nodulebench.run.isolation.scratch import Scratch, make_scratch, remove_scratch
@@ -185,6 +185,8 @@ class Slot:
             return replace(run, state="output_invalid", why=error.why)
         finally:
             self.scratch.discard(taken)
+        if found.is_doubtful:
+            run = replace(run, state=DOUBTFUL, why=Notice("run_lungs_implausible"))
         return replace(run, marks=found.marks, slices=found.slices, notices=found.notices)
 
 

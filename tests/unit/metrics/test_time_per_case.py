@@ -30,6 +30,12 @@ def test_failed_runs_are_counted_over_all_runs() -> None:
     assert value("failed_run_rate", FIVE) == pytest.approx(1 / 5)
 
 
+def test_where_lungs_were_implausible_a_run_has_a_time_and_counts_as_failed() -> None:
+    doubtful = timed(run(4.0), run(60.0, "lungs_implausible"))
+    assert value("max_seconds_per_case", doubtful) == 60.0
+    assert value("failed_run_rate", doubtful) == 0.5
+
+
 def test_a_case_without_a_run_is_no_run() -> None:
     partly = cohort(case("a", nodule(), run(3.0)), case("b", nodule()))
     assert value("failed_run_rate", partly) == 0.0

@@ -55,6 +55,15 @@ def test_a_case_is_read_and_measured(tmp_path: Path) -> None:
     assert run.measured["signal"] is None
 
 
+def test_lungs_that_the_algorithm_doubts_are_the_state_of_its_run(tmp_path: Path) -> None:
+    doubts = MARKS + "printf 'case_id,state\\ncase-1,lungs_implausible\\n' > /output/runs.csv\n"
+    run = read(algorithm_folder(tmp_path / "mine", doubts))
+    assert run.state == "lungs_implausible"
+    assert run.why is not None
+    assert run.why.code == "run_lungs_implausible"
+    assert run.marks.height == 1
+
+
 def test_memory_and_time_of_all_processes_are_measured(tmp_path: Path) -> None:
     program = (
         "#!/usr/bin/python3 -I\nimport os, sys, time\n"

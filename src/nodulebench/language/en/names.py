@@ -111,7 +111,10 @@ FIGURES = {
     "median_seconds_per_case": ("Median time, s", "half of the cases took less"),
     "mean_seconds_per_case": ("Mean time, s", "seconds per case"),
     "max_seconds_per_case": ("Longest time, s", "the slowest case"),
-    "failed_run_rate": ("Failed runs", "runs that failed or timed out, among cases run"),
+    "failed_run_rate": (
+        "Failed runs",
+        "runs that failed, timed out or found no plausible lungs, among cases run",
+    ),
 }  # fmt: skip
 """Every figure of merit: its title and what it says."""
 

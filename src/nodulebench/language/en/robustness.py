@@ -15,6 +15,7 @@ NOTICES = {
     "run_marks_outside": (
         "{outside:,} of {marks:,} marks lie outside the image; they count as marks, and hit nothing"
     ),
+    "run_lungs_implausible": "it says that it found no plausible lungs; its marks count",
     "output_missing": "it wrote no file",
     "output_large": "it wrote more than it may",
     "output_many_files": "it wrote more than {most:,} files",

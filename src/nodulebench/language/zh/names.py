@@ -58,7 +58,7 @@ FIGURES = {
     "median_seconds_per_case": ("中位时间（s）", "一半病例用时更短"),
     "mean_seconds_per_case": ("平均时间（s）", "每例秒数"),
     "max_seconds_per_case": ("最长时间（s）", "最慢的病例"),
-    "failed_run_rate": ("运行失败率", "运行失败或超时占运行病例的比例"),
+    "failed_run_rate": ("运行失败率", "运行失败、超时或未找到可信的肺占运行病例的比例"),
 }
 """Every figure of merit: its title and what it says."""
 

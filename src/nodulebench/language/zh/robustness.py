@@ -13,6 +13,7 @@ NOTICES = {
     "run_marks_outside": (
         "{marks:,} 个标记中有 {outside:,} 个位于图像之外；仍计为标记，但不命中任何结节"
     ),
+    "run_lungs_implausible": "算法自述未找到可信的肺；其标记照常计数",
     "output_missing": "程序未写出任何文件",
     "output_large": "程序写出的内容超出上限",
     "output_many_files": "程序写出的文件超过 {most:,} 个",

@@ -1,11 +1,11 @@
 """Files that an algorithm wrote for one case -> MARKS and MARK_SLICES under the case's own name.
 
-Places, sizes and scores are taken and nothing else: names of marks are given anew and free words
-are dropped, so that no picture leaves in them.
+Places, sizes and scores are taken, whether the algorithm found lungs, and nothing else: names of
+marks are given anew and free words are dropped, so that no picture leaves in them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.algorithm import MarkAdapter, RunContract
 from nodulebench.model.notice import Notice
-from nodulebench.model.tables import CASES, IMAGES, MARK_SLICES, MARKS, PLACE
+from nodulebench.model.tables import CASES, IMAGES, MARK_SLICES, MARKS, PLACE, Submission
 from nodulebench.run.contract.collect import OutputRefusedError
 
 MOST_MARKS = 5_000
@@ -30,6 +30,8 @@ _ADAPTERS: dict[MarkAdapter, str | None] = {
 }
 """How a file is read -> the format it is read as; None: as its content says."""
 _CASE_TYPES = CASES.empty().schema
+DOUBTFUL = "lungs_implausible"
+"""The only state that an algorithm may give its own run, in ``runs.*``; all others are seen."""
 CATEGORY = r"^[0-9][ABXSabxs]{0,2}$"
 
 
@@ -40,6 +42,8 @@ class TakenMarks:
     marks: pl.DataFrame
     slices: pl.DataFrame
     notices: tuple[Notice, ...] = ()
+    is_doubtful: bool = False
+    """Whether the algorithm itself says that what it looked into is not as lungs are."""
 
 
 def read_output(
@@ -60,19 +64,23 @@ def read_output(
     wanted: list[tuple[Path, MarkAdapter]] = [
         (taken / one.path, one.adapter) for one in run.outputs
     ] or [(_alone(taken), "any")]
-    marks, slices = [], []
+    marks, slices, is_doubtful = [], [], False
     for number, (path, adapter) in enumerate(wanted, 1):
         if not path.exists():
             raise OutputRefusedError(Notice("output_lacks", {"file": path.name}))
         # a document of one case may have no name for it but that of its file
         names = dict.fromkeys((name, path.name.partition(".")[0]))
-        found, parts = _read(path, _cases(names, volume, images), _ADAPTERS[adapter])
+        submission = _read(path, _cases(names, volume, images), _ADAPTERS[adapter])
+        found, parts = submission.marks, submission.slices
+        parts = MARK_SLICES.empty() if parts is None else parts
         if len(wanted) > 1:  # names of marks may be the same in two files
             prefix = pl.lit(f"{number}-")
             found, parts = (one.with_columns(prefix + pl.col("mark_id")) for one in (found, parts))
         marks.append(found)
         slices.append(parts)
-    return _plain(pl.concat(marks), pl.concat(slices), volume, name)
+        is_doubtful |= submission.runs is not None and DOUBTFUL in submission.runs["state"]
+    taken_marks = _plain(pl.concat(marks), pl.concat(slices), volume, name)
+    return replace(taken_marks, is_doubtful=is_doubtful)
 
 
 def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.DataFrame:
@@ -94,9 +102,7 @@ def _alone(taken: Path) -> Path:
     return inside[0]
 
 
-def _read(
-    path: Path, cases: pl.DataFrame, format_name: str | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _read(path: Path, cases: pl.DataFrame, format_name: str | None) -> Submission:
     try:
         form = FORMATS[format_name] if format_name else fitting(path, "marks")
         if form.read_marks is None:
@@ -110,8 +116,7 @@ def _read(
         raise OutputRefusedError(Notice("output_no_marks", why)) from error
     if submission.marks["case_id"].n_unique() > 1:
         raise OutputRefusedError(Notice("output_several_cases"))
-    slices = MARK_SLICES.empty() if submission.slices is None else submission.slices
-    return submission.marks, slices
+    return submission
 
 
 def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str) -> TakenMarks:

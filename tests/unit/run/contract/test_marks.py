@@ -97,6 +97,21 @@ def test_names_and_words_of_the_algorithm_stay_behind(tmp_path: Path) -> None:
     assert found.slices["mark_id"].to_list() == ["2"]
 
 
+@pytest.mark.parametrize(
+    ("state", "is_doubtful"), [("ok", False), ("lungs_implausible", True), ("timed_out", False)]
+)
+def test_an_algorithm_may_doubt_the_lungs_that_it_found(
+    tmp_path: Path, state: str, is_doubtful: bool
+) -> None:
+    (tmp_path / "marks.csv").write_text(
+        "case_id,mark_id,x_mm,y_mm,z_mm,score\ncase-1,1,1,2,3,0.5\n"
+    )
+    (tmp_path / "runs.csv").write_text(f"case_id,state\ncase-1,{state}\n")
+    found = read(tmp_path)
+    assert found.marks.height == 1
+    assert found.is_doubtful == is_doubtful
+
+
 def test_marks_outside_count_and_are_told(tmp_path: Path) -> None:
     found = read(luna(tmp_path, "case-1,1,2,3,0.5", "case-1,99,2,3,0.5"))
     assert found.marks.height == 2
