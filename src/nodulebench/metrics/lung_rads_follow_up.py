@@ -16,7 +16,9 @@ solid, part-   stable: as at baseline; 3 becomes 2 after six     2, 3, 4A, 4B
 solid          months, 4A becomes 3 after three
 =============  ================================================  ================================
 
-A month has 30 days. What ``lung_rads`` says of its limits holds here too.
+Rows for new and growing nodules are in version 1.1, too (NBK568579, Appendix A Table 2), those for
+ground glass and a stable 3 in RadElement RDES267. A month has 30 days. What ``lung_rads`` says of
+its limits holds here too.
 """
 
 import numpy as np
