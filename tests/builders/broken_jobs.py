@@ -385,5 +385,9 @@ WRITES_NOTHING = (
 MADE_OF_OTHERS = {
     "bench": "run, evaluate, and a table and pictures that are staged",
     "read": "a server, killed between and within edits by its own tests (unit/workbench)",
+    "portal": "transactions of its database, and uploads that count with their entry",
+    "portal worker": "evaluate, and one transaction of the database under a claim",
+    "portal backup": "one staged file",
+    "portal restore": "one transaction of an empty database",
 }
 """Commands that do what others do, one after the other, and of what they are made."""

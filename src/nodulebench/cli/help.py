@@ -64,6 +64,9 @@ GROUPS = {
         "rescore": "Let networks judge given candidates, LUNA16's second track.",
         "robustness": "Test how an algorithm's marks change with the image.",
     },
+    "Host": {
+        "portal": "A site for submissions and leaderboards, with its workers.",
+    },
     "Read": {
         "read": "Open a folder of scans in the browser and mark nodules.",
         "annotate": "From readers to a reference: exam, consistency, review.",

@@ -33,6 +33,8 @@ NOTICE_PARTS = (
     "coverage",
 )
 """The modules of a language that hold what notices say, by code."""
+PORTAL_PARTS = ("portal.frame", "portal.people", "portal.boards", "portal.desk")
+"""The modules of a language that hold the texts of the portal, which no report loads."""
 LANGUAGES: tuple[LanguageName, ...] = get_args(LanguageName)
 
 TERMS = {
@@ -80,11 +82,11 @@ class FigureWords:
 class Language:
     """The words of one language. Call it with a key and the values of its template."""
 
-    def __init__(self, name: LanguageName) -> None:
+    def __init__(self, name: LanguageName, parts: tuple[str, ...] = PARTS) -> None:
         self.name: LanguageName = name
         self._texts: Mapping[str, str] = {
             key: text
-            for part in PARTS
+            for part in parts
             for key, text in import_module(f"{__name__}.{name}.{part}").TEXTS.items()
         }
         self._names: Any = import_module(f"{__name__}.{name}.names")
@@ -205,6 +207,12 @@ class Language:
 def language(name: LanguageName = "en") -> Language:
     """The language of that name."""
     return Language(name)
+
+
+@cache
+def portal_language(name: LanguageName = "en") -> Language:
+    """The language of that name with the words of the portal."""
+    return Language(name, (*PARTS, *PORTAL_PARTS))
 
 
 def english(told: Any) -> str:

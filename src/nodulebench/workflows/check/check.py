@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+from polars.exceptions import PanicException
+
 from nodulebench.errors import InputError, Problem, UndefinedError
 from nodulebench.formats import fitting, read_reference, read_submission
 from nodulebench.formats.case_lists import read_case_list
@@ -12,12 +15,14 @@ from nodulebench.match import label_marks, targets
 from nodulebench.model.cohort import labelled_cohort
 from nodulebench.model.notice import Notice
 from nodulebench.model.protocol import TestProtocol
-from nodulebench.model.tables import Reference, Submission
+from nodulebench.model.tables import NODULES, Reference, Submission
 from nodulebench.protocols import load_protocol
 from nodulebench.workflows.check.listed import keep_listed
 from nodulebench.workflows.check.rows import failed_runs, repeated_marks
 from nodulebench.workflows.check.submission import judged_notices, submission_notices
 from nodulebench.workflows.custody.sealed_set import is_sealed
+
+_FORMATS = "What can be read: nodulebench formats."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,31 @@ def check_files(
     if series is not None:
         truth = truth.restricted(read_case_list(series), series.name)
     return [_look_through(path, given, truth, chosen) for path in marks], truth.cases.height
+
+
+def check_alone(path: Path, cases: pl.DataFrame | None, protocol: str) -> Checked:
+    """Look through a submission by its file and the table of cases alone; no reference is read.
+
+    Args:
+        path: file or folder of marks, whoever sent it.
+        cases: CASES of the test set; None: nothing of the set may be told, not even its cases.
+        protocol: name or TOML file.
+    """
+    try:
+        if cases is None:
+            return _look_through(path, None)
+        name = fitting(path, "marks").name
+        known = Reference("test set", cases, NODULES.empty())
+        submission = read_submission(path, cases)
+        listed, notices = keep_listed(known, submission, load_protocol(protocol))
+    except InputError as error:
+        return Checked(path, problems=tuple(error.problems))
+    except (Exception, PanicException) as error:  # whatever breaks down over it is its fault
+        what = f"cannot be read ({type(error).__name__})."
+        return Checked(path, problems=(Problem(path.name, what, _FORMATS),))
+    told = (*submission.notices, *notices, *submission_notices(known, submission))
+    marked = listed.marks["case_id"].n_unique()
+    return Checked(path, name, listed.marks.height, marked, notices=tuple(dict.fromkeys(told)))
 
 
 def _look_through(

@@ -1,0 +1,144 @@
+"""nodulebench portal: a site for submissions and leaderboards."""
+
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.cli.vault_options import Opening, opening_options
+
+if TYPE_CHECKING:
+    from nodulebench.portal.site import Settings
+
+STORAGE = Path("nodulebench-portal")
+MIB = 1024 * 1024
+
+
+def places(command: Any) -> Any:
+    """Add the options that say where a site keeps what."""
+    command = option("--storage", FILE, STORAGE, "Folder of uploads, results and the key.")(command)
+    words = "postgresql://USER:PASSWORD@HOST/NAME.  [default: SQLite in the storage]"
+    return click.option("--database", envvar="NODULEBENCH_DATABASE", help=words)(command)
+
+
+@click.group("portal", invoke_without_command=True)
+@places
+@option("--host", str, "127.0.0.1", "Address to listen on.")
+@option("--port", click.IntRange(1, 65535), 8000, "Port to listen on.")
+@click.option("--address", help="How people reach it, as https://bench.example.  [default: host]")
+@click.option("--test-sets", type=FILE, help="Folder of test sets.  [default: in the storage]")
+@option("--workers", click.IntRange(0, 64), 1, "Worker processes to start beside.")
+@option("--largest-upload", click.IntRange(1, 1 << 20), 512, "Of a submission, in MiB.")
+@click.option("--demo", is_flag=True, help="Fill it with a made-up benchmark, entries and people.")
+@click.pass_context
+def command(
+    context: click.Context,
+    storage: Path,
+    database: str | None,
+    host: str,
+    port: int,
+    address: str | None,
+    test_sets: Path | None,
+    workers: int,
+    largest_upload: int,
+    demo: bool,
+) -> None:
+    r"""Serve a site where people submit marks and see where they stand.
+
+    On a fresh machine it makes what it needs and prints a link that works once, by which the
+    first organiser makes an account. Sealed test sets are scored by workers that are started
+    apart, with their key: see 'portal worker'.
+
+    \b
+    nodulebench portal
+    nodulebench portal --demo --storage demo/
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from nodulebench.portal.serve import serve
+
+    settings = _settings(
+        storage,
+        database,
+        address=(address or f"http://{host}:{port}").rstrip("/"),
+        test_sets=test_sets,
+        largest_upload=largest_upload * MIB,
+    )
+    if demo:
+        _fill(settings)
+    serve(settings, host, port, workers, click.echo)
+
+
+@command.command("worker")
+@places
+@opening_options
+@click.option("--until-empty", is_flag=True, help="End when nothing waits.")
+def worker(storage: Path, database: str | None, opening: Opening, until_empty: bool) -> None:
+    r"""Score what was submitted, job after job, until stopped.
+
+    The key of sealed test sets is given here, when a worker starts, and is kept nowhere.
+
+    \b
+    nodulebench portal worker --storage portal/ --key portal_key
+    """
+    from nodulebench.portal.scoring import Opening as Opened
+    from nodulebench.portal.site import Site
+    from nodulebench.portal.worker import work
+
+    secret = opening.secret()
+    opened = None if secret is None else Opened(secret, opening.person)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
+    work(Site.open(_settings(storage, database)), opened, stop, until_empty=until_empty)
+
+
+@command.command("backup")
+@places
+@click.argument("archive", type=FILE)
+def backup(storage: Path, database: str | None, archive: Path) -> None:
+    r"""Write everything that a site has into one ARCHIVE; it may be in use meanwhile.
+
+    The archive holds the key of the site: keep it like one. Test sets are not in it.
+
+    \b
+    nodulebench portal backup site.zip --storage portal/
+    """
+    from nodulebench.portal.backup import back_up
+    from nodulebench.portal.site import Site
+
+    back_up(Site.open(_settings(storage, database)), archive)
+    print_written(archive)
+
+
+@command.command("restore")
+@places
+@click.argument("archive", type=FILE)
+def restore(storage: Path, database: str | None, archive: Path) -> None:
+    r"""Make a site of a backup, in a new storage and an empty database; its log is verified.
+
+    \b
+    nodulebench portal restore site.zip --storage new-portal/
+    """
+    from nodulebench.portal.backup import restore as restored
+
+    count = restored(archive, _settings(storage, database))
+    click.echo(f"restored to {storage}: the log holds, {count:,} events")
+
+
+def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":
+    from nodulebench.portal.site import Settings
+
+    return Settings(storage, database or "", **more)
+
+
+def _fill(settings: "Settings") -> None:
+    from nodulebench.portal.demo import PASSWORD, fill
+    from nodulebench.portal.site import Site
+
+    logins = fill(Site.open(settings))
+    if logins:
+        click.echo(f"people: {', '.join(logins)}; the password of each: {PASSWORD}")

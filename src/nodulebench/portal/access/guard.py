@@ -1,0 +1,103 @@
+"""Every request passes here: who makes it, whether the rules allow it, whether its form is ours.
+
+The guard runs before anything of a body is read. Forms hold a secret of the session, or, where
+nobody is signed in, of a cookie that came with the form; requests with a token need none, for no
+browser sends them unasked.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.roles import may
+from nodulebench.portal.access.secrets import new_secret, same
+from nodulebench.portal.access.visitor import Visitor, find_visitor
+from nodulebench.portal.site import Site
+
+FORM_COOKIE = "nodulebench-form"
+FIELD = "csrf"
+MOST_FIELDS, MOST_FILES = 64, 4
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class SignInError(Exception):
+    """A page that is only for those who are signed in."""
+
+
+async def guard(request: Request) -> AsyncIterator[None]:
+    """Let a request through, or not; what was found stands in ``request.state``.
+
+    Raises:
+        RefusedError: if it is not allowed.
+        SignInError: if it might be, for somebody who is signed in.
+    """
+    site: Site = request.app.state.site
+    visitor = await run_in_threadpool(find_visitor, site, request)
+    request.state.visitor = visitor
+    request.state.form_secret = visitor.csrf or request.cookies.get(FORM_COOKIE) or new_secret()
+    if not may(visitor.roles, request.scope["route"].name):
+        if not visitor.is_signed_in:
+            raise SignInError
+        raise RefusedError("not_allowed", 403)
+    if request.method in SAFE or (visitor.is_signed_in and not visitor.session):
+        yield
+        return
+    _refuse_other_sites(request, site)
+    if request.url.path.startswith("/api/"):
+        raise RefusedError("token_needed", 401)
+    async with request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form:
+        expected = visitor.csrf or request.cookies.get(FORM_COOKIE, "")
+        given = form.get(FIELD)
+        if not isinstance(given, str) or not same(given, expected):
+            raise RefusedError("form_old", 403)
+        request.state.form = form
+        yield
+
+
+def _refuse_other_sites(request: Request, site: Site) -> None:
+    """Refuse what the browser itself says comes from elsewhere."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RefusedError("form_old", 403)
+    origin = request.headers.get("origin")
+    host = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if origin and origin not in (site.settings.address, host):
+        raise RefusedError("form_old", 403)
+
+
+def current_visitor(request: Request) -> Visitor:
+    """Who makes the request."""
+    visitor: Visitor = request.state.visitor
+    return visitor
+
+
+def current_site(request: Request) -> Site:
+    """The site that the request is made to."""
+    site: Site = request.app.state.site
+    return site
+
+
+def sent_form(request: Request) -> FormData:
+    """The form that was sent, which passed the guard."""
+    form: FormData = request.state.form
+    return form
+
+
+def field(form: FormData, name: str, most: int = 4000) -> str:
+    """A text of a form, nothing where it is missing.
+
+    Raises:
+        RefusedError: if it is longer than anybody means.
+    """
+    value: Any = form.get(name, "")
+    if not isinstance(value, str) or len(value) > most:
+        raise RefusedError("field_long", 413)
+    return value.strip()
+
+
+AtSite = Annotated[Site, Depends(current_site)]
+By = Annotated[Visitor, Depends(current_visitor)]
+Sent = Annotated[FormData, Depends(sent_form)]

@@ -1,0 +1,86 @@
+"""Roles of people on the site, and the one table that says which of them may use which route.
+
+A route that has no line here is nobody's: it answers as if it were not there.
+"""
+
+from typing import Final, Literal, get_args
+
+Role = Literal[
+    "organiser",
+    "operator",
+    "reader",
+    "team_leader",
+    "arbitrator",
+    "participant",
+    "auditor",
+    "public",
+]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+GIVEN: Final = tuple(role for role in ROLES if role != "public")
+"""Those that an account can have; everybody is the public."""
+PUBLIC: Final = frozenset(ROLES)
+SIGNED_IN: Final = frozenset(GIVEN)
+PARTICIPANTS: Final[frozenset[Role]] = frozenset({"participant", "organiser"})
+ORGANISERS: Final[frozenset[Role]] = frozenset({"organiser"})
+OPERATORS: Final[frozenset[Role]] = frozenset({"organiser", "operator"})
+AUDITORS: Final[frozenset[Role]] = frozenset({"organiser", "auditor"})
+
+RULES: Final[dict[str, frozenset[Role]]] = {
+    # what everybody sees
+    "home": PUBLIC,
+    "static": PUBLIC,
+    "health": PUBLIC,
+    "public_key": PUBLIC,
+    "choose_language": PUBLIC,
+    "benchmark": PUBLIC,
+    "entry": PUBLIC,
+    # accounts
+    "sign_in_page": PUBLIC,
+    "sign_in": PUBLIC,
+    "link_page": PUBLIC,
+    "use_link": PUBLIC,
+    "register_page": PUBLIC,
+    "register": PUBLIC,
+    "sign_out": SIGNED_IN,
+    "account": SIGNED_IN,
+    "change_password": SIGNED_IN,
+    "end_session": SIGNED_IN,
+    "begin_factor": SIGNED_IN,
+    "confirm_factor": SIGNED_IN,
+    "remove_factor": SIGNED_IN,
+    "make_token": SIGNED_IN,
+    "end_token": SIGNED_IN,
+    "close_own_account": SIGNED_IN,
+    # submissions
+    "submit_page": PARTICIPANTS,
+    "validate": PARTICIPANTS,
+    "submit": PARTICIPANTS,
+    "own_entries": PARTICIPANTS,
+    "receipt": PARTICIPANTS,
+    "withdraw": PARTICIPANTS,
+    "progress": SIGNED_IN,
+    # the organiser's desk
+    "desk": OPERATORS,
+    "cancel_job": OPERATORS,
+    "retry_job": OPERATORS,
+    "people": ORGANISERS,
+    "invite": ORGANISERS,
+    "end_link": ORGANISERS,
+    "reset_link": ORGANISERS,
+    "change_roles": ORGANISERS,
+    "close_account": ORGANISERS,
+    "open_registration": ORGANISERS,
+    "new_benchmark_page": ORGANISERS,
+    "new_benchmark": ORGANISERS,
+    "change_benchmark": ORGANISERS,
+    "announce": ORGANISERS,
+    "end_announcement": ORGANISERS,
+    "log": AUDITORS,
+    "verify_log": AUDITORS,
+}
+"""Route -> who may use it. This is the only place that decides it."""
+
+
+def may(roles: frozenset[str], route: str) -> bool:
+    """Whether somebody with these roles may use a route."""
+    return bool(RULES.get(route, frozenset()) & roles)

@@ -1,0 +1,38 @@
+"""Failed attempts -> whether one more may be made: per name and per address, within a while."""
+
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.portal.access.secrets import digest_of
+from nodulebench.portal.store.tables import Attempt, now
+
+WHILE = timedelta(minutes=15)
+MOST_PER_NAME, MOST_PER_ADDRESS = 10, 60
+
+
+def is_throttled(session: Transaction, login: str, address: str) -> bool:
+    """Whether too many attempts failed of late on a name or from an address."""
+    since = now() - WHILE
+    most = {_aim("login", login): MOST_PER_NAME, _aim("address", address): MOST_PER_ADDRESS}
+    return any(
+        (session.scalar(select(func.count()).where(Attempt.aim == aim, Attempt.at > since)) or 0)
+        >= limit
+        for aim, limit in most.items()
+    )
+
+
+def count_failure(session: Transaction, login: str, address: str) -> None:
+    """One more attempt failed; those of long ago are forgotten."""
+    session.execute(delete(Attempt).where(Attempt.at <= now() - WHILE))
+    session.add_all([Attempt(aim=_aim("login", login)), Attempt(aim=_aim("address", address))])
+
+
+def forget_failures(session: Transaction, login: str) -> None:
+    """Somebody signed in: what failed on the name counts no more."""
+    session.execute(delete(Attempt).where(Attempt.aim == _aim("login", login)))
+
+
+def _aim(kind: str, value: str) -> str:
+    return digest_of(f"{kind} {value}")

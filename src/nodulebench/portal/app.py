@@ -1,0 +1,66 @@
+"""A site -> the application that a web server runs: its routes, each behind the guard."""
+
+from fastapi import Depends, FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from nodulebench import __version__
+from nodulebench.errors import InputError
+from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.guard import SignInError, guard
+from nodulebench.portal.access.headers import Headers, Sizes
+from nodulebench.portal.page import rendered, see
+from nodulebench.portal.routes import ROUTERS
+from nodulebench.portal.site import Site
+
+API = "/api/"
+
+
+def make_app(site: Site) -> FastAPI:
+    """The application of a site; every route passes the guard, and none is without a rule."""
+    app = FastAPI(
+        title="NoduleBench",
+        version=__version__,
+        dependencies=[Depends(guard)],
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+    )
+    app.state.site = site
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(SignInError, _sign_in)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(InputError, _wrong_input)
+    app.add_middleware(Sizes, largest_upload=site.settings.largest_upload)
+    app.add_middleware(Headers, is_secure=site.settings.is_secure)
+    return app
+
+
+def _told(request: Request, code: str, status: int) -> Response:
+    if request.url.path.startswith(API):
+        return JSONResponse({"error": code}, status)
+    return rendered(request, "refused.html", status, code=code, status=status)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RefusedError):
+        raise error
+    return _told(request, error.code, error.status)
+
+
+def _sign_in(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    if request.url.path.startswith(API) or request.method != "GET":
+        return _told(request, "sign_in_first", 401)
+    return see(f"/sign-in?next={request.url.path}")
+
+
+def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    known = {404: "not_found", 405: "not_found", 400: "field_long", 413: "too_large"}
+    return _told(request, known.get(status, "not_possible"), status)
+
+
+def _wrong_input(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    return _told(request, "not_possible", 422)

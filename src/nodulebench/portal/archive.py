@@ -1,0 +1,66 @@
+"""An archive that somebody sent -> a folder of plain files, within limits, or a reason why not."""
+
+import stat
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from nodulebench.errors import InputError
+from nodulebench.storage.file_names import shown
+
+MOST_FILES, MOST_BYTES, CHUNK = 20_000, 4 * 1024**3, 1024 * 1024
+_SEND = "Pack the folder again as an ordinary zip file, without links."
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is a zip archive, by its content; a workbook is one, too, and stays whole."""
+    if path.suffix.lower() in (".xlsx", ".npz"):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> Path:
+    """Write the files of an archive into a new folder; what is larger than it says is refused.
+
+    Returns:
+        The folder, or the only folder in it.
+
+    Raises:
+        InputError: if it is damaged, too large, or holds what is no plain file.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = [one for one in archive.infolist() if not one.is_dir()]
+            if len(parts) > MOST_FILES or sum(one.file_size for one in parts) > most_bytes:
+                raise InputError.at(path.name, "holds more than is taken.", "Send less.")
+            targets = [_target(folder, one, path.name) for one in parts]
+            left = most_bytes
+            for part, target in zip(parts, targets, strict=True):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                left -= _write(archive, part, target, left)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise InputError.at(path.name, "is damaged, or encrypted.", _SEND) from error
+    inside = list(folder.iterdir()) if folder.is_dir() else []
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def _target(folder: Path, part: zipfile.ZipInfo, name: str) -> Path:
+    """Where a file goes: inside, under its own name."""
+    inner = PurePosixPath(part.filename.replace("\\", "/"))
+    kind = stat.S_IFMT(part.external_attr >> 16)
+    is_plain = kind in (0, stat.S_IFREG)
+    bad = inner.is_absolute() or ".." in inner.parts or ":" in part.filename
+    if bad or not is_plain or not inner.name.isprintable():
+        raise InputError.at(name, f"holds '{shown(part.filename)}', which is not taken.", _SEND)
+    return folder.joinpath(*inner.parts)
+
+
+def _write(archive: zipfile.ZipFile, part: zipfile.ZipInfo, target: Path, most: int) -> int:
+    written = 0
+    with archive.open(part) as source, target.open("xb") as file:
+        while chunk := source.read(CHUNK):
+            written += len(chunk)
+            if written > min(part.file_size, most):
+                raise InputError.at(archive.filename or "", "is larger than it says.", _SEND)
+            file.write(chunk)
+    return written

@@ -1,0 +1,128 @@
+"""A site <-> one archive with everything: rows of every table, uploads, results, the key.
+
+Rows are written in a form of our own (JSON lines by table), the same from SQLite and PostgreSQL,
+so that a backup of the one can be restored into the other.
+"""
+
+import base64
+import json
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import LargeBinary, Table, func, insert, select, text
+from sqlalchemy.types import TypeEngine
+
+from nodulebench.errors import InputError
+from nodulebench.portal.archive import unpack
+from nodulebench.portal.site import DATABASE, KEY, Settings, Site
+from nodulebench.portal.store.event_log import check_log
+from nodulebench.portal.store.tables import Account, Base, StoredEvent, UtcTime
+from nodulebench.storage.staging import staged_file
+
+SCHEMA = "nodulebench/portal-backup@1"
+ABOUT, ROWS, FILES = "backup.json", "rows", "files"
+KEPT = ("uploads", "results", "benchmarks")
+"""Folders of the storage that belong to a backup; test sets have backups of their own."""
+MOST_BYTES = 1 << 50
+_CHUNK = 500
+
+
+def back_up(site: Site, path: Path) -> None:
+    """Write everything that a site has into an archive, as it is at one moment.
+
+    Raises:
+        InputError: if the log was tampered with: such a site is looked at before it is kept.
+    """
+    with staged_file(path) as stage, zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
+        with site.database.reading() as session:
+            if not site.database.is_sqlite:
+                session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+            problems = check_log(session, site.key).problems
+            if problems:
+                raise InputError(problems)
+            events = session.scalar(select(func.count()).select_from(StoredEvent))
+            for table in Base.metadata.sorted_tables:
+                rows = session.execute(select(table)).mappings()
+                lines = "".join(json.dumps(_plain(dict(row))) + "\n" for row in rows)
+                archive.writestr(f"{ROWS}/{table.name}.jsonl", lines)
+        storage = site.settings.storage
+        for file in (storage / KEY, *(one for part in KEPT for one in _files(storage / part))):
+            archive.write(file, f"{FILES}/{file.relative_to(storage).as_posix()}")
+        about = {"schema": SCHEMA, "at": datetime.now(UTC).isoformat(), "events": events}
+        archive.writestr(ABOUT, json.dumps(about))
+
+
+def restore(path: Path, settings: Settings) -> int:
+    """Make a site of a backup, in a storage and a database that hold nothing; its events.
+
+    Raises:
+        InputError: if something is there already, the archive is no backup, or its log does not
+            hold.
+    """
+    storage = settings.storage
+    if storage.exists() and any(one.name != DATABASE for one in storage.iterdir()):
+        raise InputError.at(storage, "is not empty.", "Name a new folder with --storage.")
+    unpacked = storage.with_name(f".{storage.name}.restoring")
+    if unpacked.exists():
+        raise InputError.at(unpacked, "is left from a restore that was stopped.", "Remove it.")
+    unpack(path, unpacked, MOST_BYTES)
+    if not (unpacked / ABOUT).is_file() or _read(unpacked / ABOUT).get("schema") != SCHEMA:
+        raise InputError.at(path, "is no backup of a portal.")
+    storage.parent.mkdir(parents=True, exist_ok=True)
+    (unpacked / FILES).rename(storage)
+    (storage / KEY).chmod(0o600)
+    site = Site.open(settings)
+    with site.database.writing() as session:
+        if session.scalar(select(func.count()).select_from(Account)):
+            raise InputError.at("--database", "holds a site already.", "Name an empty one.")
+        for table in Base.metadata.sorted_tables:
+            rows = [_typed(table, row) for row in _lines(unpacked / ROWS / f"{table.name}.jsonl")]
+            for start in range(0, len(rows), _CHUNK):
+                session.execute(insert(table), rows[start : start + _CHUNK])
+        found = check_log(session, site.key)
+        if found.problems:
+            raise InputError(found.problems)
+    for one in sorted(unpacked.rglob("*"), reverse=True):
+        one.rmdir() if one.is_dir() else one.unlink()
+    unpacked.rmdir()
+    return len(found.events)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (one for one in sorted(folder.rglob("*")) if one.is_file())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return read
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if path.is_file():  # a table of a later version is not in an older backup
+        with path.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as JSON: times and bytes say what they are."""
+    return {name: _as_json(value) for name, value in row.items()}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def _typed(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    """A row as the database takes it."""
+    return {name: _of_kind(table.columns[name].type, one) for name, one in row.items()}
+
+
+def _of_kind(kind: TypeEngine[Any], value: Any) -> Any:
+    if isinstance(kind, UtcTime) and value is not None:
+        return datetime.fromisoformat(value)
+    return base64.b64decode(value) if isinstance(kind, LargeBinary) else value

@@ -1,0 +1,135 @@
+"""Benchmarks: a test set of the machine and a protocol -> something that people submit to.
+
+Of an open test set the table of cases is kept apart when the benchmark is made, so that checking a
+submission never opens the reference. Of a sealed set nothing is kept but where it lies.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import polars as pl
+from pydantic import Field
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.errors import NoduleBenchError
+from nodulebench.formats import read_reference
+from nodulebench.model.tables import without_images
+from nodulebench.model.written import Written
+from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Benchmark, new_id, now
+from nodulebench.protocols import NAMES, load_protocol
+from nodulebench.storage.durable import make_folder
+from nodulebench.storage.table_file import read_parquet, write_parquet
+from nodulebench.workflows.custody.sealed_set import is_sealed
+
+CASES_FILE = "cases.parquet"
+MOST_TITLE = 120
+Track = Literal["detection", "reduction"]
+State = Literal["before", "open", "closed"]
+
+
+class BenchmarkRules(Written):
+    """What an organiser chose for a benchmark."""
+
+    tracks: tuple[Track, ...] = ("detection",)
+    feedback: Literal["figures", "cases"] = "figures"
+    """What who submits gets: figures and curves, or single nodules and marks as well."""
+    is_anonymous: bool = False
+    """Whether others see a number in place of a name."""
+    per_week: Annotated[int, Field(ge=1)] | None = None
+    in_all: Annotated[int, Field(ge=1)] | None = None
+    """How many entries an account may have scored; None: as many as it likes."""
+
+
+def rules_of(benchmark: Benchmark) -> BenchmarkRules:
+    """What was chosen for a benchmark."""
+    return BenchmarkRules.model_validate(benchmark.rules)
+
+
+def test_sets(site: Site) -> list[str]:
+    """The names of test sets that benchmarks can be made of: folders of one place, no others."""
+    place = site.settings.sets
+    if not place.is_dir():
+        return []
+    return sorted(one.name for one in place.iterdir() if not one.name.startswith("."))
+
+
+def make_benchmark(
+    site: Site,
+    by: Visitor,
+    *,
+    title: str,
+    test_set: str,
+    protocol: str,
+    about: str = "",
+    rules: BenchmarkRules | None = None,
+    opens_at: datetime | None = None,
+    closes_at: datetime | None = None,
+) -> str:
+    """Make a benchmark of a test set; its id.
+
+    Raises:
+        RefusedError: if there is no such test set or protocol.
+        InputError: if the test set cannot be read.
+    """
+    title = title.strip()
+    if not title or len(title) > MOST_TITLE or not title.isprintable():
+        raise RefusedError("title_form")
+    if test_set not in test_sets(site) or protocol not in NAMES:
+        raise RefusedError("not_found", 404)
+    place, benchmark = site.settings.sets / test_set, new_id()
+    sealed = is_sealed(place)
+    if not sealed:
+        cases = without_images(read_reference(place).cases)
+        make_folder(site.benchmark(benchmark))
+        write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
+    facts = {"benchmark": benchmark, "protocol": load_protocol(protocol).digest}
+    with site.acting(by.account, "benchmark_made", **facts, sealed=sealed) as session:
+        session.add(
+            Benchmark(
+                id=benchmark,
+                title=title,
+                about=about,
+                reference=str(place.resolve()),
+                is_sealed=sealed,
+                protocol=protocol,
+                rules=(rules or BenchmarkRules()).model_dump(mode="json"),
+                opens_at=opens_at,
+                closes_at=closes_at,
+            )
+        )
+    return benchmark
+
+
+def find_benchmark(session: Transaction, visitor: Visitor, benchmark: str) -> Benchmark:
+    """A benchmark that somebody may see.
+
+    Raises:
+        RefusedError: if there is none; the same where it is hidden.
+    """
+    found = session.get(Benchmark, benchmark)
+    if found is None or not (found.is_shown or visitor.is_organiser):
+        raise RefusedError("not_found", 404)
+    return found
+
+
+def known_cases(site: Site, benchmark: Benchmark) -> pl.DataFrame | None:
+    """The table of cases that was kept; None: nothing may be told of them."""
+    if benchmark.is_sealed:
+        return None
+    return read_parquet(site.benchmark(benchmark.id) / CASES_FILE)
+
+
+def state_of(benchmark: Benchmark, at: datetime | None = None) -> State:
+    """Whether entries are taken now."""
+    at = at or now()
+    if benchmark.opens_at is not None and at < benchmark.opens_at:
+        return "before"
+    return "closed" if benchmark.closes_at is not None and at >= benchmark.closes_at else "open"
+
+
+def problem_text(error: NoduleBenchError, site: Site) -> str:
+    """What an organiser is told of a test set that cannot be used; without places of the disk."""
+    return str(error).replace(f"{site.settings.sets}/", "")

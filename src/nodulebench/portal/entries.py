@@ -1,0 +1,227 @@
+"""Entries: what somebody sends -> kept on disk, looked through, written down with a receipt."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.errors import InputError, Problem
+from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.archive import CHUNK, is_archive, unpack
+from nodulebench.portal.benchmarks import known_cases, rules_of, state_of
+from nodulebench.portal.jobs import enqueue
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Benchmark, Entry, Result, new_id, now
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.durable import make_folder, settle_all
+from nodulebench.storage.event_log.statements import canonical
+from nodulebench.storage.keys.sshsig import signature_code
+from nodulebench.workflows.check.check import Checked, check_alone
+
+MOST_NAME = 80
+RECEIPT = "nodulebench/receipt@1"
+UNPACKED = "unpacked"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What was sent, on the disk of the site."""
+
+    entry: str
+    """The id that it would have as an entry."""
+    path: Path
+    digest: str
+    size: int
+
+
+@contextmanager
+def received(site: Site, name: str, content: BinaryIO) -> Iterator[Received]:
+    """Keep what is sent, for as long as it takes to become an entry; else it is removed."""
+    entry = new_id()
+    folder = site.upload(entry)
+    make_folder(folder)
+    path = folder / file_name(name)
+    try:
+        with path.open("xb") as file:
+            shutil.copyfileobj(content, file, CHUNK)
+        if path.stat().st_size > site.settings.largest_upload:
+            raise RefusedError("too_large", 413)
+        yield Received(entry, path, file_digest(path), path.stat().st_size)
+    finally:
+        with site.database.reading() as session:
+            is_entry = session.get(Entry, entry) is not None
+        if not is_entry:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def file_name(given: str) -> str:
+    """A name for a file that somebody sent: its endings tell what it is, the rest is theirs."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", given.replace("\\", "/").rpartition("/")[2])
+    return plain.lstrip(".")[-100:].lstrip(".") or "marks"
+
+
+def marks_of(path: Path) -> Path:
+    """The file or folder of marks that was sent; an archive is unpacked beside it, once.
+
+    Raises:
+        InputError: if an archive cannot be unpacked.
+    """
+    if not is_archive(path):
+        return path
+    folder = path.parent / UNPACKED
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    return unpack(path, folder)
+
+
+def look_through(site: Site, benchmark: Benchmark, sent: Received) -> Checked:
+    """Everything that is wrong with what was sent; the reference is never opened.
+
+    Messages name files as they were sent, not where they lie.
+    """
+    try:
+        marks = marks_of(sent.path)
+        found = check_alone(marks, known_cases(site, benchmark), benchmark.protocol)
+    except InputError as error:
+        found = Checked(sent.path, problems=tuple(error.problems))
+    folder = str(sent.path.parent)
+    problems = tuple(
+        Problem(
+            one.where.replace(f"{folder}/{UNPACKED}/", "").replace(f"{folder}/", ""),
+            one.what.replace(f"{folder}/", ""),
+            one.remedy.replace(f"{folder}/", ""),
+        )
+        for one in found.problems
+    )
+    return Checked(sent.path, found.format, found.marks, found.cases, problems, found.notices)
+
+
+def submit(
+    site: Site,
+    by: Visitor,
+    benchmark: str,
+    sent: Received,
+    *,
+    name: str,
+    track: str = "detection",
+    declared: dict[str, Any] | None = None,
+    is_baseline: bool = False,
+) -> Entry:
+    """Make an entry of what was sent, put its job into the queue, and sign a receipt.
+
+    Raises:
+        RefusedError: if the benchmark takes nothing now, or nothing more from this account.
+    """
+    name = name.strip()
+    if not name or len(name) > MOST_NAME or not name.isprintable():
+        raise RefusedError("name_form")
+    settle_all(sent.path.parent)  # before anybody has it in writing
+    with site.database.writing() as session:
+        chosen = session.get(Benchmark, benchmark)
+        if chosen is None:
+            raise RefusedError("not_found", 404)
+        refuse_closed(session, by, chosen)
+        if track not in rules_of(chosen).tracks:
+            raise RefusedError("not_found", 404)
+        at = now()
+        told = {
+            "schema": RECEIPT,
+            "entry": sent.entry,
+            "benchmark": benchmark,
+            "account": by.account,
+            "file": sent.path.name,
+            "bytes": sent.size,
+            "digest": sent.digest,
+            "at": at.isoformat(timespec="seconds"),
+        }
+        code = signature_code(canonical(told), site.key)
+        entry = Entry(
+            id=sent.entry,
+            benchmark_id=benchmark,
+            account_id=by.account,
+            name=name,
+            track=track,
+            file=sent.path.name,
+            digest=sent.digest,
+            size=sent.size,
+            declared=declared or {},
+            receipt={"receipt": told, "key": site.key.public.line, "code": code},
+            is_baseline=is_baseline,
+            created_at=at,
+        )
+        session.add(entry)
+        session.flush()
+        enqueue(session, entry.id, chosen.version)
+        facts = {"entry": entry.id, "benchmark": benchmark, "digest": sent.digest}
+        site.record(session, by.account, "submitted", **facts)
+    return entry
+
+
+def refuse_closed(session: Transaction, by: Visitor, benchmark: Benchmark) -> None:
+    """Refuse an entry that a benchmark does not take: not now, or no more from this account."""
+    state = state_of(benchmark)
+    if state != "open":
+        raise RefusedError(f"benchmark_{state}", 409)
+    rules = rules_of(benchmark)
+    own = select(func.count()).where(
+        Entry.benchmark_id == benchmark.id, Entry.account_id == by.account
+    )
+    week = own.where(Entry.created_at > now() - timedelta(days=7))
+    for most, counted in ((rules.in_all, own), (rules.per_week, week)):
+        if most is not None and (session.scalar(counted) or 0) >= most:
+            raise RefusedError("quota_spent", 429)
+
+
+def withdraw(site: Site, by: Visitor, entry: str) -> None:
+    """Take an entry back: it stays, shown as withdrawn, without its figures.
+
+    Raises:
+        RefusedError: if it is somebody else's.
+    """
+    with site.acting(by.account, "withdrawn", entry=entry) as session:
+        found = find_own(session, by, entry)
+        found.withdrawn_at = found.withdrawn_at or now()
+
+
+def find_entry(session: Transaction, visitor: Visitor, entry: str) -> Entry:
+    """An entry that somebody may see: one's own, or one that has a result.
+
+    Raises:
+        RefusedError: if there is none; the same where it is not for them.
+    """
+    found = session.get(Entry, entry)
+    if found is None:
+        raise RefusedError("not_found", 404)
+    if visitor.account == found.account_id or visitor.roles & {"organiser", "operator", "auditor"}:
+        return found
+    scored = select(Result.id).where(Result.entry_id == entry).limit(1)
+    if not found.benchmark.is_shown or session.scalar(scored) is None:
+        raise RefusedError("not_found", 404)
+    return found
+
+
+def find_own(session: Transaction, visitor: Visitor, entry: str) -> Entry:
+    """An entry of one's own; of anybody, for an organiser.
+
+    Raises:
+        RefusedError: if there is none; the same where it is somebody else's.
+    """
+    found = session.get(Entry, entry)
+    if found is None or not (found.account_id == visitor.account or visitor.is_organiser):
+        raise RefusedError("not_found", 404)
+    return found
+
+
+def shown_name(entry: Entry, visitor: Visitor) -> str:
+    """What somebody sees of whose an entry is; nothing where names are kept back, or gone."""
+    is_known = visitor.account == entry.account_id or visitor.is_organiser
+    is_anonymous = rules_of(entry.benchmark).is_anonymous and not entry.is_baseline
+    return "" if is_anonymous and not is_known else entry.account.name

@@ -1,0 +1,142 @@
+"""Results of a benchmark -> the lines of its leaderboard, best first, under one rule and figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+from sqlalchemy.orm import joinedload
+
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.entries import shown_name
+from nodulebench.portal.store.tables import Benchmark, Entry, Result
+from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
+
+
+class Reading(NamedTuple):
+    """A figure, at a point where it is read at several."""
+
+    figure: str
+    point: str = ""
+
+    @property
+    def name(self) -> str:
+        """As results name it: ``sensitivity_at_fp_rate/1``."""
+        return f"{self.figure}/{self.point}" if self.point else self.figure
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry on a leaderboard."""
+
+    entry: str
+    name: str
+    who: str
+    """Nothing where names are kept back."""
+    at: datetime
+    is_own: bool
+    is_baseline: bool
+    is_withdrawn: bool
+    rank: int | None
+    """None: withdrawn, or without that figure."""
+    value: float | None
+    low: float | None
+    high: float | None
+    readings: dict[str, dict[str, Any]]
+    """All its figures under the rule, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A leaderboard under one rule, ordered by one figure."""
+
+    rules: list[str]
+    rule: str
+    readings: list[Reading]
+    """Every figure that some entry has under the rule."""
+    by: Reading
+    lines: list[Line]
+
+
+def board_of(
+    session: Transaction, benchmark: Benchmark, visitor: Visitor, rule: str = "", by: str = ""
+) -> Board:
+    """The leaderboard of a benchmark.
+
+    Args:
+        session: a transaction.
+        benchmark: of which.
+        visitor: who looks; names may be kept back from them.
+        rule: one of its rules; anything else: the first.
+        by: the figure that orders, as results name it; anything else: the CPM, or the first.
+    """
+    found = session.scalars(
+        select(Result)
+        .join(Entry)
+        .where(Entry.benchmark_id == benchmark.id, Result.version == benchmark.version)
+        .options(joinedload(Result.entry).joinedload(Entry.account))
+        .order_by(Entry.created_at)
+    ).all()
+    rules = list(dict.fromkeys(one["rule"] for result in found for one in _all(result)))
+    chosen = rule if rule in rules else (rules[0] if rules else "")
+    readings = list(
+        dict.fromkeys(
+            Reading(one["figure"], one["point"])
+            for result in found
+            for one in _all(result)
+            if one["rule"] == chosen
+        )
+    )
+    order = _ordering(readings, by)
+    lines = [_line(result, visitor, chosen, order) for result in found]
+    return Board(rules, chosen, readings, order, _ranked(lines, order))
+
+
+def _all(result: Result) -> list[dict[str, Any]]:
+    readings: list[dict[str, Any]] = result.figures.get("readings", [])
+    return readings
+
+
+def _ordering(readings: Sequence[Reading], by: str) -> Reading:
+    """The figure that orders: the one asked for, the CPM, or the first that is better when high."""
+    named = {one.name: one for one in readings}
+    if by in named:
+        return named[by]
+    if "cpm" in named:
+        return named["cpm"]
+    higher = (one for one in readings if not is_lower_better(one.figure))
+    return next(higher, readings[0] if readings else Reading("cpm"))
+
+
+def _line(result: Result, visitor: Visitor, rule: str, by: Reading) -> Line:
+    entry = result.entry
+    withdrawn = entry.withdrawn_at is not None
+    under = [one for one in _all(result) if one["rule"] == rule]
+    readings = {Reading(one["figure"], one["point"]).name: one for one in under}
+    own = {} if withdrawn else readings.get(by.name, {})
+    return Line(
+        entry=entry.id,
+        name=entry.name,
+        who=shown_name(entry, visitor),
+        at=entry.created_at,
+        is_own=bool(visitor.account) and visitor.account == entry.account_id,
+        is_baseline=entry.is_baseline,
+        is_withdrawn=withdrawn,
+        rank=None,
+        value=own.get("value"),
+        low=own.get("low"),
+        high=own.get("high"),
+        readings={} if withdrawn else readings,
+    )
+
+
+def _ranked(lines: list[Line], by: Reading) -> list[Line]:
+    """Best first; equal values share a rank, and those without a value come last."""
+    sign = 1.0 if is_lower_better(by.figure) else -1.0
+    found = [one for one in lines if one.value is not None]
+    valued = sorted(found, key=lambda one: sign * (one.value or 0.0))
+    values = [one.value for one in valued]
+    ranked = [replace(one, rank=values.index(one.value) + 1) for one in valued]
+    return [*ranked, *(one for one in lines if one.value is None)]

@@ -1,0 +1,102 @@
+"""What a route found -> a page in the visitor's language, with its forms and its cookies."""
+
+import hashlib
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from fastapi import Request
+from markupsafe import Markup
+from sqlalchemy import select
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from nodulebench import __version__
+from nodulebench.language import LANGUAGES, LanguageName, portal_language
+from nodulebench.language.numbers import decimals
+from nodulebench.pages.colours import colour_variables
+from nodulebench.pages.templates import asset, page
+from nodulebench.portal.access.guard import FIELD, FORM_COOKIE
+from nodulebench.portal.access.roles import may
+from nodulebench.portal.access.visitor import NOBODY, Visitor
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Announcement
+
+LANGUAGE_COOKIE = "nodulebench-language"
+STATIC = {"portal.css": "text/css", "portal.js": "text/javascript"}
+"""Files that pages load, and what they are; there are no others."""
+
+
+@cache
+def static_file(name: str) -> str:
+    """The text of a file that pages load."""
+    return colour_variables() + asset(name) if name.endswith(".css") else asset(name)
+
+
+@cache
+def static_version() -> str:
+    """What changes when one of the files does, so that browsers may keep them for long."""
+    whole = "".join(map(static_file, STATIC))
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
+def language_of(request: Request) -> LanguageName:
+    """The language that was chosen, else the first that the browser asks for, else English."""
+    asked = [
+        request.cookies.get(LANGUAGE_COOKIE, ""),
+        *(part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")),
+    ]
+    return next((one for name in asked for one in LANGUAGES if one == name), "en")
+
+
+def rendered(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
+    """A page of the site.
+
+    Args:
+        request: what it answers.
+        template: its file among the templates of the site.
+        status: of the answer.
+        values: what the template shows.
+    """
+    site: Site = request.app.state.site
+    visitor: Visitor = getattr(request.state, "visitor", NOBODY)
+    secret: str = getattr(request.state, "form_secret", "")
+    say = portal_language(language_of(request))
+    body = page(
+        f"portal/{template}",
+        say=say,
+        visitor=visitor,
+        may=lambda route: may(visitor.roles, route),
+        csrf=Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, secret),
+        announcements=_announcements(site),
+        address=site.settings.address,
+        here=request.url.path,
+        version=__version__,
+        static=static_version(),
+        time=shown_time,
+        decimals=decimals,
+        **values,
+    )
+    answer = HTMLResponse(body, status)
+    if secret and not visitor.session and request.cookies.get(FORM_COOKIE) != secret:
+        secure = site.settings.is_secure
+        answer.set_cookie(FORM_COOKIE, secret, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+def shown_time(at: datetime) -> Markup:
+    """A time in UTC; the script of the page puts it into the viewer's zone."""
+    text = Markup('<time datetime="{}">{} UTC</time>')
+    return text.format(at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M}")
+
+
+def see(path: str) -> Response:
+    """Go on with another page, by GET."""
+    return RedirectResponse(path, 303)
+
+
+def _announcements(site: Site) -> list[Announcement]:
+    with site.database.reading() as session:
+        told = select(Announcement).where(
+            Announcement.ended_at.is_(None), Announcement.benchmark_id.is_(None)
+        )
+        return list(session.scalars(told.order_by(Announcement.created_at.desc()).limit(3)))

@@ -1,0 +1,104 @@
+"""A benchmark and its leaderboard; making and changing benchmarks."""
+
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Request
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from nodulebench.errors import NoduleBenchError
+from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.guard import AtSite, By, Sent, field
+from nodulebench.portal.benchmarks import (
+    BenchmarkRules,
+    find_benchmark,
+    make_benchmark,
+    problem_text,
+    rules_of,
+    state_of,
+    test_sets,
+)
+from nodulebench.portal.leaderboard import board_of
+from nodulebench.portal.page import rendered, see
+from nodulebench.portal.store.tables import Benchmark
+from nodulebench.protocols import NAMES
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/benchmarks/new", name="new_benchmark_page")
+def new_benchmark_page(request: Request, site: AtSite) -> Response:
+    """The form for a new benchmark."""
+    return rendered(
+        request, "new_benchmark.html", sets=test_sets(site), protocols=NAMES, wrong="", given={}
+    )
+
+
+@router.post("/benchmarks/new", name="new_benchmark")
+def new_benchmark(request: Request, site: AtSite, by: By, form: Sent) -> Response:
+    """Make a benchmark of a test set."""
+    given = {name: field(form, name) for name in ("title", "about", "test_set", "protocol")}
+    try:
+        made = make_benchmark(
+            site,
+            by,
+            **given,
+            rules=_rules(form),
+            opens_at=_time(form, "opens_at"),
+            closes_at=_time(form, "closes_at"),
+        )
+    except NoduleBenchError as error:
+        values = {"sets": test_sets(site), "protocols": NAMES, "given": given}
+        told = problem_text(error, site)
+        return rendered(request, "new_benchmark.html", 422, wrong=told, **values)
+    return see(f"/benchmarks/{made}")
+
+
+@router.get("/benchmarks/{benchmark_id}", name="benchmark")
+def benchmark(
+    request: Request, site: AtSite, by: By, benchmark_id: str, rule: str = "", figure: str = ""
+) -> Response:
+    """A benchmark with its leaderboard, under a rule and ordered by a figure."""
+    with site.database.reading() as session:
+        found = find_benchmark(session, by, benchmark_id)
+        board = board_of(session, found, by, rule, figure)
+    values = {"benchmark": found, "board": board, "state": state_of(found)}
+    return rendered(request, "benchmark.html", rules=rules_of(found), **values)
+
+
+@router.post("/benchmarks/{benchmark_id}/change", name="change_benchmark")
+def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Response:
+    """Show or hide a benchmark, and change its dates and rules."""
+    with site.acting(by.account, "benchmark_changed", benchmark=benchmark_id) as session:
+        found = session.get(Benchmark, benchmark_id)
+        if found is None:
+            raise RefusedError("not_found", 404)
+        found.is_shown = field(form, "shown") == "yes"
+        found.about = field(form, "about")
+        found.opens_at, found.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
+        found.rules = _rules(form).model_dump(mode="json")
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+def _rules(form: FormData) -> BenchmarkRules:
+    try:
+        return BenchmarkRules.model_validate(
+            {
+                "feedback": field(form, "feedback") or "figures",
+                "is_anonymous": field(form, "anonymous") == "yes",
+                "per_week": field(form, "per_week") or None,
+                "in_all": field(form, "in_all") or None,
+            }
+        )
+    except ValidationError as error:
+        raise RefusedError("field_form") from error
+
+
+def _time(form: FormData, name: str) -> datetime | None:
+    """A date and time of a form, in UTC; None: it was left out."""
+    text = field(form, name, 40)
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
+    except ValueError as error:
+        raise RefusedError("field_form") from error

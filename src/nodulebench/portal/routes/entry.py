@@ -1,0 +1,112 @@
+"""An entry: its page, its receipt, how far its job is, and taking it back."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+from fastapi import APIRouter, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session as Transaction
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from nodulebench.portal import entries
+from nodulebench.portal.access.guard import AtSite, By
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.entries import find_entry, find_own, shown_name
+from nodulebench.portal.jobs import ENDED
+from nodulebench.portal.page import rendered, see
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Entry, Job, Result
+
+router = APIRouter(include_in_schema=False)
+EVERY_S = 0.5
+LONGEST_S = 600
+"""After that a browser asks again."""
+
+
+@router.get("/entries", name="own_entries")
+def own_entries(request: Request, site: AtSite, by: By) -> Response:
+    """One's own entries, the newest first, with their jobs."""
+    with site.database.reading() as session:
+        own = select(Entry).where(Entry.account_id == by.account).order_by(Entry.created_at.desc())
+        lines = [(one, one.benchmark, job_of(session, one)) for one in session.scalars(own)]
+    return rendered(request, "entries.html", lines=lines)
+
+
+@router.get("/entries/{entry_id}", name="entry")
+def entry(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
+    """What is known of an entry, as far as the visitor may know it."""
+    with site.database.reading() as session:
+        found = find_entry(session, by, entry_id)
+        is_own = by.is_organiser or by.account == found.account_id
+        values = {
+            "entry": found,
+            "benchmark": found.benchmark,
+            "who": shown_name(found, by),
+            "job": job_of(session, found) if is_own else None,
+            "result": None if found.withdrawn_at else result_of(session, found),
+        }
+    return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
+
+
+@router.get("/entries/{entry_id}/receipt", name="receipt")
+def receipt(site: AtSite, by: By, entry_id: str) -> Response:
+    """The signed receipt of an entry."""
+    with site.database.reading() as session:
+        found = find_own(session, by, entry_id).receipt
+    headers = {"Content-Disposition": f'attachment; filename="receipt-{entry_id}.json"'}
+    return JSONResponse(found, headers=headers)
+
+
+@router.post("/entries/{entry_id}/withdraw", name="withdraw")
+def withdraw(site: AtSite, by: By, entry_id: str) -> Response:
+    """Take an entry back."""
+    entries.withdraw(site, by, entry_id)
+    return see(f"/entries/{entry_id}")
+
+
+@router.get("/entries/{entry_id}/progress", name="progress")
+async def progress(site: AtSite, by: By, entry_id: str) -> Response:
+    """How far the job of an entry is, told as it goes on."""
+    first = await run_in_threadpool(_standing, site, by, entry_id)
+    return StreamingResponse(_told(site, by, entry_id, first), media_type="text/event-stream")
+
+
+def job_of(session: Transaction, entry: Entry) -> Job | None:
+    """The last job of an entry."""
+    jobs = select(Job).where(Job.entry_id == entry.id).order_by(Job.version.desc())
+    return session.scalar(jobs.limit(1))
+
+
+def result_of(session: Transaction, entry: Entry) -> Result | None:
+    """The result of an entry under the version of its benchmark that counts."""
+    version = entry.benchmark.version
+    found = select(Result).where(Result.entry_id == entry.id, Result.version == version)
+    return session.scalar(found)
+
+
+async def _told(
+    site: Site, by: Visitor, entry_id: str, first: dict[str, Any]
+) -> AsyncIterator[str]:
+    """An event for each change, until the job has ended."""
+    before: dict[str, Any] | None = None
+    found = first
+    for _ in range(int(LONGEST_S / EVERY_S)):
+        if found != before:
+            yield f"data: {json.dumps(found)}\n\n"
+            before = found
+        if found["state"] in ENDED:
+            return
+        await anyio.sleep(EVERY_S)
+        found = await run_in_threadpool(_standing, site, by, entry_id)
+
+
+def _standing(site: Site, by: Visitor, entry_id: str) -> dict[str, Any]:
+    with site.database.reading() as session:
+        job = job_of(session, find_own(session, by, entry_id))
+        if job is None:
+            return {"state": "done"}
+        done, of = job.progress.get("done", 0), job.progress.get("of", 0)
+        return {"state": job.state, "done": done, "of": of}

@@ -1,0 +1,32 @@
+"""The log of the site, for those who check it."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from nodulebench.portal.access.guard import AtSite, By
+from nodulebench.portal.page import rendered
+from nodulebench.portal.store.event_log import check_log, latest_events
+
+router = APIRouter(include_in_schema=False)
+A_PAGE = 100
+
+
+@router.get("/log", name="log")
+def log(request: Request, site: AtSite, before: int | None = None) -> Response:
+    """The last events, or those before one."""
+    with site.database.reading() as session:
+        events = latest_events(session, before, A_PAGE)
+    return rendered(request, "log.html", events=events, found=None)
+
+
+@router.post("/log/verify", name="verify_log")
+def verify_log(request: Request, site: AtSite, by: By) -> Response:
+    """Whether every event is as it was written, and none is missing."""
+    with site.database.reading() as session:
+        found = check_log(session, site.key)
+        events = latest_events(session, None, A_PAGE)
+    with site.acting(
+        by.account, "log_verified", events=len(found.events), problems=len(found.problems)
+    ):
+        pass
+    return rendered(request, "log.html", events=events, found=found)

@@ -1,0 +1,156 @@
+"""A claimed job -> its entry evaluated, and what a leaderboard shows of it.
+
+An open test set is evaluated as ``nodulebench evaluate`` does and its result folder is kept; on a
+sealed set the policy decides what comes out, and nothing else is kept here.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.errors import InputError, NoduleBenchError
+from nodulebench.model.documents.evaluation import Document
+from nodulebench.model.progress import Progress
+from nodulebench.model.results import Estimate
+from nodulebench.portal.entries import marks_of
+from nodulebench.portal.jobs import Claimed, Scored
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Benchmark, Entry
+from nodulebench.storage.digest import file_digest
+from nodulebench.storage.vault import Secret
+from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
+from nodulebench.workflows.evaluate.files import evaluate_files
+from nodulebench.workflows.evaluate.result_folder import EVALUATION, FEEDBACK, read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a worker opens sealed sets; given when it starts, and kept in memory alone."""
+
+    secret: Secret
+    person: str = ""
+    """Who the site is in the policy; nothing: its key says it."""
+
+
+class UnscoredError(NoduleBenchError):
+    """Why something was not scored, in words that only those who run the site may read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What has to be scored, read in one go."""
+
+    marks: Path
+    reference: Path
+    protocol: str
+    name: str
+    developer: str
+    is_sealed: bool
+
+
+def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progress) -> Scored:
+    """Evaluate the entry of a job into a folder of its own claim.
+
+    Raises:
+        InputError: if a sealed set refuses it, in words for who submitted.
+        UnscoredError: if it cannot be scored; the words may tell of the reference.
+    """
+    with site.database.reading() as session:
+        order = _order(site, session, claimed)
+    out = site.results / claimed.entry / f"{claimed.version}-{claimed.claim}"
+    try:
+        if order.is_sealed:
+            figures = _scored_sealed(order, opening, out)
+            digest = file_digest(out / FEEDBACK)
+        else:
+            figures = _scored_open(order, out, progress)
+            digest = file_digest(out / EVALUATION)
+    except BaseException:
+        shutil.rmtree(out, ignore_errors=True)
+        raise
+    return Scored(str(out.relative_to(site.results)), digest, figures)
+
+
+def drop(site: Site, found: Scored) -> None:
+    """Remove what was found under a claim that counts no more."""
+    shutil.rmtree(site.results / found.folder, ignore_errors=True)
+
+
+def summary(document: Document) -> dict[str, Any]:
+    """What a leaderboard needs of an evaluation: readings with intervals, and counts, by rule."""
+    sound = document.soundly
+    (algorithm,) = sound.algorithms
+    return {
+        "readings": list(_readings(sound)),
+        "counts": {rule: dict(one.counts) for rule, one in algorithm.rules.items()},
+        "digests": dict(document.digests),
+    }
+
+
+def _readings(document: Document) -> Iterator[dict[str, Any]]:
+    for _, rule, result in document.results:
+        for figure, found in result.figures.items():
+            points = {"": found} if isinstance(found, Estimate) else found
+            for point, one in points.items():
+                yield reading(rule, figure, point, one.value, one.low, one.high)
+
+
+def reading(
+    rule: str, figure: str, point: str, value: float | None, low: float | None, high: float | None
+) -> dict[str, Any]:
+    """One figure under one rule, at a point where it is read at several."""
+    named = {"rule": rule, "figure": figure, "point": point}
+    return {**named, "value": value, "low": low, "high": high}
+
+
+def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
+    entry = session.get_one(Entry, claimed.entry)
+    benchmark: Benchmark = entry.benchmark
+    return _Order(
+        site.upload(entry.id) / entry.file,
+        Path(benchmark.reference),
+        benchmark.protocol,
+        entry.name,
+        entry.account.name,
+        benchmark.is_sealed,
+    )
+
+
+def _scored_open(order: _Order, out: Path, progress: Progress) -> dict[str, Any]:
+    marks, names = (marks_of(order.marks),), (order.name,)
+    try:
+        evaluate_files(
+            marks, order.reference, order.protocol, out=out, names=names, progress=progress
+        )
+    except InputError as error:  # the file alone was looked through before it was taken
+        raise UnscoredError(str(error)) from error
+    return summary(read_document(out))
+
+
+def _scored_sealed(order: _Order, opening: Opening | None, out: Path) -> dict[str, Any]:
+    if opening is None:
+        raise UnscoredError("the test set is sealed, and this worker was started without a key")
+    told, _ = evaluate_sealed(
+        LookOrder(
+            marks=marks_of(order.marks),
+            sealed=order.reference,
+            secret=opening.secret,
+            person=opening.person,
+            developer=order.developer,
+            protocol=order.protocol,
+            out=out,
+        )
+    )
+    return {"readings": list(_told_readings(told)), "counts": {}, "passed": told.get("passed")}
+
+
+def _told_readings(told: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The figures of feedback, which the policy has rounded."""
+    for name, found in told.get("figures", {}).items():
+        rule, _, figure = name.partition(".")
+        figure, _, point = figure.partition("@")
+        yield reading(rule, figure, point, found.get("value"), found.get("bound"), None)

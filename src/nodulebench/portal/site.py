@@ -1,0 +1,100 @@
+"""Site: settings -> the database, the storage folder and the key of one portal, opened."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.portal.access.passwords import Passwords
+from nodulebench.portal.store.database import Database
+from nodulebench.portal.store.event_log import Fact, record
+from nodulebench.storage.durable import make_folder
+from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
+from nodulebench.storage.lock import locked
+
+KEY, DATABASE = "portal.key", "portal.sqlite"
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where a portal keeps what, and how much it takes."""
+
+    storage: Path
+    """Folder of uploads, results, the key, and the database where none is named."""
+    database: str = ""
+    """Address of a database; nothing: SQLite in the storage."""
+    address: str = "http://127.0.0.1:8000"
+    """How people reach the site; https makes cookies secure."""
+    test_sets: Path | None = None
+    """Folder of the test sets that benchmarks can be made of; None: that of the storage."""
+    largest_upload: int = 512 * MIB
+    passwords: Passwords = field(default_factory=Passwords)
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether people come by https."""
+        return self.address.startswith("https://")
+
+    @property
+    def sets(self) -> Path:
+        """Where test sets lie."""
+        return self.test_sets or self.storage / "test-sets"
+
+    @property
+    def database_url(self) -> str:
+        """The address of the database."""
+        return self.database or f"sqlite:///{self.storage.resolve() / DATABASE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An open portal: what web pages, workers and commands share."""
+
+    settings: Settings
+    database: Database
+    key: PrivateKey
+    """Signs the log and receipts; its public half stands beside it."""
+
+    @classmethod
+    def open(cls, settings: Settings) -> "Site":
+        """Make what is missing, bring the tables to the newest form, and open all.
+
+        Raises:
+            InputError: if the database cannot be used.
+        """
+        storage = settings.storage
+        make_folder(storage)
+        with locked(storage / ".opening.lock", storage, waits_s=60):
+            key = storage / KEY
+            if not key.exists():
+                new_person_key(key, comment="NoduleBench portal")
+            database = Database(settings.database_url)
+            database.migrate()
+        return cls(settings, database, read_private_key(key))
+
+    @contextmanager
+    def acting(self, account: str, action: str, **facts: Fact) -> Iterator[Transaction]:
+        """A transaction that does one thing, which stands in the log if and only if it happens."""
+        with self.database.writing() as session:
+            yield session
+            record(session, self.key, account, action, **facts)
+
+    def record(self, session: Transaction, account: str, action: str, **facts: Fact) -> None:
+        """Write down an action whose facts are known only in its transaction."""
+        record(session, self.key, account, action, **facts)
+
+    def upload(self, entry: str) -> Path:
+        """The folder of what was sent for an entry."""
+        return self.settings.storage / "uploads" / entry
+
+    def benchmark(self, benchmark: str) -> Path:
+        """The folder of what the site itself keeps of a benchmark: never its reference."""
+        return self.settings.storage / "benchmarks" / benchmark
+
+    @property
+    def results(self) -> Path:
+        """The folder of result folders."""
+        return self.settings.storage / "results"

@@ -1,0 +1,1 @@
+"""What the site remembers: tables, their migrations, and the hash-chained log, in one database."""

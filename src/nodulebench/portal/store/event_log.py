@@ -1,0 +1,176 @@
+"""The one log of the site: every action in a hash-chained, signed event, in its own transaction.
+
+An action and its event are written together or not at all. The site signs with its own key and
+names the account that it acts for.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field, ValidationError
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session as Transaction
+
+from nodulebench.model.written import Written
+from nodulebench.portal.store.tables import StoredEvent, StoredHead
+from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.event_log.log import EventLog, LogCheck
+from nodulebench.storage.event_log.seal import PersonSeal
+from nodulebench.storage.event_log.statements import canonical
+from nodulebench.storage.event_log.store import Stored
+from nodulebench.storage.file_names import shown
+from nodulebench.storage.keys.person_key import PrivateKey
+
+SITE = "portal"
+"""Who signs: the site itself."""
+_LOCK = 0x6E6F6475
+Fact = str | int | float | bool | None
+
+
+class PortalEvent(Written):
+    """One thing that was done on the site."""
+
+    number: Annotated[int, Field(ge=1)]
+    at: AwareDatetime
+    person: str
+    """Who signed it: the site."""
+    account: str
+    """The id of the account that acted; nothing: nobody who was signed in."""
+    action: str
+    facts: dict[str, Fact]
+    previous: str
+    code: str = ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the bytes of the event."""
+        return bytes_digest(self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The event as it is kept."""
+        return canonical(self.model_dump(mode="json"))
+
+    @property
+    def unsigned_bytes(self) -> bytes:
+        """What the code is made of."""
+        return canonical(self.model_dump(mode="json", exclude={"code"}))
+
+
+class SqlStore:
+    """Events as rows of a table, within one transaction."""
+
+    def __init__(self, session: Transaction) -> None:
+        self._session = session
+
+    def read(self, first: int = 1) -> list[Stored]:
+        """The events from a number on, by number."""
+        rows = select(StoredEvent).where(StoredEvent.number >= first).order_by(StoredEvent.number)
+        return [_stored(one) for one in self._session.scalars(rows)]
+
+    def read_one(self, number: int) -> Stored | None:
+        """One event; None: it is not there."""
+        found = self._session.get(StoredEvent, number)
+        return None if found is None else _stored(found)
+
+    def read_last(self) -> Stored | None:
+        """The last event; None: there is none."""
+        last = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(1)
+        found = self._session.scalar(last)
+        return None if found is None else _stored(found)
+
+    def append(self, number: int, content: bytes) -> bool:
+        """Keep one more event; nobody else can take its number while the log is locked."""
+        self._session.add(StoredEvent(number=number, content=content))
+        self._session.flush()
+        return True
+
+    def read_head(self) -> bytes | None:
+        """What is kept as the head; None: nothing."""
+        head = self._session.get(StoredHead, 1)
+        return None if head is None else head.content
+
+    def write_head(self, content: bytes) -> None:
+        """Keep a head in the place of an older one."""
+        self._session.merge(StoredHead(id=1, content=content))
+        self._session.flush()
+
+    def where(self, number: int | None = None) -> str:
+        """How messages name an event, or the head."""
+        return "head of the log" if number is None else f"event {number}"
+
+    def strangers(self) -> list[str]:
+        """Nothing else can lie in the table."""
+        return []
+
+    def lock(self) -> None:
+        """Let one transaction write at a time; SQLite lets no two write anyway."""
+        if self._session.get_bind().dialect.name == "postgresql":
+            self._session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+def record(
+    session: Transaction, key: PrivateKey, account: str, action: str, **facts: Fact
+) -> PortalEvent:
+    """Write down an action in the transaction that does it.
+
+    Args:
+        session: the transaction.
+        key: of the site.
+        account: the id of who acts; nothing: nobody who is signed in.
+        action: what is done, one of ``ACTIONS``.
+        facts: ids and digests that say with what; never a secret, a password or a name.
+    """
+    store = SqlStore(session)
+    store.lock()
+    log = _log(store, key)
+    last = store.read_last()
+    before = None if last is None else parse_event(last.content)
+    if last is not None and before is None:
+        log.read()  # says what was changed
+    event = PortalEvent(
+        number=1 if before is None else before.number + 1,
+        at=datetime.now(UTC),
+        person=SITE,
+        account=account,
+        action=action,
+        facts={name: shown(one) if isinstance(one, str) else one for name, one in facts.items()},
+        previous=log.root if before is None else before.digest,
+    )
+    code = PersonSeal({SITE: key.public}, key).make(event.unsigned_bytes, SITE)
+    event = event.model_copy(update={"code": code})
+    log.append_event(event)
+    log.tell_head(event)
+    return event
+
+
+def check_log(session: Transaction, key: PrivateKey) -> LogCheck[PortalEvent]:
+    """Every event, and whatever is wrong with the log."""
+    return _log(SqlStore(session), key).check()
+
+
+def latest_events(session: Transaction, before: int | None, count: int) -> list[PortalEvent]:
+    """Events before a number, the last ones first; None: the last there are."""
+    rows = select(StoredEvent).order_by(StoredEvent.number.desc()).limit(count)
+    if before is not None:
+        rows = rows.where(StoredEvent.number < before)
+    read = (parse_event(one.content) for one in session.scalars(rows))
+    return [one for one in read if one is not None]
+
+
+def parse_event(content: bytes) -> PortalEvent | None:
+    """An event from its bytes; None: they are not as it would be written."""
+    try:
+        event = PortalEvent.model_validate_json(content)
+    except (ValidationError, UnicodeDecodeError):
+        return None
+    return event if event.to_bytes() == content else None
+
+
+def _log(store: SqlStore, key: PrivateKey) -> EventLog[PortalEvent]:
+    root = bytes_digest(key.public.line.encode())
+    seal = PersonSeal({SITE: key.public}, key)
+    return EventLog(store, root, "the key of the site", parse_event, seal, headed_from=1)
+
+
+def _stored(row: StoredEvent) -> Stored:
+    return Stored(f"event {row.number}", row.number, row.content)

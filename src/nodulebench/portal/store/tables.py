@@ -1,0 +1,264 @@
+"""The tables of the site; the same on SQLite and PostgreSQL.
+
+Secrets stand here as digests only: of session cookies, links and tokens, SHA-256; of passwords,
+argon2. Keys that open a sealed set are never here.
+"""
+
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A time with its zone, kept in UTC by databases that have zones and those that have none."""
+
+    impl = DateTime(timezone=False)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """The time as the database keeps it."""
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """The time with its zone."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """An id that nobody guesses."""
+    return token_hex(8)
+
+
+class Base(DeclarativeBase):
+    """What every table has in common."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {datetime: UtcTime, dict[str, Any]: JSON, list[str]: JSON, str: String}  # noqa: RUF012
+
+
+class Account(Base):
+    """A person, or a team that submits under one name."""
+
+    __tablename__ = "account"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    login: Mapped[str] = mapped_column(unique=True)
+    """What is typed to sign in; small letters."""
+    name: Mapped[str]
+    """What others see."""
+    roles: Mapped[list[str]]
+    password: Mapped[str | None]
+    """argon2; None: nobody can sign in."""
+    factor: Mapped[str | None]
+    """The secret of the second factor; None: there is none."""
+    factor_step: Mapped[int] = mapped_column(default=0)
+    """The last step of the second factor that was used, which counts only once."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    closed_at: Mapped[datetime | None]
+
+
+class Session(Base):
+    """Somebody who is signed in, on one device."""
+
+    __tablename__ = "session"
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True, default=new_id)
+    """What pages call it by; the digest stays here."""
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
+    csrf: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    seen_at: Mapped[datetime] = mapped_column(default=now)
+    agent: Mapped[str] = mapped_column(default="")
+    account: Mapped[Account] = relationship()
+
+
+class Invitation(Base):
+    """A link that works once: for a new account, or for a new password of an old one."""
+
+    __tablename__ = "invitation"
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True, default=new_id)
+    roles: Mapped[list[str]]
+    account_id: Mapped[str | None] = mapped_column(ForeignKey("account.id"))
+    """Whose password it sets; None: it makes an account."""
+    made_by: Mapped[str] = mapped_column(default="")
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+
+class Token(Base):
+    """What a program signs its requests with."""
+
+    __tablename__ = "token"
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True, default=new_id)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
+    name: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    used_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    account: Mapped[Account] = relationship()
+
+
+class Attempt(Base):
+    """A failed attempt to sign in or to use a link, counted by what it was aimed at."""
+
+    __tablename__ = "attempt"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    aim: Mapped[str]
+    """Digest of a login or of an address."""
+    at: Mapped[datetime] = mapped_column(default=now)
+    __table_args__ = (Index(None, "aim", "at"),)
+
+
+class Setting(Base):
+    """What an organiser chose for the whole site."""
+
+    __tablename__ = "setting"
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[dict[str, Any]]
+
+
+class Benchmark(Base):
+    """A test set with a protocol that people submit to."""
+
+    __tablename__ = "benchmark"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    title: Mapped[str]
+    about: Mapped[str] = mapped_column(Text, default="")
+    reference: Mapped[str]
+    """Where the test set lies on the machine of the workers; no page shows it."""
+    is_sealed: Mapped[bool] = mapped_column(default=False)
+    protocol: Mapped[str]
+    """Name of a published protocol, or the text of one in TOML."""
+    rules: Mapped[dict[str, Any]]
+    """``BenchmarkRules``: tracks, quota, feedback, what is released."""
+    version: Mapped[int] = mapped_column(default=1)
+    """One more each time the reference or protocol is corrected, so that all is scored anew."""
+    opens_at: Mapped[datetime | None]
+    closes_at: Mapped[datetime | None]
+    is_shown: Mapped[bool] = mapped_column(default=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Entry(Base):
+    """One submission to a benchmark."""
+
+    __tablename__ = "entry"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    benchmark_id: Mapped[str] = mapped_column(ForeignKey("benchmark.id"), index=True)
+    account_id: Mapped[str] = mapped_column(ForeignKey("account.id"), index=True)
+    name: Mapped[str]
+    """What the algorithm is called."""
+    track: Mapped[str] = mapped_column(default="detection")
+    kind: Mapped[str] = mapped_column(default="marks")
+    """marks, or an algorithm that is run."""
+    file: Mapped[str]
+    """The name that it was sent under."""
+    digest: Mapped[str]
+    size: Mapped[int] = mapped_column(BigInteger)
+    declared: Mapped[dict[str, Any]]
+    """What who submits says of it: description, training data, intended use."""
+    receipt: Mapped[dict[str, Any]]
+    is_baseline: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    withdrawn_at: Mapped[datetime | None]
+    account: Mapped[Account] = relationship()
+    benchmark: Mapped[Benchmark] = relationship()
+
+
+class Job(Base):
+    """Work for a worker: one entry under one version of its benchmark."""
+
+    __tablename__ = "job"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    entry_id: Mapped[str] = mapped_column(ForeignKey("entry.id"))
+    version: Mapped[int]
+    state: Mapped[str] = mapped_column(default="waiting", index=True)
+    """waiting, running, done, failed, cancelled."""
+    claim: Mapped[str] = mapped_column(default="")
+    """Whose it is now; another one with each claim."""
+    worker: Mapped[str] = mapped_column(default="")
+    lease_until: Mapped[datetime | None]
+    attempts: Mapped[int] = mapped_column(default=0)
+    progress: Mapped[dict[str, Any]]
+    problems: Mapped[dict[str, Any]]
+    """Why it failed: ``told`` for who submitted, ``kept`` for who organises."""
+    is_cancelling: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    ended_at: Mapped[datetime | None]
+    entry: Mapped[Entry] = relationship()
+    __table_args__ = (UniqueConstraint("entry_id", "version"),)
+
+
+class Result(Base):
+    """What a job found; there is one for an entry and a version, never two."""
+
+    __tablename__ = "result"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    entry_id: Mapped[str] = mapped_column(ForeignKey("entry.id"))
+    version: Mapped[int]
+    folder: Mapped[str]
+    """Its result folder, within the storage of the site."""
+    digest: Mapped[str]
+    """Of evaluation.json, or of the feedback of a sealed set."""
+    figures: Mapped[dict[str, Any]]
+    """What a leaderboard shows: ``scoring.Summary``."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    entry: Mapped[Entry] = relationship()
+    __table_args__ = (UniqueConstraint("entry_id", "version"),)
+
+
+class Announcement(Base):
+    """What an organiser tells everybody."""
+
+    __tablename__ = "announcement"
+    id: Mapped[str] = mapped_column(primary_key=True, default=new_id)
+    benchmark_id: Mapped[str | None] = mapped_column(ForeignKey("benchmark.id"))
+    text: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    ended_at: Mapped[datetime | None]
+
+
+class StoredEvent(Base):
+    """The bytes of one event of the log."""
+
+    __tablename__ = "event"
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class StoredHead(Base):
+    """The head of the log; one row."""
+
+    __tablename__ = "event_head"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    content: Mapped[bytes] = mapped_column(LargeBinary)

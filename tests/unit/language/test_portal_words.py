@@ -1,0 +1,93 @@
+"""The words of the portal: the same in both languages, all used, none missing."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import nodulebench
+from nodulebench.language import LANGUAGES, PARTS, PORTAL_PARTS
+from nodulebench.language.en.portal.desk import TEXTS as DESK
+
+PACKAGE = Path(nodulebench.__file__).parent
+TEMPLATES = sorted((PACKAGE / "pages" / "templates" / "portal").glob("*.html"))
+SOURCES = sorted((PACKAGE / "portal").rglob("*.py"))
+FAMILIES = ("portal.refused.", "portal.action.", "portal.role.", "portal.state.", "portal.job.",
+            "portal.nav.", "portal.done.", "portal.declared.", "portal.feedback.")  # fmt: skip
+"""Keys that templates put together."""
+
+
+def texts(name: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in PORTAL_PARTS:
+        found |= import_module(f"nodulebench.language.{name}.{part}").TEXTS
+    return found
+
+
+def said() -> set[str]:
+    """Keys that stand whole in a template."""
+    pages = (page.read_text(encoding="utf-8") for page in TEMPLATES)
+    return {key for page in pages for key in re.findall(r'say\("([^"]+)"[,)]', page)}
+
+
+def constants() -> set[str]:
+    """Every text in the code of the portal, and what is put before a value."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES)
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    return {
+        one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    }
+
+
+def test_both_languages_have_the_same_keys_and_values() -> None:
+    english, chinese = (texts(name) for name in LANGUAGES)
+    assert english.keys() == chinese.keys()
+    fields = {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in english.items()}
+    assert {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in chinese.items()} == fields
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_no_key_is_one_of_a_report(name: str) -> None:
+    of_reports = {
+        key for part in PARTS for key in import_module(f"nodulebench.language.{name}.{part}").TEXTS
+    }
+    assert texts(name).keys() & of_reports == set()
+
+
+def test_every_key_of_a_template_has_words_and_every_word_a_place() -> None:
+    keys = set(texts("en"))
+    assert said() - keys == set()
+    put_together = {key for key in keys if key.startswith(FAMILIES)}
+    assert keys - said() - put_together == set()
+
+
+def test_every_key_that_is_put_together_is_somebodys() -> None:
+    values = constants() | {"heading", "benchmark_before", "benchmark_closed"}
+    ends = {
+        key: key.partition(".")[2].partition(".")[2]
+        for key in texts("en")
+        if key.startswith(FAMILIES)
+    }
+    states = {"job_failed", "job_cancelled"}  # put together of a job's state
+    assert {
+        key for key, end in ends.items() if end not in values | states and key not in said()
+    } == set()
+
+
+def test_every_action_and_refusal_of_the_code_has_words() -> None:
+    keys, wanted = set(texts("en")), set()
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            given = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            if name == "RefusedError" and given and isinstance(given[0], str):
+                wanted.add(f"portal.refused.{given[0]}")
+            if name in ("acting", "record") and given and isinstance(given[-1], str) and given[-1]:
+                wanted.add(f"portal.action.{given[-1]}")
+    assert len(wanted) > 40
+    assert wanted - keys == set()
+    assert sum(key.startswith("portal.action.") for key in DESK) > 25

@@ -1,0 +1,175 @@
+"""Links work once; passwords, throttling and roles; each stands in the log."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import func, select
+
+from builders.portal import PASSWORD, Browser, make_person, signed_in
+from nodulebench.portal.access import accounts
+from nodulebench.portal.access.accounts import RefusedError, make_link, sign_in, use_link
+from nodulebench.portal.access.factor import code_at, new_factor, step_at
+from nodulebench.portal.access.throttle import MOST_PER_NAME
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import check_log
+from nodulebench.portal.store.tables import Account, Invitation, Session, now
+
+
+def actions(site: Site) -> list[str]:
+    with site.database.reading() as session:
+        found = check_log(session, site.key)
+    assert found.problems == []
+    return [one.action for one in found.events]
+
+
+def refused(code: str):
+    return pytest.raises(RefusedError, match=f"^{code}$")
+
+
+def enter(site: Site, login: str, password: str = PASSWORD, code: str = "", address: str = "a"):
+    return sign_in(site, login, password, code, address=address, agent="test")
+
+
+def test_a_link_makes_one_account_once(site: Site) -> None:
+    link = make_link(site, ("participant",), "")
+    use_link(site, link, " Ada ", "Ada", PASSWORD)
+    with refused("link_ended"):
+        use_link(site, link, "eve", "Eve", PASSWORD)
+    with refused("link_ended"):
+        use_link(site, "guessed", "eve", "Eve", PASSWORD)
+    assert enter(site, "ada").account
+    assert actions(site) == ["invited", "account_made", "signed_in"]
+
+
+def test_an_old_link_has_ended(site: Site) -> None:
+    link = make_link(site, ("participant",), "")
+    with site.database.writing() as session:
+        session.scalars(select(Invitation)).one().expires_at = now() - timedelta(seconds=1)
+    with refused("link_ended"):
+        use_link(site, link, "ada", "Ada", PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("login", "name", "password", "code"),
+    [
+        ("a", "Ada", PASSWORD, "login_form"),
+        ("a b c", "Ada", PASSWORD, "login_form"),
+        ("ada", " ", PASSWORD, "name_form"),
+        ("ada", "A\x1bda", PASSWORD, "name_form"),
+        ("ada", "Ada", "short", "password_short"),
+        ("ada", "Ada", "x" * 257, "password_long"),
+        ("ada", "Ada", "aaaabbbbaaaabbbb", "password_easy"),
+        ("ada.long", "Ada", "my ada.long password", "password_easy"),
+        ("olga", "Ada", PASSWORD, "login_taken"),
+    ],
+)
+def test_what_may_not_be_an_account_leaves_the_link_unused(
+    site: Site, organiser: Visitor, login: str, name: str, password: str, code: str
+) -> None:
+    link = make_link(site, ("participant",), organiser.account)
+    with refused(code):
+        use_link(site, link, login, name, password)
+    use_link(site, link, "ada", "Ada", PASSWORD)
+
+
+def test_a_password_is_kept_as_argon2_alone(site: Site, ada: Visitor) -> None:
+    with site.database.reading() as session:
+        kept = session.get_one(Account, ada.account).password
+    assert kept is not None
+    assert kept.startswith("$argon2id$")
+    assert PASSWORD not in kept
+
+
+def test_a_wrong_password_and_an_unknown_login_are_told_alike(site: Site, ada: Visitor) -> None:
+    for login, password in ((ada.login, "wrong password"), ("nobody", PASSWORD)):
+        with refused("sign_in_wrong"):
+            enter(site, login, password)
+    assert actions(site)[-2:] == ["sign_in_failed"] * 2
+
+
+def test_after_many_attempts_the_right_password_waits_too(site: Site, ada: Visitor) -> None:
+    for number in range(MOST_PER_NAME):
+        with refused("sign_in_wrong"):
+            enter(site, ada.login, "wrong password", address=f"address {number}")
+    with refused("too_many_attempts"):
+        enter(site, ada.login)
+    assert actions(site)[-1] == "sign_in_throttled"
+
+
+def test_spraying_one_password_over_names_is_stopped_by_the_address(
+    site: Site, ada: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodulebench.portal.access.throttle.MOST_PER_ADDRESS", 3)
+    for number in range(3):
+        with refused("sign_in_wrong"):
+            enter(site, f"name{number}")
+    with refused("too_many_attempts"):
+        enter(site, ada.login)
+    assert enter(site, ada.login, address="elsewhere")
+
+
+def test_a_second_factor_is_asked_for_and_counts_once(site: Site, ada: Visitor) -> None:
+    factor = new_factor()
+    with site.database.writing() as session:
+        session.get_one(Account, ada.account).factor = factor
+    with refused("sign_in_wrong"):
+        enter(site, ada.login)
+    code = code_at(factor, step_at(now()))
+    assert enter(site, ada.login, code=code)
+    with refused("sign_in_wrong"):
+        enter(site, ada.login, code=code)
+
+
+def test_an_organisers_link_sets_a_password_and_ends_all_sessions(
+    site: Site, organiser: Visitor, ada: Visitor
+) -> None:
+    browser = signed_in(site, ada.login)
+    link = make_link(site, (), organiser.account, ada.account)
+    use_link(site, link, "ignored", "ignored", "another long password")
+    assert browser.get("/account").status_code == 303
+    with refused("sign_in_wrong"):
+        enter(site, ada.login)
+    assert enter(site, ada.login, "another long password").account == ada.account
+
+
+def test_a_changed_password_ends_the_other_sessions(site: Site, ada: Visitor) -> None:
+    first, second = signed_in(site, ada.login), signed_in(site, ada.login)
+    words = dict.fromkeys(("password", "again"), "new long password")
+    changed = first.post("/account/password", "/account", old=PASSWORD, **words)
+    assert changed.status_code == 200
+    assert first.get("/account").status_code == 200
+    assert second.get("/account").status_code == 303
+
+
+def test_the_last_organiser_stays(site: Site, organiser: Visitor) -> None:
+    with refused("last_organiser"):
+        accounts.close_account(site, organiser.account, organiser.account)
+    with refused("last_organiser"):
+        accounts.change_roles(site, organiser.account, ("reader",), organiser.account)
+    make_person(site, "otto", "organiser")
+    accounts.close_account(site, organiser.account, organiser.account)
+    assert actions(site)[-1] == "account_closed"
+
+
+def test_a_closed_account_keeps_no_name_and_lets_nobody_in(site: Site, ada: Visitor) -> None:
+    browser = signed_in(site, ada.login)
+    accounts.close_account(site, ada.account, ada.account)
+    assert browser.get("/account").status_code == 303
+    with refused("sign_in_wrong"):
+        enter(site, ada.login)
+    with site.database.reading() as session:
+        found = session.get_one(Account, ada.account)
+        assert (found.name, found.password, found.roles) == ("", None, [])
+        assert session.scalar(select(func.count()).select_from(Session)) == 0
+
+
+def test_other_roles_count_at_once(site: Site, organiser: Visitor, as_ada: Browser) -> None:
+    ada = as_ada.sign_in("ada")
+    assert ada.status_code == 303
+    with site.database.reading() as session:
+        account = session.scalars(select(Account.id).where(Account.login == "ada")).one()
+    accounts.change_roles(site, account, ("auditor", "public", "king"), organiser.account)
+    browser = signed_in(site, "ada")
+    assert browser.get("/log").status_code == 200
+    assert browser.get("/people").status_code == 403

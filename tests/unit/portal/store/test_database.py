@@ -1,0 +1,58 @@
+"""The tables are the same on both databases, by migrations; a transaction is whole or nothing."""
+
+from threading import Thread
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import select
+
+from nodulebench.errors import InputError
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.database import Database
+from nodulebench.portal.store.tables import Base, Setting
+
+
+def test_migrations_make_the_very_tables(any_site: Site) -> None:
+    any_site.database.migrate()  # once more changes nothing
+    with any_site.database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_what_is_raised_in_a_transaction_undoes_it(any_site: Site) -> None:
+    def broken() -> None:
+        with any_site.acting("somebody", "announced") as session:
+            session.add(Setting(name="x", value={}))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
+    with any_site.database.reading() as session:
+        assert session.get(Setting, "x") is None
+
+
+def test_writers_wait_for_each_other(any_site: Site) -> None:
+    with any_site.database.writing() as session:
+        session.add(Setting(name="count", value={"at": 0}))
+
+    def count() -> None:
+        for _ in range(10):
+            with any_site.database.writing() as session:
+                one = session.scalars(
+                    select(Setting).where(Setting.name == "count").with_for_update()
+                ).one()
+                one.value = {"at": one.value["at"] + 1}
+
+    threads = [Thread(target=count) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    with any_site.database.reading() as session:
+        assert session.get_one(Setting, "count").value == {"at": 40}
+
+
+def test_other_databases_are_refused() -> None:
+    with pytest.raises(InputError, match="'mysql' is neither sqlite nor postgresql"):
+        Database("mysql://somewhere")

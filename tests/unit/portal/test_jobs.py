@@ -1,0 +1,131 @@
+"""Jobs are claimed by one worker at a time, survive it, and are finished once."""
+
+import io
+from datetime import timedelta
+from threading import Thread
+
+import pytest
+from sqlalchemy import func, select
+
+from builders.portal import GOOD, make_person, make_tiny_benchmark
+from nodulebench.portal import jobs
+from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.entries import received, submit
+from nodulebench.portal.jobs import MOST_ATTEMPTS, Claimed, Scored, beat, claim, fail, finish
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.event_log import check_log
+from nodulebench.portal.store.tables import Job, Result, now
+
+FOUND = Scored("somewhere", "digest", {})
+
+
+def submitted(site: Site, count: int = 1) -> list[str]:
+    by = make_person(site, "ada", "participant", "organiser")
+    benchmark = make_tiny_benchmark(site, by)
+    entries = []
+    for number in range(count):
+        with received(site, "x.csv", io.BytesIO(GOOD.encode())) as sent:
+            entries.append(submit(site, by, benchmark, sent, name=f"entry {number}").id)
+    return entries
+
+
+def claimed(site: Site) -> Claimed:
+    found = claim(site, "worker")
+    assert found is not None
+    return found
+
+
+def lose(site: Site) -> None:
+    """As if the worker had died a while ago."""
+    with site.database.writing() as session:
+        for job in session.scalars(select(Job).where(Job.state == "running")):
+            job.lease_until = now() - timedelta(seconds=1)
+
+
+def state(site: Site) -> str:
+    with site.database.reading() as session:
+        return session.scalars(select(Job.state)).one()
+
+
+def test_many_workers_claim_every_job_once(any_site: Site) -> None:
+    entries = submitted(any_site, 12)
+    taken: list[str] = []
+
+    def take() -> None:
+        while (one := claim(any_site, "worker")) is not None:
+            taken.append(one.entry)
+            assert finish(any_site, one, FOUND)
+
+    threads = [Thread(target=take) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(taken) == sorted(entries)
+    with any_site.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Result)) == 12
+        assert check_log(session, any_site.key).problems == []
+
+
+def test_a_lost_worker_loses_its_claim_and_writes_nothing(any_site: Site) -> None:
+    submitted(any_site)
+    first = claimed(any_site)
+    assert claim(any_site, "other") is None
+    lose(any_site)
+    second = claimed(any_site)
+    assert second.job == first.job
+    assert not beat(any_site, first)
+    assert not finish(any_site, first, FOUND)
+    fail(any_site, first, [], "late")
+    assert beat(any_site, second, {"done": 1, "of": 2})
+    assert finish(any_site, second, FOUND)
+    assert not finish(any_site, second, FOUND)
+    assert state(any_site) == "done"
+
+
+def test_a_beat_keeps_the_claim(site: Site) -> None:
+    submitted(site)
+    one = claimed(site)
+    lose(site)
+    assert beat(site, one)
+    assert claim(site, "other") is None
+
+
+def test_what_kills_its_workers_is_given_up(site: Site) -> None:
+    submitted(site)
+    for _ in range(MOST_ATTEMPTS):
+        claimed(site)
+        lose(site)
+    assert claim(site, "worker") is None
+    assert state(site) == "failed"
+
+
+def test_a_waiting_job_is_cancelled_at_once_and_can_be_retried(site: Site) -> None:
+    submitted(site)
+    with site.database.reading() as session:
+        job = session.scalars(select(Job.id)).one()
+    with pytest.raises(RefusedError, match="job_open"):
+        jobs.retry(site, "olga", job)
+    jobs.cancel(site, "olga", job)
+    assert state(site) == "cancelled"
+    assert claim(site, "worker") is None
+    with pytest.raises(RefusedError, match="job_ended"):
+        jobs.cancel(site, "olga", job)
+    jobs.retry(site, "olga", job)
+    assert finish(site, claimed(site), FOUND)
+
+
+def test_a_running_job_is_told_to_end(site: Site) -> None:
+    submitted(site)
+    one = claimed(site)
+    jobs.cancel(site, "olga", one.job)
+    assert not beat(site, one)
+    assert not finish(site, one, FOUND)
+    fail(site, one, [], "cancelled")
+    assert state(site) == "cancelled"
+
+
+def test_there_is_no_job_of_a_guessed_id(site: Site) -> None:
+    for act in (jobs.cancel, jobs.retry):
+        with pytest.raises(RefusedError, match="not_found"):
+            act(site, "olga", "guess")
