@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodulebench.cli.options import FILE, option, print_written
+from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def backup(storage: Path, database: str | None, archive: Path) -> None:
     from nodulebench.portal.backup import back_up
     from nodulebench.portal.site import Site
 
-    back_up(Site.open(_settings(storage, database)), archive)
+    with ProgressLine("backing up"):
+        back_up(Site.open(_settings(storage, database)), archive)
     print_written(archive)
 
 
@@ -125,7 +127,8 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
     """
     from nodulebench.portal.backup import restore as restored
 
-    count = restored(archive, _settings(storage, database))
+    with ProgressLine("restoring"):
+        count = restored(archive, _settings(storage, database))
     click.echo(f"restored to {storage}: the log holds, {count:,} events")
 
 
