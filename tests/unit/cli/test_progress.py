@@ -132,6 +132,7 @@ SHORT = {
     "help",
     "options",
     "progress",
+    "read",
     "terminal",
     "vault_options",
     "engine_options",
