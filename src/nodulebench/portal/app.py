@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, Response
 
 from nodulebench import __version__
 from nodulebench.errors import InputError
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import SignInError, guard
 from nodulebench.portal.access.headers import Headers, Sizes
 from nodulebench.portal.page import rendered, see
@@ -29,7 +29,7 @@ def make_app(site: Site) -> FastAPI:
     app.state.site = site
     for router in ROUTERS:
         app.include_router(router)
-    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(DeniedError, _refused)
     app.add_exception_handler(SignInError, _sign_in)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(InputError, _wrong_input)
@@ -45,7 +45,7 @@ def _told(request: Request, code: str, status: int) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    if not isinstance(error, RefusedError):
+    if not isinstance(error, DeniedError):
         raise error
     return _told(request, error.code, error.status)
 

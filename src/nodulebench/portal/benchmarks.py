@@ -15,7 +15,7 @@ from nodulebench.errors import NoduleBenchError
 from nodulebench.formats import read_reference
 from nodulebench.model.tables import without_images
 from nodulebench.model.written import Written
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, new_id, now
@@ -71,14 +71,14 @@ def make_benchmark(
     """Make a benchmark of a test set; its id.
 
     Raises:
-        RefusedError: if there is no such test set or protocol.
+        DeniedError: if there is no such test set or protocol.
         InputError: if the test set cannot be read.
     """
     title = title.strip()
     if not title or len(title) > MOST_TITLE or not title.isprintable():
-        raise RefusedError("title_form")
+        raise DeniedError("title_form")
     if test_set not in test_sets(site) or protocol not in NAMES:
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     place, benchmark = site.settings.sets / test_set, new_id()
     sealed = is_sealed(place)
     if not sealed:
@@ -107,11 +107,11 @@ def find_benchmark(session: Transaction, visitor: Visitor, benchmark: str) -> Be
     """A benchmark that somebody may see.
 
     Raises:
-        RefusedError: if there is none; the same where it is hidden.
+        DeniedError: if there is none; the same where it is hidden.
     """
     found = session.get(Benchmark, benchmark)
     if found is None or not (found.is_shown or visitor.is_organiser):
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     return found
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import InputError, Problem
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.archive import CHUNK, is_archive, unpack
 from nodulebench.portal.benchmarks import known_cases, rules_of, state_of
@@ -53,7 +53,7 @@ def received(site: Site, name: str, content: BinaryIO) -> Iterator[Received]:
         with path.open("xb") as file:
             shutil.copyfileobj(content, file, CHUNK)
         if path.stat().st_size > site.settings.largest_upload:
-            raise RefusedError("too_large", 413)
+            raise DeniedError("too_large", 413)
         yield Received(entry, path, file_digest(path), path.stat().st_size)
     finally:
         with site.database.reading() as session:
@@ -118,19 +118,19 @@ def submit(
     """Make an entry of what was sent, put its job into the queue, and sign a receipt.
 
     Raises:
-        RefusedError: if the benchmark takes nothing now, or nothing more from this account.
+        DeniedError: if the benchmark takes nothing now, or nothing more from this account.
     """
     name = name.strip()
     if not name or len(name) > MOST_NAME or not name.isprintable():
-        raise RefusedError("name_form")
+        raise DeniedError("name_form")
     settle_all(sent.path.parent)  # before anybody has it in writing
     with site.database.writing() as session:
         chosen = session.get(Benchmark, benchmark)
         if chosen is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         refuse_closed(session, by, chosen)
         if track not in rules_of(chosen).tracks:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         at = now()
         told = {
             "schema": RECEIPT,
@@ -169,7 +169,7 @@ def refuse_closed(session: Transaction, by: Visitor, benchmark: Benchmark) -> No
     """Refuse an entry that a benchmark does not take: not now, or no more from this account."""
     state = state_of(benchmark)
     if state != "open":
-        raise RefusedError(f"benchmark_{state}", 409)
+        raise DeniedError(f"benchmark_{state}", 409)
     rules = rules_of(benchmark)
     own = select(func.count()).where(
         Entry.benchmark_id == benchmark.id, Entry.account_id == by.account
@@ -177,14 +177,14 @@ def refuse_closed(session: Transaction, by: Visitor, benchmark: Benchmark) -> No
     week = own.where(Entry.created_at > now() - timedelta(days=7))
     for most, counted in ((rules.in_all, own), (rules.per_week, week)):
         if most is not None and (session.scalar(counted) or 0) >= most:
-            raise RefusedError("quota_spent", 429)
+            raise DeniedError("quota_spent", 429)
 
 
 def withdraw(site: Site, by: Visitor, entry: str) -> None:
     """Take an entry back: it stays, shown as withdrawn, without its figures.
 
     Raises:
-        RefusedError: if it is somebody else's.
+        DeniedError: if it is somebody else's.
     """
     with site.acting(by.account, "withdrawn", entry=entry) as session:
         found = find_own(session, by, entry)
@@ -195,16 +195,16 @@ def find_entry(session: Transaction, visitor: Visitor, entry: str) -> Entry:
     """An entry that somebody may see: one's own, or one that has a result.
 
     Raises:
-        RefusedError: if there is none; the same where it is not for them.
+        DeniedError: if there is none; the same where it is not for them.
     """
     found = session.get(Entry, entry)
     if found is None:
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     if visitor.account == found.account_id or visitor.roles & {"organiser", "operator", "auditor"}:
         return found
     scored = select(Result.id).where(Result.entry_id == entry).limit(1)
     if not found.benchmark.is_shown or session.scalar(scored) is None:
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     return found
 
 
@@ -212,11 +212,11 @@ def find_own(session: Transaction, visitor: Visitor, entry: str) -> Entry:
     """An entry of one's own; of anybody, for an organiser.
 
     Raises:
-        RefusedError: if there is none; the same where it is somebody else's.
+        DeniedError: if there is none; the same where it is somebody else's.
     """
     found = session.get(Entry, entry)
     if found is None or not (found.account_id == visitor.account or visitor.is_organiser):
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     return found
 
 

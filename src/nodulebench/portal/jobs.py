@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Job, Result, new_id, now
 
@@ -127,7 +127,7 @@ def cancel(site: Site, by: str, job: str) -> None:
     with site.acting(by, "job_cancel_asked", job=job) as session:
         found = _found(session, job)
         if found.state not in OPEN:
-            raise RefusedError("job_ended", 409)
+            raise DeniedError("job_ended", 409)
         found.is_cancelling = True
         if found.state == "waiting":
             _end(found, "cancelled", {})
@@ -138,7 +138,7 @@ def retry(site: Site, by: str, job: str) -> None:
     with site.acting(by, "job_retried", job=job) as session:
         found = _found(session, job)
         if found.state not in ("failed", "cancelled"):
-            raise RefusedError("job_open", 409)
+            raise DeniedError("job_open", 409)
         found.state, found.attempts, found.is_cancelling = "waiting", 0, False
         found.claim, found.ended_at, found.problems = "", None, {}
 
@@ -146,7 +146,7 @@ def retry(site: Site, by: str, job: str) -> None:
 def _found(session: Transaction, job: str) -> Job:
     found = session.scalar(select(Job).where(Job.id == job).with_for_update())
     if found is None:
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     return found
 
 

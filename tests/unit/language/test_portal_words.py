@@ -84,7 +84,7 @@ def test_every_action_and_refusal_of_the_code_has_words() -> None:
                 continue
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             given = [one.value for one in node.args if isinstance(one, ast.Constant)]
-            if name == "RefusedError" and given and isinstance(given[0], str):
+            if name == "DeniedError" and given and isinstance(given[0], str):
                 wanted.add(f"portal.refused.{given[0]}")
             if name in ("acting", "record") and given and isinstance(given[-1], str) and given[-1]:
                 wanted.add(f"portal.action.{given[-1]}")

@@ -20,7 +20,7 @@ from builders.portal import (
     signed_in,
     work_off,
 )
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.benchmarks import BenchmarkRules
 from nodulebench.portal.entries import file_name, find_entry, received, submit
@@ -233,7 +233,7 @@ def test_an_entry_that_fails_says_nothing_of_why_to_others(
     assert "The organisers have the reason" in page
     assert "annotations" not in page
     assert "annotations" in signed_in(site, "olga").get("/desk").text
-    with pytest.raises(RefusedError), site.database.reading() as session:
+    with pytest.raises(DeniedError), site.database.reading() as session:
         find_entry(session, NOBODY, entry)
 
 

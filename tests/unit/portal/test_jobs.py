@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from builders.portal import GOOD, make_person, make_tiny_benchmark
 from nodulebench.portal import jobs
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.entries import received, submit
 from nodulebench.portal.jobs import MOST_ATTEMPTS, Claimed, Scored, beat, claim, fail, finish
 from nodulebench.portal.site import Site
@@ -104,12 +104,12 @@ def test_a_waiting_job_is_cancelled_at_once_and_can_be_retried(site: Site) -> No
     submitted(site)
     with site.database.reading() as session:
         job = session.scalars(select(Job.id)).one()
-    with pytest.raises(RefusedError, match="job_open"):
+    with pytest.raises(DeniedError, match="job_open"):
         jobs.retry(site, "olga", job)
     jobs.cancel(site, "olga", job)
     assert state(site) == "cancelled"
     assert claim(site, "worker") is None
-    with pytest.raises(RefusedError, match="job_ended"):
+    with pytest.raises(DeniedError, match="job_ended"):
         jobs.cancel(site, "olga", job)
     jobs.retry(site, "olga", job)
     assert finish(site, claimed(site), FOUND)
@@ -127,5 +127,5 @@ def test_a_running_job_is_told_to_end(site: Site) -> None:
 
 def test_there_is_no_job_of_a_guessed_id(site: Site) -> None:
     for act in (jobs.cancel, jobs.retry):
-        with pytest.raises(RefusedError, match="not_found"):
+        with pytest.raises(DeniedError, match="not_found"):
             act(site, "olga", "guess")

@@ -22,7 +22,7 @@ MOST_NAME = 80
 LOGIN = re.compile(r"[a-z0-9][a-z0-9._@+-]{2,63}", re.ASCII)
 
 
-class RefusedError(Exception):
+class DeniedError(Exception):
     """Something that is not allowed or not right, by the code of its words."""
 
     def __init__(self, code: str, status: int = 400) -> None:
@@ -45,7 +45,7 @@ def make_link(site: Site, roles: tuple[Role, ...], made_by: str, account: str | 
     action = "invited" if account is None else "reset_offered"
     with site.acting(made_by, action, link=link, of=account, roles=" ".join(roles)) as session:
         if account is not None and session.get(Account, account) is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         session.add(
             Invitation(
                 digest=digest_of(secret),
@@ -63,11 +63,11 @@ def find_link(session: Transaction, secret: str) -> Invitation:
     """The link of a secret, if it can still be used.
 
     Raises:
-        RefusedError: if it cannot.
+        DeniedError: if it cannot.
     """
     found = session.get(Invitation, digest_of(secret))
     if found is None or found.used_at is not None or found.expires_at <= now():
-        raise RefusedError("link_ended", 404)
+        raise DeniedError("link_ended", 404)
     return found
 
 
@@ -75,7 +75,7 @@ def use_link(site: Site, secret: str, login: str, name: str, password: str) -> s
     """Make the account of a link, or set the password that it is for; the account's id.
 
     Raises:
-        RefusedError: if the link has ended, the login is taken, or the password may not be one.
+        DeniedError: if the link has ended, the login is taken, or the password may not be one.
     """
     with site.database.reading() as session:  # hashing takes long: nobody waits for it
         link = find_link(session, secret)
@@ -113,7 +113,7 @@ def sign_in(
     """Begin a session.
 
     Raises:
-        RefusedError: if name, password and code do not fit, in the same words whichever does not.
+        DeniedError: if name, password and code do not fit, in the same words whichever does not.
     """
     login = login.strip().lower()[:LONGEST]
     with site.database.reading() as session:
@@ -122,7 +122,7 @@ def sign_in(
     if throttled:
         with site.acting("", "sign_in_throttled", of=account.id if account else None):
             pass
-        raise RefusedError("too_many_attempts", 429)
+        raise DeniedError("too_many_attempts", 429)
     is_open = account is not None and account.closed_at is None
     kept = account.password if account is not None and is_open else None
     is_right = site.settings.passwords.fits(password, kept)
@@ -145,7 +145,7 @@ def sign_in(
             )
             site.record(session, found.id, "signed_in")
     if refused or found is None:
-        raise RefusedError("sign_in_wrong", 401)
+        raise DeniedError("sign_in_wrong", 401)
     return Signed(secret, found.id)
 
 
@@ -162,7 +162,7 @@ def set_password(site: Site, account: str, old: str, new: str, keep: str) -> Non
     with site.database.reading() as session:
         found = session.get_one(Account, account)
     if not site.settings.passwords.fits(old, found.password):
-        raise RefusedError("password_wrong", 403)
+        raise DeniedError("password_wrong", 403)
     _refuse_password(new, found.login)
     hashed = site.settings.passwords.hashed(new)
     with site.acting(account, "password_changed") as session:
@@ -187,7 +187,7 @@ def change_roles(site: Site, account: str, roles: tuple[str, ...], by: str) -> N
     with site.acting(by, "roles_changed", of=account, roles=" ".join(chosen)) as session:
         found = session.get(Account, account)
         if found is None or found.closed_at is not None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         _refuse_last_organiser(session, found, chosen)
         found.roles = chosen
         if account != by:
@@ -204,7 +204,7 @@ def _new_account(
     link: str,
 ) -> str:
     if session.scalar(select(Account.id).where(Account.login == login)) is not None:
-        raise RefusedError("login_taken", 409)
+        raise DeniedError("login_taken", 409)
     account = Account(id=new_id(), login=login, name=name.strip(), roles=roles, password=hashed)
     session.add(account)
     session.flush()
@@ -225,15 +225,15 @@ def _has_factor(account: Account, code: str) -> bool:
 
 def _refuse_names(login: str, name: str) -> None:
     if not LOGIN.fullmatch(login):
-        raise RefusedError("login_form")
+        raise DeniedError("login_form")
     if not name.strip() or len(name) > MOST_NAME or not name.isprintable():
-        raise RefusedError("name_form")
+        raise DeniedError("name_form")
 
 
 def _refuse_password(password: str, login: str) -> None:
     problem = password_problem(password, login)
     if problem:
-        raise RefusedError(problem)
+        raise DeniedError(problem)
 
 
 def _refuse_last_organiser(session: Transaction, account: Account, roles: list[str]) -> None:
@@ -242,7 +242,7 @@ def _refuse_last_organiser(session: Transaction, account: Account, roles: list[s
         return
     open_ones = session.scalars(select(Account).where(Account.closed_at.is_(None)))
     if not any("organiser" in one.roles for one in open_ones if one.id != account.id):
-        raise RefusedError("last_organiser", 409)
+        raise DeniedError("last_organiser", 409)
 
 
 def _end_all(session: Transaction, account: str) -> None:

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.roles import may
 from nodulebench.portal.access.secrets import new_secret, same
 from nodulebench.portal.access.visitor import Visitor, find_visitor
@@ -32,7 +32,7 @@ async def guard(request: Request) -> AsyncIterator[None]:
     """Let a request through, or not; what was found stands in ``request.state``.
 
     Raises:
-        RefusedError: if it is not allowed.
+        DeniedError: if it is not allowed.
         SignInError: if it might be, for somebody who is signed in.
     """
     site: Site = request.app.state.site
@@ -42,18 +42,18 @@ async def guard(request: Request) -> AsyncIterator[None]:
     if not may(visitor.roles, request.scope["route"].name):
         if not visitor.is_signed_in:
             raise SignInError
-        raise RefusedError("not_allowed", 403)
+        raise DeniedError("not_allowed", 403)
     if request.method in SAFE or (visitor.is_signed_in and not visitor.session):
         yield
         return
     _refuse_other_sites(request, site)
     if request.url.path.startswith("/api/"):
-        raise RefusedError("token_needed", 401)
+        raise DeniedError("token_needed", 401)
     async with request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form:
         expected = visitor.csrf or request.cookies.get(FORM_COOKIE, "")
         given = form.get(FIELD)
         if not isinstance(given, str) or not same(given, expected):
-            raise RefusedError("form_old", 403)
+            raise DeniedError("form_old", 403)
         request.state.form = form
         yield
 
@@ -61,11 +61,11 @@ async def guard(request: Request) -> AsyncIterator[None]:
 def _refuse_other_sites(request: Request, site: Site) -> None:
     """Refuse what the browser itself says comes from elsewhere."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RefusedError("form_old", 403)
+        raise DeniedError("form_old", 403)
     origin = request.headers.get("origin")
     host = f"{request.url.scheme}://{request.headers.get('host', '')}"
     if origin and origin not in (site.settings.address, host):
-        raise RefusedError("form_old", 403)
+        raise DeniedError("form_old", 403)
 
 
 def current_visitor(request: Request) -> Visitor:
@@ -90,11 +90,11 @@ def field(form: FormData, name: str, most: int = 4000) -> str:
     """A text of a form, nothing where it is missing.
 
     Raises:
-        RefusedError: if it is longer than anybody means.
+        DeniedError: if it is longer than anybody means.
     """
     value: Any = form.get(name, "")
     if not isinstance(value, str) or len(value) > most:
-        raise RefusedError("field_long", 413)
+        raise DeniedError("field_long", 413)
     return value.strip()
 
 

@@ -8,7 +8,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from nodulebench.portal.access import accounts
-from nodulebench.portal.access.accounts import WHOLE, RefusedError, Signed, find_link
+from nodulebench.portal.access.accounts import WHOLE, DeniedError, Signed, find_link
 from nodulebench.portal.access.factor import address_of, new_factor, used_step
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.access.secrets import digest_of, new_secret
@@ -33,7 +33,7 @@ def sign_in(request: Request, site: AtSite, form: Sent) -> Response:
     to = field(form, "next") or "/"
     try:
         signed = _signed_in(request, site, form)
-    except RefusedError as error:
+    except DeniedError as error:
         values = {"to": to, "is_open": is_registration_open(site), "code": error.code}
         return rendered(request, "sign_in.html", error.status, **values)
     is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
@@ -70,7 +70,7 @@ def use_link(request: Request, site: AtSite, form: Sent, secret: str) -> Respons
         account = accounts.use_link(
             site, secret, login, name, field(form, "password", MOST_PASSWORD)
         )
-    except RefusedError as error:
+    except DeniedError as error:
         if error.code == "link_ended":
             raise
         with site.database.reading() as session:
@@ -100,7 +100,7 @@ def register(request: Request, site: AtSite, form: Sent) -> Response:
     try:
         _refuse_unequal(form)
         accounts.register(site, login, name, field(form, "password", MOST_PASSWORD))
-    except RefusedError as error:
+    except DeniedError as error:
         values = {"account": None, "roles": ["participant"], "action": "/register"}
         return rendered(
             request, "link.html", error.status, code=error.code, login=login, name=name, **values
@@ -121,7 +121,7 @@ def change_password(request: Request, site: AtSite, by: By, form: Sent) -> Respo
         _refuse_unequal(form)
         old, new = field(form, "old", MOST_PASSWORD), field(form, "password", MOST_PASSWORD)
         accounts.set_password(site, by.account, old, new, by.session)
-    except RefusedError as error:
+    except DeniedError as error:
         return _account_page(request, site, by, error.status, code=error.code)
     return _account_page(request, site, by, done="password_changed")
 
@@ -190,7 +190,7 @@ def end_token(site: AtSite, by: By, token_id: str) -> Response:
         own = (Token.id == token_id) & (Token.account_id == by.account)
         found = session.scalar(select(Token).where(own))
         if found is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         found.ended_at = now()
     return see("/account")
 
@@ -215,12 +215,12 @@ def is_registration_open(site: Site) -> bool:
 
 def _refuse_closed_registration(site: Site) -> None:
     if not is_registration_open(site):
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
 
 
 def _refuse_unequal(form: FormData) -> None:
     if form.get("password") != form.get("again"):
-        raise RefusedError("passwords_differ")
+        raise DeniedError("passwords_differ")
 
 
 def _signed_in(request: Request, site: Site, form: FormData, login: str = "") -> Signed:

@@ -8,7 +8,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from nodulebench.errors import NoduleBenchError
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.benchmarks import (
     BenchmarkRules,
@@ -73,7 +73,7 @@ def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Res
     with site.acting(by.account, "benchmark_changed", benchmark=benchmark_id) as session:
         found = session.get(Benchmark, benchmark_id)
         if found is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         found.is_shown = field(form, "shown") == "yes"
         found.about = field(form, "about")
         found.opens_at, found.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
@@ -92,7 +92,7 @@ def _rules(form: FormData) -> BenchmarkRules:
             }
         )
     except ValidationError as error:
-        raise RefusedError("field_form") from error
+        raise DeniedError("field_form") from error
 
 
 def _time(form: FormData, name: str) -> datetime | None:
@@ -101,4 +101,4 @@ def _time(form: FormData, name: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
     except ValueError as error:
-        raise RefusedError("field_form") from error
+        raise DeniedError("field_form") from error

@@ -6,7 +6,7 @@ from sqlalchemy.orm import joinedload
 from starlette.responses import Response
 
 from nodulebench.portal import jobs
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.benchmarks import state_of
 from nodulebench.portal.page import rendered, see
@@ -54,7 +54,7 @@ def announce(site: AtSite, by: By, form: Sent) -> Response:
     """Tell everybody something."""
     text = field(form, "text")
     if not text:
-        raise RefusedError("field_form")
+        raise DeniedError("field_form")
     with site.acting(by.account, "announced") as session:
         session.add(Announcement(text=text))
     return see("/desk")
@@ -66,6 +66,6 @@ def end_announcement(site: AtSite, by: By, announcement_id: str) -> Response:
     with site.acting(by.account, "announcement_ended", announcement=announcement_id) as session:
         found = session.get(Announcement, announcement_id)
         if found is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         found.ended_at = now()
     return see("/desk")

@@ -5,7 +5,7 @@ from sqlalchemy import func, select
 from starlette.responses import PlainTextResponse, Response
 
 from nodulebench.language import LANGUAGES
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.benchmarks import state_of
 from nodulebench.portal.page import LANGUAGE_COOKIE, STATIC, rendered, see, static_file
@@ -33,7 +33,7 @@ def home(request: Request, site: AtSite, by: By) -> Response:
 def static(name: str) -> Response:
     """A file that pages load."""
     if name not in STATIC:
-        raise RefusedError("not_found", 404)
+        raise DeniedError("not_found", 404)
     headers = {"Cache-Control": f"public, max-age={A_YEAR}, immutable"}
     return Response(static_file(name), headers=headers, media_type=STATIC[name])
 

@@ -5,7 +5,7 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from nodulebench.portal.access import accounts
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.access.roles import GIVEN
 from nodulebench.portal.access.visitor import Visitor
@@ -28,7 +28,7 @@ def invite(request: Request, site: AtSite, by: By, form: Sent) -> Response:
     """A link for a new account, shown once."""
     roles = tuple(role for role in GIVEN if role in form.getlist("roles"))
     if not roles:
-        raise RefusedError("roles_missing")
+        raise DeniedError("roles_missing")
     secret = accounts.make_link(site, roles, by.account)
     return _people_page(request, site, by, link=f"{site.settings.address}/link/{secret}")
 
@@ -39,7 +39,7 @@ def end_link(site: AtSite, by: By, link_id: str) -> Response:
     with site.acting(by.account, "link_ended", link=link_id) as session:
         found = session.scalar(select(Invitation).where(Invitation.id == link_id))
         if found is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
         found.expires_at = now()
     return see("/people")
 
@@ -64,7 +64,7 @@ def close_account(site: AtSite, by: By, account_id: str) -> Response:
     """End somebody's account."""
     with site.database.reading() as session:
         if session.get(Account, account_id) is None:
-            raise RefusedError("not_found", 404)
+            raise DeniedError("not_found", 404)
     accounts.close_account(site, account_id, by.account)
     return see("/people")
 

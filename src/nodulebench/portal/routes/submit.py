@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
-from nodulebench.portal.access.accounts import RefusedError
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By, Sent, field
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import find_benchmark, known_cases, rules_of, state_of
@@ -63,7 +63,7 @@ def _answer(
         declared = {name: given[name] for name in DECLARED if given[name]}
         try:
             entry = submit(site, by, benchmark_id, sent, name=given["name"], declared=declared)
-        except RefusedError as error:
+        except DeniedError as error:
             told = {"found": found, "given": given, "code": error.code}
             return _form_page(request, site, by, benchmark_id, error.status, **told)
     return see(f"/entries/{entry.id}")

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from builders.portal import PASSWORD, Browser, make_person, signed_in
 from nodulebench.portal.access import accounts
-from nodulebench.portal.access.accounts import RefusedError, make_link, sign_in, use_link
+from nodulebench.portal.access.accounts import DeniedError, make_link, sign_in, use_link
 from nodulebench.portal.access.factor import code_at, new_factor, step_at
 from nodulebench.portal.access.throttle import MOST_PER_NAME
 from nodulebench.portal.access.visitor import Visitor
@@ -24,7 +24,7 @@ def actions(site: Site) -> list[str]:
 
 
 def refused(code: str):
-    return pytest.raises(RefusedError, match=f"^{code}$")
+    return pytest.raises(DeniedError, match=f"^{code}$")
 
 
 def enter(site: Site, login: str, password: str = PASSWORD, code: str = "", address: str = "a"):
