@@ -22,15 +22,17 @@ MEASURED = ("seconds", "cpu_seconds", "peak_memory_mb", "peak_anonymous_mb")
 class KilledRuns:
     """One algorithm and one set, run again and again into folders of their own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, engine: str = "local", more: tuple[str, ...] = ()) -> None:
+        self.folder, self.engine, self.more = folder, engine, more
         self.algorithm = algorithm_folder(folder / "mine", PROGRAM)
         self.cases = images_set(folder / "set", CASES)
         self.whole = self.tables(self.run_until_done(folder / "whole"))
 
     def start(self, out: Path) -> "subprocess.Popen[bytes]":
         """Begin a run, or go on with it."""
-        words = ["run", str(self.algorithm), str(self.cases), "--out", str(out), "--processes", "2"]
+        words = ["run", str(self.algorithm), str(self.cases), "--out", str(out)]
+        words += ["--engine", self.engine, *self.more]
+        words += [] if self.engine.startswith("dask://") else ["--workers", "2"]
         return subprocess.Popen(
             [sys.executable, "-m", "nodulebench", *words],
             stdout=subprocess.DEVNULL,
@@ -51,7 +53,7 @@ class KilledRuns:
             lines, delay = chance.randint(0, CASES), chance.random() * 0.06
             with self.start(out) as process:
                 deadline = time.monotonic() + PATIENCE_S
-                while process.poll() is None and _lines(out) < lines:
+                while process.poll() is None and kept_lines(out) < lines:
                     assert time.monotonic() < deadline
                     time.sleep(0.002)
                 time.sleep(delay)
@@ -68,7 +70,7 @@ class KilledRuns:
         return {"marks": marks, "runs": runs.drop(MEASURED)}
 
 
-def _lines(out: Path) -> int:
+def kept_lines(out: Path) -> int:
     """Cases that stand in a journal, its first line aside."""
     try:
         return (out / "journal.jsonl").read_bytes().count(b"\n") - 1

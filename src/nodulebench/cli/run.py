@@ -1,12 +1,15 @@
 """nodulebench run: an algorithm on a test set, apart from everything else."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
+from nodulebench.cli.engine_options import engine_options
 from nodulebench.cli.options import COUNT, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
+from nodulebench.model.engine import EngineChoice
 
 MOST_TOLD = 20
 ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
@@ -27,7 +30,7 @@ ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
     "auto",
     "What keeps the algorithm apart; none: nothing, for a program of your own.",
 )
-@option("--processes", COUNT, 1, "Cases at the same time.", to="slots")
+@engine_options("1", "Cases at the same time.", before="--processes")
 @option("--repeat", COUNT, 1, "Read each case so often: are the marks the same?")
 @click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
 @click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
@@ -37,11 +40,11 @@ def command(
     test_set: Path,
     out: Path,
     isolation: str,
-    slots: int,
     repeat: int,
     only_failed: bool,
     dry_run: bool,
     opening: Opening,
+    engine: EngineChoice,
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
@@ -56,12 +59,13 @@ def command(
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
+    from nodulebench.workflows.engine import open_engine
     from nodulebench.workflows.run.named import named_algorithm
     from nodulebench.workflows.run.needs import needs_of
     from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
     chosen = named_algorithm(algorithm)
-    choice = RunChoice(isolation, slots, only_failed, repeat)
+    choice = RunChoice(isolation, engine.workers or 1, only_failed, repeat)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:
         needs = needs_of(chosen, test_set, choice, secret, opening.person)
@@ -69,7 +73,9 @@ def command(
             click.echo(f"  {name:<12} {words}")
         return 0 if needs.is_met else 1
     try:
-        with ProgressLine(f"running {chosen.name}") as line:
+        gpus = chosen.run.resources.gpus
+        watching = nullcontext() if engine.is_local else open_engine(engine, 2, gpus=gpus)
+        with ProgressLine(f"running {chosen.name}") as line, watching as workers:
             summary = run_algorithm(
                 chosen,
                 test_set,
@@ -77,6 +83,7 @@ def command(
                 choice,
                 secret=secret,
                 person=opening.person,
+                engine=workers,
                 progress=line.tell,
             )
     except KeyboardInterrupt:

@@ -106,7 +106,7 @@ def run_cases(
     for thread in threads:
         thread.start()
     try:
-        yield from _arriving(work, len(threads))
+        yield from while_it_starts(algorithm, _arriving(work, len(threads)))
     finally:
         work.stopped.set()
         for thread in threads:
@@ -114,7 +114,6 @@ def run_cases(
 
 
 def _arriving(work: Work, serving: int) -> Iterator[tuple[OpaqueCase, CaseRun]]:
-    failed_starts = 0
     while serving:
         found = work.done.get()
         if found is None:
@@ -123,13 +122,26 @@ def _arriving(work: Work, serving: int) -> Iterator[tuple[OpaqueCase, CaseRun]]:
             raise found
         else:
             yield found
-            failed_starts = failed_starts + 1 if found[1].is_unready else 0
-            if failed_starts == MOST_FAILED_STARTS:
-                raise InputError.at(
-                    work.algorithm.name,
-                    f"did not start {failed_starts} times in a row; the run was stopped.",
-                    "Try it with: nodulebench algorithm check",
-                )
+
+
+def while_it_starts(
+    algorithm: Algorithm, found: Iterator[tuple[OpaqueCase, CaseRun]]
+) -> Iterator[tuple[OpaqueCase, CaseRun]]:
+    """What came of cases, until it is plain that the program does not even start.
+
+    Raises:
+        InputError: after so many cases in a row.
+    """
+    failed_starts = 0
+    for case, run in found:
+        yield case, run
+        failed_starts = failed_starts + 1 if run.is_unready else 0
+        if failed_starts == MOST_FAILED_STARTS:
+            raise InputError.at(
+                algorithm.name,
+                f"did not start {failed_starts} times in a row; the run was stopped.",
+                "Try it with: nodulebench algorithm check",
+            )
 
 
 class _StoppedError(Exception):
@@ -149,7 +161,7 @@ def _serve(work: Work, number: int, gpus: tuple[tuple[int, ...], ...]) -> None:
                     case = work.waiting.get_nowait()
                 except queue.Empty:
                     break
-                work.done.put((case, _read(work, slot, case)))
+                work.done.put((case, read_case_run(work, slot, case)))
     except _StoppedError:
         pass
     except BaseException as error:  # whatever it is, the run must not wait for us
@@ -164,7 +176,8 @@ def _end_if(stopped: threading.Event) -> None:
         raise _StoppedError
 
 
-def _read(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
+def read_case_run(work: Work, slot: Slot, case: OpaqueCase) -> CaseRun:
+    """What came of a case; what was our fault is tried again."""
     for attempt in range(1, MOST_ATTEMPTS + 1):
         try:
             with work.images(case.case_id) as volume:

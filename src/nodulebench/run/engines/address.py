@@ -46,7 +46,7 @@ def address_of(choice: EngineChoice) -> Address:
     if not host or parts.path or parts.query:
         raise InputError.at(where, "names no scheduler.", "Write dask://HOST:PORT.")
     certificates = _certificates(choice)
-    is_here = _is_loopback(host)
+    is_here = is_loopback(host)
     if certificates is None and not is_here:
         raise InputError.at(
             where,
@@ -71,10 +71,11 @@ def _certificates(choice: EngineChoice) -> Certificates | None:
     return Certificates(*files)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str | None) -> bool:
+    """Whether a host is this machine, as far as its name says."""
     if host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False

@@ -5,6 +5,7 @@ worker: the cluster tries again only what was lost with a worker or its machine.
 waits for any more, since its client went away, is ended.
 """
 
+import hashlib
 import multiprocessing
 import os
 import sys
@@ -22,7 +23,7 @@ LOOK_S = 0.5
 """How often it is looked whether somebody still waits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Bench:
     """A process that is kept from task to task, and what it was made for."""
 
@@ -30,6 +31,7 @@ class _Bench:
     terms: Terms
     cards: tuple[int, ...]
     worker: Worker
+    is_busy: bool = False
 
 
 _BENCHES: dict[int, _Bench] = {}
@@ -46,7 +48,15 @@ def carry(packed: bytes, task: bytes, terms: Terms) -> bytes:
 
 def carried(packed: bytes, task: bytes, terms: Terms, is_wanted: Callable[[], bool]) -> bytes:
     """As ``carry``; what is no longer wanted is ended."""
-    worker = _bench(packed, terms).worker
+    bench = _bench(packed, terms)
+    bench.is_busy = True
+    try:
+        return _carried(bench.worker, task, terms, is_wanted)
+    finally:
+        bench.is_busy = False
+
+
+def _carried(worker: Worker, task: bytes, terms: Terms, is_wanted: Callable[[], bool]) -> bytes:
     worker.give(0, task, terms.seconds)
     while not wait([worker.connection], timeout=min(LOOK_S, max(0.0, _left(worker)))):
         if _left(worker) <= 0 or not is_wanted():
@@ -71,6 +81,21 @@ def clear_bench() -> None:
         bench.worker.end()
         with _LOCK:
             _USED.difference_update(bench.cards)
+
+
+def clear_idle(digest: str) -> None:
+    """Let the idle processes of a function, packed, of this worker tidy up and go."""
+    for thread, bench in list(_BENCHES.items()):
+        if not bench.is_busy and packed_digest(bench.packed) == digest:
+            _BENCHES.pop(thread, None)
+            bench.worker.leave()
+            with _LOCK:
+                _USED.difference_update(bench.cards)
+
+
+def packed_digest(packed: bytes) -> str:
+    """By which a function is known."""
+    return hashlib.sha256(packed).hexdigest()
 
 
 def graphics_cards() -> tuple[int, ...]:

@@ -12,13 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from nodulebench.errors import InputError
 from nodulebench.model.engine import USUAL, EngineChoice, Lost, Terms
 from nodulebench.optional_package import needs
-from nodulebench.run.engines.address import Address, address_of
-from nodulebench.run.engines.carrier import carry, graphics_cards, version
+from nodulebench.run.engines.address import Address, address_of, is_loopback
+from nodulebench.run.engines.carrier import (
+    carry,
+    clear_idle,
+    graphics_cards,
+    packed_digest,
+    version,
+)
 from nodulebench.run.engines.local import CARDS, FIRST, packed_bytes
 
 if TYPE_CHECKING:
@@ -68,24 +75,28 @@ class DaskEngine:
         before it is told as gone.
         """
         suspects: list[int] = []
-        numbers = range(len(tasks))
-        for number, result in self._given(function, tasks, numbers, terms, self.workers + 1):
-            if result == Lost("gone"):
-                suspects.append(number)
-            else:
-                yield number, result
-        yield from self._given(function, tasks, suspects, terms, 1)
+        packed, numbers = packed_bytes(function), range(len(tasks))
+        try:
+            for number, result in self._given(packed, tasks, numbers, terms, self.workers + 1):
+                if result == Lost("gone"):
+                    suspects.append(number)
+                else:
+                    yield number, result
+            yield from self._given(packed, tasks, suspects, terms, 1)
+        finally:
+            if self.client.status == "running":
+                self.client.run(clear_idle, packed_digest(packed), on_error="ignore")
 
     def _given(
         self,
-        function: Callable[[Task], Result],
+        packed: bytes,
         tasks: Sequence[Task],
         numbers: Sequence[int],
         terms: Terms,
         most: int,
-    ) -> Iterator[tuple[int, Result | Lost]]:
+    ) -> Iterator[tuple[int, Any]]:
         """Some of the tasks, so many of them under way at most."""
-        packed, run = packed_bytes(function), uuid4().hex
+        run = uuid4().hex
         slots = {"GPU": terms.gpus} if terms.gpus else None
         waiting = deque(numbers)
         under_way: dict[Future[bytes], int] = {}
@@ -208,23 +219,28 @@ def _connected(address: Address) -> Iterator[DaskEngine]:
             "Is there a scheduler? Start one with: dask scheduler",
         ) from error
     with client:
-        engine = DaskEngine(client, is_here=False)
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_S)
+        except TimeoutError as error:
+            remedy = f"Start some: dask worker {address.text}"
+            raise InputError.at(address.text, "has no workers.", remedy) from error
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        is_here = address.is_here and all(is_loopback(urlsplit(one).hostname) for one in workers)
+        engine = DaskEngine(client, is_here)
         refuse_other_versions(engine, address.text)
         yield engine
 
 
 def refuse_other_versions(engine: DaskEngine, where: str) -> None:
-    """Refuse a cluster whose workers would not do as we do.
+    """Refuse a cluster whose workers might not do as we do.
 
     Raises:
-        InputError: if it has no workers, or those have another version of this package, or none.
+        InputError: if they have another version of this package, or none.
     """
     try:
         found = engine.client.run(version, on_error="return")
     except OSError as error:
         raise InputError.at(where, f"cannot be asked: {error}.") from error
-    if not found:
-        raise InputError.at(where, "has no workers.", f"Start some: dask worker {where}")
     strange = {name: told for name, told in found.items() if told != version()}
     for name, told in strange.items():
         other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"

@@ -25,6 +25,8 @@ Result = TypeVar("Result")
 FIRST = "nodulebench.run.engines.one_thread"
 """What processes share before anything else."""
 CARDS = "CUDA_VISIBLE_DEVICES"
+LEAVE_S = 10.0
+"""How long an idle process may take to tidy up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ class LocalEngine:
                     places.append(one.place)
                     yield one.number, Lost("timed_out")
         finally:
-            for one in (*busy.values(), *idle):
+            for one in idle:
+                one.leave()
+            for one in busy.values():
                 one.end()
 
     def _start(self, packed: bytes, terms: Terms, place: int) -> "Worker":
@@ -118,6 +122,12 @@ class Worker:
             exit_code = self.process.exitcode
             self.end()
             return Lost("died", exit_code)
+
+    def leave(self) -> None:
+        """Let it end by itself, as it has nothing to do; soon, or it is stopped."""
+        self.connection.close()
+        self.process.join(LEAVE_S)
+        self.end()
 
     def end(self) -> None:
         """Stop it, whatever it is at."""

@@ -12,11 +12,13 @@ import polars as pl
 from nodulebench.errors import InputError
 from nodulebench.formats.marks.submission_folder import write_marks
 from nodulebench.language import english
+from nodulebench.model.engine import Engine
 from nodulebench.model.notice import Notice
 from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUN_STATES, RUNS, Submission
 from nodulebench.run.cases import OpaqueCase, opaque_cases, run_cases
 from nodulebench.run.contract.algorithm import Algorithm, unpacked
+from nodulebench.run.elsewhere import run_cases_by
 from nodulebench.run.isolation.choose import NONE, choose_isolation
 from nodulebench.run.isolation.scratch import scratch_folder
 from nodulebench.run.journal import RunJournal, open_journal
@@ -71,6 +73,7 @@ def run_algorithm(
     *,
     secret: Secret | None = None,
     person: str = "",
+    engine: Engine | None = None,
     progress: Progress = untold,
 ) -> RunSummary:
     """Run an algorithm on every case of a test set that has no result yet.
@@ -82,6 +85,7 @@ def run_algorithm(
         choice: how.
         secret: opens a sealed set.
         person: who acts on a sealed set.
+        engine: whose workers watch the programs; None: threads of this process.
         progress: told each case and how it went.
 
     Raises:
@@ -92,14 +96,18 @@ def run_algorithm(
             raise InputError.at(
                 test_set, "is sealed, and isolation 'none' keeps nothing apart.", "Leave it out."
             )
-        gpus = _cards(algorithm, choice.slots)
+        if cases.is_sealed and engine is not None and not engine.is_here:
+            what = "is sealed: its images stay on this machine."
+            raise InputError.at(test_set, what, "--engine local")
+        packed, gpus = algorithm, _cards(algorithm, choice.slots) if engine is None else ()
         algorithm = unpacked(algorithm, scratch)
         isolation, tested = choose_isolation(choice.isolation, scratch)
         known_as = identity(algorithm, isolation.name, cases.digest, choice.repeats)
         with open_journal(out, known_as) as journal:
             wanted = _wanted(cases, journal, choice)
             was_known = len(cases.case_ids) - len(wanted)
-            record = run_record(algorithm, tested, isolation.name, cases.name, choice.slots)
+            slots = choice.slots if engine is None else engine.workers
+            record = run_record(algorithm, tested, isolation.name, cases.name, slots)
             if wanted:
                 facts = {
                     "algorithm": algorithm.name,
@@ -108,15 +116,27 @@ def run_algorithm(
                     "isolation": isolation.name,
                 }
                 cases.record(facts, [one.case_id for one in wanted])
-            found = run_cases(
-                algorithm,
-                isolation,
-                wanted,
-                cases.image,
-                scratch,
-                slots=choice.slots,
-                repeats=choice.repeats,
-                gpus=gpus,
+            found = (
+                run_cases(
+                    algorithm,
+                    isolation,
+                    wanted,
+                    cases.image,
+                    scratch,
+                    slots=choice.slots,
+                    repeats=choice.repeats,
+                    gpus=gpus,
+                )
+                if engine is None
+                else run_cases_by(
+                    engine,
+                    packed,
+                    isolation.name,
+                    wanted,
+                    cases.take,
+                    cases.give_back,
+                    repeats=choice.repeats,
+                )
             )
             begin = monotonic()
             for number, (case, run) in enumerate(found, 1):

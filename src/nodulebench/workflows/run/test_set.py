@@ -30,7 +30,10 @@ class RunSet:
 
     name: str
     case_ids: Sequence[str]
-    images: Callable[[str], "Iterator[Volume]"]
+    take: Callable[[str], Path]
+    """Where the image of a case is, from now on."""
+    give_back: Callable[[str], object]
+    """Told that nobody reads it any more: what was decrypted of it is gone then."""
     opened: SealedSet | None = None
     """The sealed set, where it is one."""
 
@@ -49,7 +52,11 @@ class RunSet:
     @contextmanager
     def image(self, case_id: str) -> Iterator[Volume]:
         """The image of a case; what was decrypted of it is gone afterwards."""
-        yield from self.images(case_id)
+        try:
+            volume = read_case(self.take(case_id))
+        finally:
+            self.give_back(case_id)
+        yield volume
 
     def record(self, facts: Mapping[str, Fact], released: Sequence[str]) -> None:
         """Write into the log of a sealed set what is about to be given out."""
@@ -91,15 +98,7 @@ def open_run_set(folder: Path, secret: Secret | None, person: str) -> Iterator[R
         return
     with tempfile.TemporaryDirectory(prefix="nodulebench-") as place:
         sealed = SealedImages(opened, Path(place), encrypted_images(opened))
-
-        def decrypted(case_id: str) -> Iterator[Volume]:
-            try:
-                volume = read_case(sealed.take(case_id))
-            finally:
-                sealed.give_back(case_id)
-            yield volume
-
-        yield RunSet(opened.name, sealed.case_ids, decrypted, opened)
+        yield RunSet(opened.name, sealed.case_ids, sealed.take, sealed.give_back, opened)
 
 
 @contextmanager
@@ -108,9 +107,5 @@ def _plain(folder: Path, opened: SealedSet | None) -> Iterator[RunSet]:
         what = "has no images/, one image per case."
         raise InputError.at(folder, what, "Bundle the set with its images: nodulebench bundle")
     places = dict(images_of_set(folder))
-
-    def read(case_id: str) -> Iterator[Volume]:
-        yield read_case(places[case_id])
-
     name = folder.resolve().name if opened is None else opened.name
-    yield RunSet(name, list(places), read, opened)
+    yield RunSet(name, list(places), places.__getitem__, lambda _: None, opened)

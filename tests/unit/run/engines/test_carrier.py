@@ -9,7 +9,13 @@ import pytest
 from builders.worker_tasks import behave, double, threads
 from nodulebench.model.engine import USUAL, Lost, Terms
 from nodulebench.run.engines import carrier
-from nodulebench.run.engines.carrier import carried, clear_bench, graphics_cards
+from nodulebench.run.engines.carrier import (
+    carried,
+    clear_bench,
+    clear_idle,
+    graphics_cards,
+    packed_digest,
+)
 from nodulebench.run.engines.local import CARDS, packed_bytes
 
 
@@ -61,6 +67,19 @@ def test_a_process_sees_its_own_graphics_cards_alone(monkeypatch: pytest.MonkeyP
     with pytest.raises(RuntimeError, match="3 graphics cards are asked for, 2 are free"):
         carry(threads, CARDS, Terms(gpus=3))
     carrier._USED.clear()
+
+
+def test_an_idle_process_goes_when_its_work_is_done_and_a_busy_one_stays() -> None:
+    assert carry(double, 1) == 2
+    (bench,) = carrier._BENCHES.values()
+    clear_idle(packed_digest(packed_bytes(behave)))
+    bench.is_busy = True
+    clear_idle(packed_digest(packed_bytes(double)))
+    assert list(carrier._BENCHES.values()) == [bench]
+    bench.is_busy = False
+    clear_idle(packed_digest(packed_bytes(double)))
+    assert carrier._BENCHES == {}
+    assert bench.worker.process.exitcode == 0  # by itself
 
 
 def test_graphics_cards_are_those_that_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:

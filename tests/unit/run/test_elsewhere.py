@@ -1,0 +1,118 @@
+"""Cases whose programs are watched by the workers of an engine; here the engine is this process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.algorithms import CALLS, MARKS, algorithm_folder, images_set
+from nodulebench.errors import InputError
+from nodulebench.model.engine import HERE, USUAL, Engine, Here, Lost, Terms
+from nodulebench.run import elsewhere
+from nodulebench.run.cases import OpaqueCase
+from nodulebench.run.contract.algorithm import read_algorithm
+from nodulebench.run.elsewhere import CALLS_AT_ONCE, CaseTask, run_cases_by
+from nodulebench.run.slot import CaseRun
+
+CASES = [OpaqueCase(f"scan-{number}", f"case-{number}") for number in range(3)]
+
+
+@pytest.fixture(autouse=True)
+def _own_desks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere, "_DESKS", {})
+
+
+class Places:
+    """The images of a set, and which of them are taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = images_set(folder, len(CASES)) / "images"
+        self.taken: list[str] = []
+        self.most = 0
+
+    def take(self, case_id: str) -> Path:
+        self.taken.append(case_id)
+        self.most = max(self.most, len(self.taken))
+        return self.folder / f"{case_id}.mhd"
+
+
+def ran(
+    folder: Path, engine: Engine = HERE, program: str = MARKS, isolation: str = "none", **run: Any
+) -> tuple[dict[str, CaseRun], Places]:
+    places = Places(folder / "set")
+    algorithm = read_algorithm(algorithm_folder(folder / "mine", program, **run))
+    found = run_cases_by(
+        engine, algorithm, isolation, CASES, places.take, places.taken.remove, repeats=1
+    )
+    return {case.case_id: one for case, one in found}, places
+
+
+def test_every_case_is_read_and_its_image_given_back(tmp_path: Path) -> None:
+    found, places = ran(tmp_path)
+    assert {name: run.state for name, run in found.items()} == dict.fromkeys(
+        (f"scan-{number}" for number in range(3)), "ok"
+    )
+    assert found["scan-1"].marks["case_id"].to_list() == ["case-1"]
+    assert found["scan-1"].measured["attempts"] == 1
+    assert (places.taken, places.most) == ([], 1)
+
+
+def test_a_program_that_stays_gets_several_cases_in_one_task(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    class Counting(Here):
+        def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
+            given: list[CaseTask] = list(tasks)
+            sizes.extend(len(one.cases) for one in given)
+            yield from ((number, function(one)) for number, one in enumerate(given))
+
+    found, _ = ran(tmp_path, Counting(), CALLS % MARKS, run='mode = "invoke"')
+    assert sizes == [len(CASES)]
+    assert len(CASES) <= CALLS_AT_ONCE
+    assert [run.state for run in found.values()] == ["ok"] * 3
+
+
+@pytest.mark.parametrize("lost", [Lost("died", -9), Lost("timed_out"), Lost("gone")])
+def test_a_worker_that_is_lost_is_never_the_fault_of_the_algorithm(
+    tmp_path: Path, lost: Lost
+) -> None:
+    class Losing(Here):
+        def map(self, function: Any, tasks: Any, *_: object) -> Iterator[Any]:
+            for number, task in enumerate(tasks):
+                yield number, lost if number == 1 else function(task)
+
+    found, places = ran(tmp_path, Losing())
+    assert [run.state for run in found.values()] == ["ok", "infrastructure", "ok"]
+    why = found["scan-1"].why
+    assert why is not None
+    assert why.code == "run_infrastructure"
+    assert places.taken == []
+
+
+def test_walls_that_do_not_hold_where_a_worker_is_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(name: str, _: Path) -> Any:
+        raise InputError.at(f"isolation '{name}'", "does not hold: network.")
+
+    monkeypatch.setattr(elsewhere, "choose_isolation", broken)
+    with pytest.raises(InputError, match=r"isolation 'bubblewrap': does not hold: network"):
+        ran(tmp_path, isolation="bubblewrap")
+
+
+def test_a_task_has_the_time_of_all_its_readings_and_the_cards_of_its_algorithm(
+    tmp_path: Path,
+) -> None:
+    asked: list[Terms] = []
+
+    class Asking(Here):
+        def map(self, _: Any, __: Any, terms: Terms = USUAL) -> Iterator[Any]:
+            asked.append(terms)
+            yield from ()
+
+    ran(tmp_path, Asking())
+    algorithm = read_algorithm(tmp_path / "mine")
+    limits = algorithm.run.resources
+    both = limits.timeout_s + limits.startup_timeout_s
+    assert asked == [Terms(600.0 + both * 2, memory_bytes=None, gpus=0)]
