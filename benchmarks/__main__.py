@@ -35,6 +35,7 @@ LONG = (
     "candidate_kinds",
     "candidate_phantoms",
     "classifier_folds",
+    "click_proposals",
     "mutations",
     "network_lists",
     "network_scans",

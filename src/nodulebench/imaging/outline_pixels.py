@@ -116,7 +116,8 @@ def polygon_pixels(corners: FloatArray) -> tuple[IntArray, IntArray]:
     """Pixels whose centres lie inside a polygon (even-odd rule); at least the one at its middle.
 
     A centre on an edge belongs to the side of larger coordinates, so that polygons which share an
-    edge share no pixel.
+    edge share no pixel. Where a side is crossed does not depend on its direction, to the last
+    digit: a line that leads to a further ring and back holds nothing.
 
     Args:
         corners: n x 2 image coordinates; the last corner joins the first.
@@ -127,7 +128,8 @@ def polygon_pixels(corners: FloatArray) -> tuple[IntArray, IntArray]:
         return _middle_pixel(corners)
     i, j = np.arange(low[0], high[0] + 1), np.arange(low[1], high[1] + 1)
     inside = np.zeros((len(j), len(i)), dtype=np.bool_)
-    for (x1, y1), (x2, y2) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+    for start, stop in zip(corners.tolist(), np.roll(corners, -1, axis=0).tolist(), strict=True):
+        (y1, x1), (y2, x2) = sorted((start[::-1], stop[::-1]))
         spans = (y1 <= j) != (y2 <= j)
         if spans.any():
             crossing = x1 + (x2 - x1) * (j[spans] - y1) / (y2 - y1)

@@ -16,7 +16,7 @@ with needs("workbench", "the reading room"):
     from starlette.staticfiles import StaticFiles
 
 from nodulebench.workbench.door import Door, Guard
-from nodulebench.workbench.routes import page, readings, scans
+from nodulebench.workbench.routes import outlines, page, readings, scans
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = "127.0.0.1"
@@ -27,7 +27,7 @@ def workbench_app(room: Room, door: Door, speaks: LanguageName = "en") -> FastAP
     say = language(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.room, app.state.say = room, say
-    for one in (page, scans, readings):
+    for one in (page, scans, readings, outlines):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)
@@ -66,7 +66,12 @@ def serve(
         door = Door(listening.getsockname()[1])
         app = workbench_app(room, door, speaks)
         settings = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, ws="none"
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="off",
         )
         opened(door.address)
         uvicorn.Server(settings).run(sockets=[listening])

@@ -4,6 +4,7 @@ Scans are read by a thread of their own, the one that is looked at first and the
 so that opening a scan never stops the others.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ class Room:
         self.scans = scans
         self.drafts = drafts
         self.reader = reader
+        where = str(folder.resolve()).encode("utf-8", "surrogatepass")
+        self.name = hashlib.sha256(where).hexdigest()[:16]
+        """By which a browser knows what it still has to send here."""
         self._lock = Lock()
         self._importing = ThreadPoolExecutor(1, thread_name_prefix="scans")
         self._tiles: dict[int, Future[Tiles]] = {}

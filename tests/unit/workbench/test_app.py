@@ -162,3 +162,33 @@ def test_the_page_speaks_both_languages(room: Room) -> None:
         page = client.get(DOOR.address).text
         assert f'lang="{"en" if name == "en" else "zh"}' in page
         assert word in page
+
+
+def test_a_click_is_answered_with_outlines(reader: TestClient) -> None:
+    click = {"place_mm": [12, -8, 20], "level": 0}
+    told = reader.post("/scans/0/proposal", json=click, headers=OWN).json()
+    assert told["measured"]["diameter_mm"] == pytest.approx(12, rel=0.06)
+    larger = reader.post("/scans/0/proposal", json={**click, "level": 3}, headers=OWN).json()
+    assert larger["measured"]["volume_mm3"] > told["measured"]["volume_mm3"]
+    assert reader.post("/scans/0/proposal", json={**click, "level": 9}).status_code == 403
+    wrong = reader.post("/scans/0/proposal", json={**click, "level": 9}, headers=OWN)
+    assert wrong.status_code == 422
+
+
+def test_strokes_and_gaps_are_answered(reader: TestClient) -> None:
+    drawn = finding()["slices"][0]
+    body = {"slice_index": 12, "stroke": drawn["outline"], "drawn": drawn, "adds": False}
+    assert reader.post("/scans/0/joined", json=body, headers=OWN).json() == {"drawn": None}
+    body["slice_index"] = 24
+    assert reader.post("/scans/0/joined", json=body, headers=OWN).status_code == 422
+    gaps = {"slices": [drawn, {**drawn, "slice_index": 15}]}
+    filled = reader.post("/scans/0/filled", json=gaps, headers=OWN).json()["slices"]
+    assert [one["slice_index"] for one in filled] == [12, 13, 14, 15]
+
+
+def test_handing_in_writes_what_was_drawn(reader: TestClient, room: Room) -> None:
+    reader.post("/scans/0/edits", json=edit(1), headers=OWN)
+    assert reader.post("/scans/0/hand-in", headers=OWN).status_code == 200
+    lines = (room.folder / "nodules.csv").read_text().splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("a,f1,12,")

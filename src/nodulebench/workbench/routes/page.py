@@ -19,7 +19,15 @@ OWN = "workbench."
 def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
     say: Language = request.app.state.say
-    return page("workbench.html", say=say, words=words(say), reader=room.reader)
+    return page(
+        "workbench.html",
+        say=say,
+        words=words(say),
+        reader=room.reader,
+        room=room.name,
+        types=NODULE_TYPES,
+        densities=DENSITIES,
+    )
 
 
 def words(say: Language) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, HTTPException
 
 from nodulebench.errors import InputError
 from nodulebench.workbench.drafts import ConflictError, Edit, Kept
+from nodulebench.workbench.export import write_readings
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
 from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles
@@ -44,8 +45,9 @@ def edited(room: GivenRoom, scan: GivenScan, tiles: GivenTiles, edit: Edit) -> d
 
 @router.post("/scans/{number}/hand-in")
 def handed_in(room: GivenRoom, scan: GivenScan) -> dict[str, bool]:
-    """Freeze the reading of a scan."""
+    """Freeze the reading of a scan, and write what was handed in so far for others."""
     room.drafts.hand_in(scan.case_id)
+    write_readings(room)
     return {"is_handed_in": True}
 
 

@@ -105,6 +105,8 @@ export function listen(table, state) {
   addEventListener("keydown", (event) => {
     const isWriting = event.target.closest?.("input, select, textarea, dialog[open]");
     if (isWriting && event.key !== "Escape") return;
+    const isPressing = ["Enter", " "].includes(event.key) && event.target.closest?.("button");
+    if (isPressing) return;
     const found = byName.get(nameOf(event));
     if (!found || (!state.volume && !found.isAlways)) return;
     event.preventDefault();

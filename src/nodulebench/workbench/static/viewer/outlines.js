@@ -48,20 +48,26 @@ export function drawPath(view, ink, points, k, isClosed) {
 // On the other planes an outline is the stretches that the plane cuts out of it, as high as a slice.
 function drawCut(view, ink, { finding }) {
   const { across, through } = PLANES[view.plane], at = Math.round(view.state.cursor[through]);
-  ink.beginPath();
+  const sides = new Path2D();
+  ink.globalAlpha = 0.22;
   for (const { slice_index, outline } of finding.slices) {
     const corners = outline.map((point) => view.grid.onSlice(point, slice_index));
-    for (const [from, to] of stretches(corners, through, across, at)) {
-      const ends = [[from, -0.5], [to, 0.5]].map(([along, up]) => {
+    for (const stretch of stretches(corners, through, across, at)) {
+      const [left, right] = stretch.map((along) => [-0.5, 0.5].map((up) => {
         const index = [0, 0, slice_index + up];
         index[through] = at;
         index[across] = along;
         return view.toCanvas(index);
-      });
-      ink.rect(ends[0][0], ends[0][1], ends[1][0] - ends[0][0], ends[1][1] - ends[0][1]);
+      }));
+      ink.fillRect(left[0][0], left[0][1], right[1][0] - left[0][0], right[1][1] - left[0][1]);
+      for (const [from, to] of [left, right]) {
+        sides.moveTo(...from);
+        sides.lineTo(...to);
+      }
     }
   }
-  ink.stroke();
+  ink.globalAlpha = 1;
+  ink.stroke(sides);
 }
 
 function stretches(corners, through, across, at) {

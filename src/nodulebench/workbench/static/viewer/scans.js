@@ -17,6 +17,10 @@ export class Scans {
 
   async refresh() {
     this.state.scans = (await ask("scans")).told;
+    this.show();
+  }
+
+  show() {
     this.list.replaceChildren(...this.state.scans.map((scan, number) => this.item(scan, number)));
   }
 

@@ -93,6 +93,7 @@ export class View {
     ink.drawImage(picture, width / 2 - this.centre[0] * scale, height / 2 - this.centre[1] * scale,
       size[0] * scale, size[1] * scale);
     if (state.showsMarks) drawFindings(this, ink);
+    state.tools?.draw(this, ink);
     if (state.showsCross) this.drawCross(ink, width, height);
     this.drawTexts(ink, width, height);
   }

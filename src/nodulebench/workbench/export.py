@@ -1,0 +1,136 @@
+"""Readings that were handed in -> files that everything else takes: NIFDC CSV, cases, findings.
+
+Slices are those of the upright grid that outlines lie on, which ``cases.csv`` tells.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nodulebench.formats.findings_tables import write_findings
+from nodulebench.formats.marks.nifdc_csv import write_marks
+from nodulebench.imaging.geometry import geometry_columns
+from nodulebench.imaging.outlines import outline_text
+from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readings
+from nodulebench.model.schema import TableSchema
+from nodulebench.model.tables import CASES, MARK_SLICES, MARKS, Submission
+from nodulebench.storage.csv_text import write_csv
+from nodulebench.workbench.finding import Finding
+from nodulebench.workbench.measured import measured
+from nodulebench.workbench.room import CACHE, Room
+from nodulebench.workbench.tiles import Tiles, tiles_of
+
+NODULES, CASE_TABLE, READINGS = "nodules.csv", "cases.csv", "readings"
+
+
+def write_readings(room: Room) -> None:
+    """Write everything that was handed in so far into the folder of the room.
+
+    ``nodules.csv`` has the outlined nodules, slice by slice, as NIFDC has them; ``readings/`` every
+    finding with all that was said of it, points and non-nodules too; ``cases.csv`` the scans.
+    """
+    scans = [one for one in room.scans if room.drafts.of(one.case_id).is_handed_in]
+    tiles = {one.case_id: tiles_of(one, room.folder / CACHE) for one in scans}
+    found = [
+        (case_id, name, finding)
+        for case_id in tiles
+        for name, finding in room.drafts.of(case_id).present.items()
+    ]
+    rows = [{"case_id": name, **geometry_columns(one.grid)} for name, one in tiles.items()]
+    cases = _table(CASES, rows)
+    nodules = [one for one in found if one[2].kind == "nodule" and one[2].slices]
+    submission = Submission(
+        room.reader,
+        _table(MARKS, [_mark(*one, tiles[one[0]]) for one in nodules]),
+        _table(MARK_SLICES, [row for one in nodules for row in _slices(*one, tiles[one[0]])]),
+    )
+    readings = Readings(
+        room.reader,
+        cases,
+        _table(SESSIONS, [{"case_id": name, "reader_id": room.reader} for name in tiles]),
+        _table(FINDINGS, [_finding(*one, room.reader) for one in found]),
+        _table(FINDING_SLICES, [row for one in found for row in _outlines(*one, room.reader)]),
+    )
+    write_csv(cases, room.folder / CASE_TABLE)
+    write_marks(submission, room.folder / NODULES, cases)
+    write_findings(readings, room.folder / READINGS)
+
+
+def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, Any]:
+    sizes = measured(finding, tiles)
+    largest = max(sizes["slices"], key=lambda one: float(one["area_mm2"]))
+    x, y = largest["center_x_mm"], largest["center_y_mm"]
+    return {
+        "case_id": case_id,
+        "mark_id": name,
+        "x_mm": x,
+        "y_mm": y,
+        "z_mm": _height(tiles, largest["slice_index"], x, y),
+        "diameter_mm": sizes["average_mm"],
+        "long_mm": sizes["long_mm"],
+        "short_mm": sizes["short_mm"],
+        "type": finding.type,
+        "density": finding.density,
+    }
+
+
+def _slices(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[dict[str, Any]]:
+    for drawn, one in zip(finding.slices, measured(finding, tiles)["slices"], strict=True):
+        sizes = {key: value for key, value in one.items() if key != "area_mm2"}
+        x, y = one["center_x_mm"], one["center_y_mm"]
+        yield {
+            "case_id": case_id,
+            "mark_id": name,
+            **sizes,
+            "z_mm": _height(tiles, drawn.slice_index, x, y),
+            "contour": outline_text(drawn.outline),
+        }
+
+
+def _height(tiles: Tiles, number: int, x: float, y: float) -> float:
+    return float(tiles.grid.height_on(np.array([float(number)]), np.array([[x, y]]))[0])
+
+
+def _finding(case_id: str, name: str, finding: Finding, reader: str) -> dict[str, Any]:
+    x, y, z = finding.place_mm
+    place = {} if finding.slices else {"x_mm": x, "y_mm": y, "z_mm": z}
+    return {
+        "case_id": case_id,
+        "finding_id": f"{reader}:{name}",
+        "reader_id": reader,
+        "kind": finding.kind,
+        **place,
+        "type": finding.type,
+        "density": finding.density,
+        "subtlety": finding.subtlety,
+        "malignancy_rating": finding.malignancy,
+        "source_id": name,
+        "is_near_vessel": finding.is_near_vessel,
+        "is_near_cavity": finding.is_near_cavity,
+        "comment": finding.comment or None,
+    }
+
+
+def _outlines(case_id: str, name: str, finding: Finding, reader: str) -> Iterator[dict[str, Any]]:
+    for drawn in finding.slices:
+        yield {
+            "case_id": case_id,
+            "finding_id": f"{reader}:{name}",
+            "slice_index": drawn.slice_index,
+            "outline_index": 0,
+            "is_hole": False,
+            "convention": "boundary",
+            "contour": outline_text(drawn.outline),
+        }
+
+
+_FURTHER = {"is_near_vessel": pl.Boolean, "is_near_cavity": pl.Boolean, "comment": pl.String}
+"""What FINDINGS may have besides."""
+
+
+def _table(schema: TableSchema, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    types = {one.name: one.dtype for one in schema.columns}
+    further = _FURTHER if schema is FINDINGS else {}
+    return schema.conform(pl.DataFrame(rows, schema={**types, **further}), schema.name)

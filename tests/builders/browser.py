@@ -1,0 +1,118 @@
+"""A reading room served from this process, and a browser that opens it."""
+
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodulebench.workbench.app import LOOPBACK, workbench_app
+from nodulebench.workbench.door import Door
+from nodulebench.workbench.room import Room, open_room
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class Served:
+    """A reading room on a port of its own."""
+
+    def __init__(self, room: Room, port: int = 0, secret: str = "") -> None:
+        import uvicorn
+
+        self.room = room
+        listening = socket.create_server((LOOPBACK, port))
+        port = listening.getsockname()[1]
+        self.door = Door(port, secret) if secret else Door(port)
+        app = workbench_app(room, self.door)
+        settings = uvicorn.Config(app, log_level="error", ws="none", lifespan="off")
+        self.server = uvicorn.Server(settings)
+        self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.server.force_exit = True
+        self.thread.join(30)
+
+
+@contextmanager
+def served_room(folder: Path, port: int = 0, secret: str = "") -> Iterator[Served]:
+    """The reading room of a folder while the block runs."""
+    with open_room(folder, "anna") as room:
+        served = Served(room, port, secret)
+        try:
+            yield served
+        finally:
+            served.stop()
+
+
+@contextmanager
+def started_browser() -> Iterator[Any]:
+    """Chromium without a window; the test is skipped where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if BROWSER is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=BROWSER, args=list(QUIET))
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def opened_page(browser: Any, served: Served, *, may_lose: bool = False) -> Iterator[Any]:
+    """The page of a reading room whose first scan is there; nothing may go wrong in it."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+    page.goto(served.door.address)
+    wait_until_loaded(page)
+    yield page
+    context.close()
+    assert [one for one in wrong if not (may_lose and "Failed to load resource" in one)] == []
+
+
+def wait_until_loaded(page: Any, number: int = 0) -> None:
+    """Until every slice of a scan is there."""
+    page.wait_for_function(
+        "(n) => globalThis.nodulebench?.number === n && nodulebench.volume?.isComplete", arg=number
+    )
+    painted(page)
+
+
+def painted(page: Any) -> None:
+    """Two frames later everything that was asked for is drawn."""
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def place_on(page: Any, plane: str, place_mm: list[float]) -> tuple[float, float]:
+    """Where in the window a place is drawn, the views having been moved to its planes."""
+    x, y = page.evaluate(
+        """([plane, mm]) => {
+          const index = nodulebench.volume.grid.toIndex(mm);
+          nodulebench.moveTo(index, { reveals: true });
+          const view = nodulebench.views.find((one) => one.plane === plane);
+          const box = view.canvas.getBoundingClientRect(), at = view.toCanvas(index);
+          return [box.left + at[0], box.top + at[1]];
+        }""",
+        [plane, place_mm],
+    )
+    painted(page)
+    return x, y

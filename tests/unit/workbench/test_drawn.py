@@ -1,0 +1,87 @@
+"""Outlines that the server makes hold exactly the pixels they should."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builders.reading import BALL_MM, RADIUS_MM, write_scans
+from nodulebench.imaging.outline_pixels import voxels_of
+from nodulebench.workbench.drawn import filled_between, joined, outlines_of, proposed
+from nodulebench.workbench.finding import Finding, OutlinedSlice
+from nodulebench.workbench.measured import measured
+from nodulebench.workbench.scans import scans_in
+from nodulebench.workbench.tiles import Tiles, tiles_of
+
+
+@pytest.fixture
+def tiles(tmp_path: Path) -> Tiles:
+    (scan,) = scans_in(write_scans(tmp_path, "a"))
+    return tiles_of(scan, tmp_path / "cache")
+
+
+def voxels(tiles: Tiles, *slices: OutlinedSlice) -> set[tuple[int, ...]]:
+    return {tuple(one) for one in voxels_of((one.as_drawn for one in slices), tiles.grid).tolist()}
+
+
+def box(tiles: Tiles, number: int, low: tuple[int, int], high: tuple[int, int]) -> OutlinedSlice:
+    i, j = np.meshgrid(np.arange(low[0], high[0] + 1), np.arange(low[1], high[1] + 1))
+    voxel = np.column_stack([i.ravel(), j.ravel(), np.full(i.size, number)])
+    return outlines_of(voxel, tiles.grid)[0]
+
+
+def test_outlines_of_voxels_hold_these_voxels_and_no_other(tiles: Tiles) -> None:
+    random = np.random.default_rng(3)
+    mask = random.random((5, 12, 14)) < 0.5
+    voxel = np.argwhere(mask)[:, ::-1] + [20, 18, 7]
+    made = outlines_of(voxel, tiles.grid)
+    assert [one.slice_index for one in made] == [7, 8, 9, 10, 11]
+    assert voxels(tiles, *made) == {tuple(one) for one in voxel.tolist()}
+
+
+def test_a_proposal_measures_the_ball(tiles: Tiles) -> None:
+    place = tuple(BALL_MM.tolist())
+    finding = Finding(place_mm=place, slices=proposed(tiles, place, 0))
+    sizes = measured(finding, tiles)
+    assert sizes["diameter_mm"] == pytest.approx(2 * RADIUS_MM, rel=0.06)
+    assert sizes["average_mm"] == pytest.approx(2 * RADIUS_MM, abs=0.9)
+
+
+def test_strokes_add_and_erase_pixels(tiles: Tiles) -> None:
+    own, stroke = box(tiles, 9, (10, 10), (15, 15)), box(tiles, 9, (14, 12), (20, 13))
+    before, other = voxels(tiles, own), voxels(tiles, stroke)
+    added = joined(tiles, own, stroke.outline, 9, adds=True)
+    erased = joined(tiles, own, stroke.outline, 9, adds=False)
+    assert added is not None
+    assert erased is not None
+    assert voxels(tiles, added) == before | other
+    assert voxels(tiles, erased) == before - other
+    assert joined(tiles, own, own.outline, 9, adds=False) is None
+    begun = joined(tiles, None, stroke.outline, 9, adds=True)
+    assert begun is not None
+    assert voxels(tiles, begun) == other
+
+
+def test_a_hole_in_the_middle_stays_a_hole(tiles: Tiles) -> None:
+    own, stroke = box(tiles, 9, (10, 10), (16, 16)), box(tiles, 9, (12, 12), (14, 14))
+    left = joined(tiles, own, stroke.outline, 9, adds=False)
+    assert left is not None
+    assert len(voxels(tiles, left)) == 49 - 9
+
+
+def test_slices_between_are_filled_evenly(tiles: Tiles) -> None:
+    small, large = box(tiles, 4, (20, 20), (22, 22)), box(tiles, 8, (16, 16), (26, 26))
+    made = filled_between(tiles, [large, small])
+    assert [one.slice_index for one in made] == [4, 5, 6, 7, 8]
+    assert made[0] == small
+    assert made[-1] == large
+    counts = [len(voxels(tiles, one)) for one in made]
+    assert counts == sorted(counts)
+    assert counts[0] == 9
+    assert 9 < counts[2] < 121
+
+
+def test_one_slice_and_neighbours_need_nothing(tiles: Tiles) -> None:
+    one, two = box(tiles, 4, (20, 20), (22, 22)), box(tiles, 5, (20, 20), (23, 22))
+    assert filled_between(tiles, [one]) == (one,)
+    assert filled_between(tiles, [one, two]) == (one, two)

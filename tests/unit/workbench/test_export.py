@@ -1,0 +1,79 @@
+"""What was handed in is read by everything else as it was drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.reading import BALL_MM, RADIUS_MM, write_scans
+from nodulebench.formats import read_reference, read_submission
+from nodulebench.formats.findings_tables import read_findings
+from nodulebench.storage.table_file import read_cases
+from nodulebench.workbench.drafts import Edit
+from nodulebench.workbench.drawn import proposed
+from nodulebench.workbench.export import write_readings
+from nodulebench.workbench.finding import Finding
+from nodulebench.workbench.measured import measured
+from nodulebench.workbench.room import Room, open_room
+
+PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
+
+
+def put(room: Room, case_id: str, name: str, finding: Finding) -> None:
+    number = sum(room.drafts.of(case_id).seen.values()) + 1
+    edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
+    room.drafts.edit(case_id, edit)
+
+
+def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
+    with open_room(write_scans(tmp_path / "scans", "a", "b", "c"), "anna") as room:
+        tiles = room.tiles(0, waits_s=30)
+        assert tiles is not None
+        nodule = Finding(
+            place_mm=PLACE,
+            slices=proposed(tiles, PLACE, 0),
+            type="part_solid",
+            density="part_solid",
+            malignancy=4,
+            subtlety=2,
+            is_near_vessel=True,
+            comment='said "so", and more',
+        )
+        put(room, "a", "n1", nodule)
+        put(room, "a", "p1", Finding(place_mm=PLACE, kind="small_nodule"))
+        put(room, "c", "n1", nodule)
+        room.drafts.hand_in("a")
+        room.drafts.hand_in("b")
+        write_readings(room)
+        sizes = measured(nodule, tiles)
+    folder = tmp_path / "scans-reading"
+    cases = read_cases(folder / "cases.csv")
+    assert cases["case_id"].to_list() == ["a", "b"]  # c was not handed in
+    marks = read_submission(folder / "nodules.csv", cases=cases)
+    assert marks.marks.select("case_id", "mark_id", "type").rows() == [("a", "n1", "part_solid")]
+    assert marks.marks["long_mm"][0] == pytest.approx(sizes["long_mm"])
+    assert marks.slices is not None
+    assert marks.slices.height == len(nodule.slices)
+    place = marks.marks.select("x_mm", "y_mm", "z_mm").to_numpy()[0]
+    assert np.abs(place - BALL_MM).max() < 1.1
+    assert marks.slices["long_mm"].max() == pytest.approx(2 * RADIUS_MM, abs=1.2)
+    reference = read_reference(folder / "nodules.csv", cases=cases)
+    assert reference.nodules.height == 1
+    readings = read_findings(folder / "readings")
+    said = readings.findings.sort("finding_id")
+    assert said["kind"].to_list() == ["nodule", "small_nodule"]
+    assert said["malignancy_rating"].to_list() == [4, None]
+    assert said["comment"].to_list() == ['said "so", and more', None]
+    assert said["is_near_vessel"].to_list() == [True, None]
+    assert readings.sessions.rows()[0][:2] == ("a", "anna")
+    assert readings.slices.filter(pl.col("case_id") == "a").height == len(nodule.slices)
+
+
+def test_nothing_found_is_a_reading_too(tmp_path: Path) -> None:
+    with open_room(write_scans(tmp_path / "scans", "a"), "anna") as room:
+        room.drafts.hand_in("a")
+        write_readings(room)
+    readings = read_findings(tmp_path / "scans-reading" / "readings")
+    assert readings.sessions["case_id"].to_list() == ["a"]
+    assert readings.findings.height == 0
