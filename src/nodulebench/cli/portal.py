@@ -1,6 +1,7 @@
 """nodulebench portal: a site for submissions and leaderboards."""
 
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,14 @@ def command(
 @places
 @opening_options
 @click.option("--until-empty", is_flag=True, help="End when nothing waits.")
-def worker(storage: Path, database: str | None, opening: Opening, until_empty: bool) -> None:
+@click.option("--until-parent-ends", is_flag=True, hidden=True)
+def worker(
+    storage: Path,
+    database: str | None,
+    opening: Opening,
+    until_empty: bool,
+    until_parent_ends: bool,
+) -> None:
     r"""Score what was submitted, job after job, until stopped.
 
     The key of sealed test sets is given here, when a worker starts, and is kept nowhere.
@@ -94,6 +102,8 @@ def worker(storage: Path, database: str | None, opening: Opening, until_empty: b
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
+    if until_parent_ends:
+        threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
     work(Site.open(_settings(storage, database)), opened, stop, until_empty=until_empty)
 
 

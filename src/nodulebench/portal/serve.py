@@ -1,9 +1,10 @@
 """Settings -> a site that answers: web server and workers, until somebody stops them."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from sqlalchemy import select, update
@@ -43,7 +44,8 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    with _workers(settings, workers):
+    signal.signal(signal.SIGTERM, _end)  # the server passes the signal on when it has ended
+    with suppress(KeyboardInterrupt, _EndedError), _workers(settings, workers):
         uvicorn.Server(config).run()
     site.database.close()
 
@@ -60,10 +62,14 @@ def organiser_link(site: Site) -> str:
 
 @contextmanager
 def _workers(settings: Settings, count: int) -> Iterator[None]:
-    """Worker processes on the same database and storage, ended with the server."""
+    """Worker processes on the same database and storage, ended with the server.
+
+    They end after the job at hand, also where the server was killed: its end of the pipe closes.
+    """
     command = [sys.executable, "-m", "nodulebench", "portal", "worker"]
     places = ["--storage", str(settings.storage), "--database", settings.database_url]
-    started = [subprocess.Popen([*command, *places]) for _ in range(count)]  # noqa: S603
+    whole = [*command, *places, "--until-parent-ends"]
+    started = [subprocess.Popen(whole, stdin=subprocess.PIPE) for _ in range(count)]  # noqa: S603
     try:
         yield
     finally:
@@ -71,3 +77,11 @@ def _workers(settings: Settings, count: int) -> Iterator[None]:
             one.terminate()
         for one in started:
             one.wait()
+
+
+class _EndedError(Exception):
+    """The server was told to end."""
+
+
+def _end(*_: object) -> None:
+    raise _EndedError

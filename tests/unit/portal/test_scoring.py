@@ -1,0 +1,91 @@
+"""On a sealed set only what its policy allows comes out; its key is the worker's alone."""
+
+import shutil
+from pathlib import Path
+from threading import Event
+
+import pytest
+from sqlalchemy import select, text
+
+from builders.portal import Browser, make_tiny_benchmark, signed_in, work_off
+from builders.sealed import HEADER, SECRET, make_desk
+from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.scoring import Opening
+from nodulebench.portal.site import Site
+from nodulebench.portal.store.tables import Benchmark, Job, Result
+from nodulebench.portal.worker import work
+
+GOOD = HEADER + "scan0,1,2,3,0.9\nscan1,1,2,3,0.8\n"
+OPENING = Opening(SECRET, "Bo")
+
+
+@pytest.fixture
+def sealed(site: Site, organiser: Visitor, tmp_path: Path) -> str:
+    """A benchmark of a sealed set of four scans with a nodule each."""
+    desk = make_desk(tmp_path)
+    desk.seal()
+    shutil.move(desk.sealed, site.settings.sets / "sealed")
+    return make_tiny_benchmark(site, organiser, test_set="sealed")
+
+
+def states(site: Site) -> list[str]:
+    with site.database.reading() as session:
+        return list(session.scalars(select(Job.state).order_by(Job.created_at)))
+
+
+def test_feedback_of_a_sealed_set_is_all_there_is(site: Site, as_ada: Browser, sealed: str) -> None:
+    with site.database.reading() as session:
+        assert session.get_one(Benchmark, sealed).is_sealed
+    assert not site.benchmark(sealed).exists()
+    checked = as_ada.send(sealed, "validate", GOOD + "unknown,1,2,3,0.5\n")
+    assert checked.status_code == 200
+    assert "unknown" not in checked.text.split("</section>")[0]
+    entry = as_ada.send(sealed, "submit", GOOD).headers["location"]
+    assert work(site, OPENING, Event(), until_empty=True) == 1
+    assert states(site) == ["done"]
+    with site.database.reading() as session:
+        result = session.scalars(select(Result)).one()
+    # two of four found, rounded by the policy
+    assert [(one["figure"], one["value"]) for one in result.figures["readings"]] == [
+        ("recall", 0.5)
+    ]
+    kept = {one.name for one in (site.results / result.folder).rglob("*") if one.is_file()}
+    assert kept == {"feedback.json", "anchor.json"}
+    assert "0.500" in as_ada.get(entry).text
+
+
+def test_a_worker_without_a_key_scores_no_sealed_set(
+    site: Site, as_ada: Browser, sealed: str
+) -> None:
+    entry = as_ada.send(sealed, "submit", GOOD).headers["location"]
+    work_off(site)
+    assert states(site) == ["failed"]
+    page = as_ada.get(entry).text
+    assert "The organisers have the reason" in page
+    assert "started without a key" not in page
+    assert "started without a key" in signed_in(site, "olga").get("/desk").text
+
+
+def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, sealed: str) -> None:
+    pages = []
+    for number in range(3):
+        content = GOOD + f"scan{number},9,9,9,0.{number + 1}\n"
+        pages.append(as_ada.send(sealed, "submit", content).headers["location"])
+        work(site, OPENING, Event(), until_empty=True)
+    assert states(site) == ["done", "done", "failed"]
+    assert "look" in as_ada.get(pages[-1]).text
+
+
+def test_the_key_of_a_sealed_set_is_nowhere_in_the_database(
+    site: Site, as_ada: Browser, sealed: str
+) -> None:
+    as_ada.send(sealed, "submit", GOOD)
+    work(site, OPENING, Event(), until_empty=True)
+    with site.database.writing() as session:
+        session.execute(text("SELECT 1"))
+    site.database.close()
+    whole = b"".join(
+        one.read_bytes() for one in site.settings.storage.glob("portal.sqlite*") if one.is_file()
+    )
+    assert bytes(range(32)) not in whole
+    assert bytes(range(32)).hex().encode() not in whole
