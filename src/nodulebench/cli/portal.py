@@ -103,7 +103,7 @@ def worker(
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     if until_parent_ends:
-        threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+        threading.Thread(target=_wait_for_parent, args=(stop,), daemon=True).start()
     work(Site.open(_settings(storage, database)), opened, stop, until_empty=until_empty)
 
 
@@ -140,6 +140,12 @@ def restore(storage: Path, database: str | None, archive: Path) -> None:
     with ProgressLine("restoring"):
         count = restored(archive, _settings(storage, database))
     click.echo(f"restored to {storage}: the log holds, {count:,} events")
+
+
+def _wait_for_parent(stop: threading.Event) -> None:
+    """Stop when whoever started this process has gone: its end of the pipe is closed."""
+    sys.stdin.read()
+    stop.set()
 
 
 def _settings(storage: Path, database: str | None, **more: Any) -> "Settings":
