@@ -13,6 +13,7 @@ from nodulebench.annotate.process.actions import (
     AddNodule,
     ArbitrateNodule,
     CheckBatch,
+    DrawReviewer,
     FinishCase,
     OpenBatch,
     ReleaseBatch,
@@ -24,6 +25,7 @@ from nodulebench.annotate.process.batch import NIFDC, State, WorkflowRules
 from nodulebench.annotate.process.log import act
 from nodulebench.annotate.process.workflow import Workflow
 from nodulebench.annotate.readings.reading import DrawnFinding, Reading
+from nodulebench.annotate.teams import promise_of
 from nodulebench.errors import InputError
 
 ROSTER = two_teams()
@@ -31,6 +33,8 @@ TEAMS = {team.team_id: team for team in ROSTER.teams}
 PEOPLE = [one.person_id for one in ROSTER.people]
 CASES = small_cases("a", "b")
 START = datetime(2026, 1, 1, tzinfo=UTC)
+SEED = "5" * 64
+PROMISE = promise_of(SEED)
 MARKS = {
     "center": drawn("f1", (3, 50, 50, 8), (4, 50, 50, 8)),
     "corner": drawn("f2", (9, 20, 20, 6)),
@@ -63,10 +67,10 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         self.highest: dict[str, int] = {}
         self.added: dict[tuple[str, str, str], tuple[str, DrawnFinding]] = {}
 
-    @initialize(cases=st.sampled_from([("a",), ("a", "b")]))
-    def open_the_first_batch(self, cases) -> None:
-        reviewer = "lead2" if self.rules_of_workflow.has_review else None
-        self.open_batch("office", "batch-1", "one", reviewer, cases)
+    @initialize(cases=st.sampled_from([("a",), ("a", "b")]), is_drawn=st.booleans())
+    def open_the_first_batch(self, cases, is_drawn) -> None:
+        reviewer, promise = (None, PROMISE) if is_drawn else ("lead2", None)
+        self.open_batch("office", "batch-1", "one", reviewer, cases, promise)
 
     def attempt(self, actor: str, action) -> bool:
         before = self.store.read()
@@ -90,15 +94,40 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
         team=st.sampled_from(["one", "two"]),
         reviewer=st.sampled_from(["lead1", "lead2", "r1", "judge1", None]),
         cases=st.sampled_from([("a",), ("a", "b"), ("z",)]),
+        promise=st.sampled_from([None, PROMISE]),
     )
-    def open_batch(self, actor, batch_id, team, reviewer, cases) -> None:
-        order = OpenBatch(batch_id=batch_id, team_id=team, case_ids=cases, reviewer_id=reviewer)
+    def open_batch(self, actor, batch_id, team, reviewer, cases, promise=None) -> None:
+        order = OpenBatch(
+            batch_id=batch_id,
+            team_id=team,
+            case_ids=cases,
+            reviewer_id=reviewer,
+            promise=promise,
+        )
         if self.attempt(actor, order):
             assert actor == "office"
             assert cases != ("z",)
-            if self.rules_of_workflow.has_review:
-                assert reviewer not in TEAMS[team].member_ids
-                assert reviewer in ("lead1", "lead2")
+            assert (reviewer is None) == (promise is not None)
+            assert reviewer not in TEAMS[team].member_ids
+            assert reviewer in ("lead1", "lead2", None)
+
+    @rule(
+        actor=people,
+        batch_id=batch_ids,
+        seed=st.sampled_from([SEED, "0" * 64]),
+        anew=st.sampled_from(["", "lost"]),
+    )
+    def draw(self, actor, batch_id, seed, anew) -> None:
+        before = self.batch(batch_id)
+        if self.attempt(actor, DrawReviewer(batch_id=batch_id, seed=seed, anew=anew)):
+            assert before.order.promise == PROMISE
+            assert before.order.reviewer_id is None
+            assert before.checks is not None
+            assert not before.missing_readings
+            assert actor in ("judge1", "judge2") if anew else (actor, seed) == ("office", SEED)
+            reviewer = self.batch(batch_id).order.reviewer_id
+            assert reviewer in ("lead1", "lead2")
+            assert reviewer not in TEAMS[before.order.team_id].member_ids
 
     @rule(
         actor=people,
@@ -143,6 +172,8 @@ class AnyoneTriesAnything(RuleBasedStateMachine):
                 key = data.draw(st.sampled_from(batch.untyped))
                 for reader in batch.candidates[key].reader_ids:
                     self.type_nodule(reader, "batch-1", *key, said)
+            case "review" if batch.waits_for_draw:
+                self.draw("office", "batch-1", SEED, "")
             case "review" if batch.unreviewed:
                 key = data.draw(st.sampled_from(batch.unreviewed))
                 self.review(batch.order.reviewer_id, "batch-1", *key, agrees)
@@ -396,10 +427,13 @@ TestAnythingInReview.settings = settings(max_examples=30, stateful_step_count=30
 
 def test_the_steps_tried_here_can_reach_a_release() -> None:
     machine = AnyoneTriesAnything()
-    machine.open_batch("office", "batch-1", "one", "lead2", ("a", "b"))
+    machine.open_batch("office", "batch-1", "one", None, ("a", "b"), PROMISE)
     machine.hand_in_everything_that_is_missing("batch-1", ["center", "corner"])
     machine.check(PROGRAM, "batch-1")
     machine.type_everything("batch-1", "solid")
+    machine.review_everything("batch-1", False)
+    assert not machine.batch("batch-1").reviews
+    machine.draw("office", "batch-1", SEED, "")
     machine.review_everything("batch-1", False)
     machine.add("lead2", "batch-1", "a", "missed")
     machine.release("judge1", "batch-1")
