@@ -84,6 +84,8 @@ class TableSchema:
 
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with typed columns in order, unchecked: what cannot be read is null."""
+        if list(table.schema.items()) == [(one.name, one.dtype) for one in self.columns]:
+            return table
         typed = table.select(
             _typed(column, table.schema[column.name])
             if column.name in table.columns
@@ -94,9 +96,8 @@ class TableSchema:
             listed = {column.name for column in self.columns}
             extra = [name for name in table.columns if name not in listed]
             typed = typed.with_columns(table.select(extra)) if extra else typed
-        return typed.with_columns(
-            _typed(column, table.schema[column.name]) for column in self._present(table)
-        )
+        present = [_typed(column, table.schema[column.name]) for column in self._present(table)]
+        return typed.with_columns(present) if present else typed
 
     def _present(self, table: pl.DataFrame) -> list[Column]:
         """The known further columns that a table has."""

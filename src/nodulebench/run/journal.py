@@ -107,9 +107,14 @@ def _line(case_id: str, run: CaseRun) -> dict[str, Any]:
         "why": None if run.why is None else run.why.to_json(),
         "measured": run.measured,
         "notices": [one.to_json() for one in run.notices],
-        "marks": run.marks.drop("case_id").rows(),
-        "slices": run.slices.drop("case_id").rows(),
+        "marks": _rows(run.marks),
+        "slices": _rows(run.slices),
     }
+
+
+def _rows(table: pl.DataFrame) -> list[tuple[Any, ...]]:
+    columns = (column.to_list() for column in table if column.name != "case_id")
+    return list(zip(*columns, strict=True))
 
 
 def _run(content: Mapping[str, Any]) -> CaseRun:

@@ -21,6 +21,7 @@ from nodulebench.run.isolation.scratch import Scratch, make_scratch, remove_scra
 from nodulebench.run.isolation.watch import Ended, Said, watch
 
 LARGEST_SIGNAL = 64
+_NO_MARKS, _NO_SLICES = MARKS.empty(), MARK_SLICES.empty()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,8 @@ class CaseRun:
     """Why it is not ok."""
     measured: dict[str, Any] = field(default_factory=dict)
     """Columns of RUNS."""
-    marks: pl.DataFrame = field(default_factory=MARKS.empty)
-    slices: pl.DataFrame = field(default_factory=MARK_SLICES.empty)
+    marks: pl.DataFrame = field(default_factory=_NO_MARKS.clone)
+    slices: pl.DataFrame = field(default_factory=_NO_SLICES.clone)
     notices: tuple[Notice, ...] = ()
     said: str = ""
     """The first of what the program said."""

@@ -240,9 +240,8 @@ def _is_doubtful(
     table: pl.DataFrame, required: tuple[str, ...], floats: list[str], known_cases: pl.Series | None
 ) -> bool:
     """Whether any row that counts lacks a value or holds one that is not finite."""
-    if not any(table[name].null_count() for name in required) and all(
-        table[name].is_finite().all() for name in floats
-    ):
+    finite = table.select(pl.col(floats).is_finite().all()).row(0) if floats else ()
+    if all(finite) and not any(table[name].null_count() for name in required):
         return False
     if known_cases is None:
         return True
@@ -299,11 +298,12 @@ def csv_content(table: pl.DataFrame, *, has_header: bool = True) -> str:
 
 def without_marks(table: pl.DataFrame) -> pl.DataFrame:
     """A table that was read from CSV, with its text as it was before ``csv_content``."""
-    return table.with_columns(
-        column.str.replace(MARKED, "${1}")
-        for column in table.select(pl.col(pl.String))
-        if column.str.starts_with("'").any()
-    )
+    marked = [
+        column.name
+        for column in table
+        if column.dtype == pl.String and column.str.starts_with("'").any()
+    ]
+    return table.with_columns(pl.col(marked).str.replace(MARKED, "${1}")) if marked else table
 
 
 def write_csv(table: pl.DataFrame, path: Path, *, has_header: bool = True) -> None:

@@ -73,10 +73,10 @@ def read_own_columns(
         given=given,
     )
     diameter = pl.col("diameter_mm") if "diameter_mm" in rows.columns else pl.lit(None)
+    names = rows["seriesuid"]
+    names = names.fill_null("") if names.null_count() else names
     marks = rows.select(
-        case_id=_sparing(
-            rows["seriesuid"].fill_null(""), None if cases is None else cases["case_id"]
-        ),
+        case_id=_sparing(names, None if cases is None else cases["case_id"]),
         mark_id=pl.col("line").cast(pl.String),
         **{ours: pl.col(theirs) for theirs, ours in _COORDINATES.items()},
         score=pl.col("probability") if scores else pl.lit(None),

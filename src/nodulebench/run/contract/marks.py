@@ -14,6 +14,7 @@ from polars.exceptions import PanicException
 
 from nodulebench.errors import InputError, NoduleBenchError, first_line
 from nodulebench.formats import FORMATS, fitting
+from nodulebench.formats.format import Format
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.model.algorithm import MarkAdapter, RunContract
@@ -23,12 +24,13 @@ from nodulebench.run.contract.collect import OutputRefusedError
 
 MOST_MARKS = 5_000
 """Per case; of more, those with the highest scores count."""
-_ADAPTERS: dict[MarkAdapter, str | None] = {
+_ADAPTERS: dict[MarkAdapter, Format | None] = {
     "any": None,
-    "gc-points": "grand_challenge_json",
-    "gc-2d-boxes": "grand_challenge_json",
+    "gc-points": FORMATS["grand_challenge_json"],
+    "gc-2d-boxes": FORMATS["grand_challenge_json"],
 }
 """How a file is read -> the format it is read as; None: as its content says."""
+_NO_SLICES = MARK_SLICES.empty()
 _CASE_TYPES = CASES.empty().schema
 DOUBTFUL = "lungs_implausible"
 """The only state that an algorithm may give its own run, in ``runs.*``; all others are seen."""
@@ -61,18 +63,18 @@ def read_output(
     Raises:
         OutputRefusedError: if a file cannot be read as marks of one case.
     """
-    wanted: list[tuple[Path, MarkAdapter]] = [
-        (taken / one.path, one.adapter) for one in run.outputs
-    ] or [(_alone(taken), "any")]
+    wanted: list[tuple[Path, Format | None]] = [
+        (taken / one.path, _ADAPTERS[one.adapter]) for one in run.outputs
+    ] or [_alone(taken)]
     marks, slices, is_doubtful = [], [], False
-    for number, (path, adapter) in enumerate(wanted, 1):
+    for number, (path, form) in enumerate(wanted, 1):
         if not path.exists():
             raise OutputRefusedError(Notice("output_lacks", {"file": path.name}))
         # a document of one case may have no name for it but that of its file
         names = dict.fromkeys((name, path.name.partition(".")[0]))
-        submission = _read(path, _cases(names, volume, images), _ADAPTERS[adapter])
+        submission = _read(path, _cases(names, volume, images), form)
         found, parts = submission.marks, submission.slices
-        parts = MARK_SLICES.empty() if parts is None else parts
+        parts = _NO_SLICES.clone() if parts is None else parts
         if len(wanted) > 1:  # names of marks may be the same in two files
             prefix = pl.lit(f"{number}-")
             found, parts = (one.with_columns(prefix + pl.col("mark_id")) for one in (found, parts))
@@ -90,21 +92,20 @@ def _cases(names: Iterable[str], volume: Volume, images: Path | None) -> pl.Data
     return cases if images is None else cases.with_columns(pl.lit(str(images)).alias(IMAGES))
 
 
-def _alone(taken: Path) -> Path:
+def _alone(taken: Path) -> tuple[Path, Format | None]:
     """The file that a folder holds, if it is but one: then its own format counts."""
     inside = list(taken.iterdir())
     if len(inside) != 1 or not inside[0].is_file():
-        return taken
+        return taken, None
     try:
-        fitting(inside[0], "marks")
+        return inside[0], fitting(inside[0], "marks")
     except InputError:  # it may be a table of ours, which is known by its name in a folder
-        return taken
-    return inside[0]
+        return taken, None
 
 
-def _read(path: Path, cases: pl.DataFrame, format_name: str | None) -> Submission:
+def _read(path: Path, cases: pl.DataFrame, form: Format | None) -> Submission:
     try:
-        form = FORMATS[format_name] if format_name else fitting(path, "marks")
+        form = form or fitting(path, "marks")
         if form.read_marks is None:
             raise InputError.at(path, f"is {form.name}, which holds no marks.")
         submission = form.read_marks(path, cases)
@@ -127,7 +128,7 @@ def _plain(marks: pl.DataFrame, slices: pl.DataFrame, volume: Volume, name: str)
         by_score = marks.with_columns(pl.col("score").fill_null(float("inf")))
         first = by_score.with_row_index("row").sort("score", "row", descending=[True, False])
         marks = marks[first["row"].head(MOST_MARKS).sort()]
-    place = marks.select(PLACE).to_numpy().astype(np.float64).reshape(-1, 3)
+    place = np.column_stack([marks[one].to_numpy().astype(np.float64) for one in PLACE])
     outside = int((~volume.geometry.contains(place)).sum()) if len(place) else 0
     if outside:
         notices.append(Notice("run_marks_outside", {"outside": outside, "marks": marks.height}))

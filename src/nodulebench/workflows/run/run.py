@@ -174,11 +174,16 @@ def _wanted(cases: RunSet, journal: RunJournal, choice: RunChoice) -> list[Opaqu
 
 def _kept(case: OpaqueCase, run: CaseRun, *, is_sealed: bool) -> CaseRun:
     """A run under the case's own name; of a sealed set without any word of the algorithm."""
-    named = pl.lit(case.case_id).alias("case_id")
-    run = replace(run, marks=run.marks.with_columns(named), slices=run.slices.with_columns(named))
+    run = replace(run, marks=_of(case, run.marks), slices=_of(case, run.slices))
     if not is_sealed:
         return run
     return replace(run, said="", why=None if run.why is None else _wordless(run.why))
+
+
+def _of(case: OpaqueCase, table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose rows are those of a case."""
+    names = pl.Series("case_id", [case.case_id] * table.height, pl.String)
+    return table.clone().replace_column(table.get_column_index("case_id"), names)
 
 
 def _wordless(notice: Notice) -> Notice:
