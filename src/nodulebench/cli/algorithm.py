@@ -1,13 +1,17 @@
 """nodulebench algorithm: begin one, and try the contract before the test."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from nodulebench.cli.options import COUNT, FILE, option, print_next, print_written
 from nodulebench.cli.progress import ProgressLine
-from nodulebench.cli.run import ISOLATIONS
+from nodulebench.cli.run import ISOLATIONS, PROFILES
 from nodulebench.language import english
+
+if TYPE_CHECKING:
+    from nodulebench.model.algorithm import RunProfile
 
 
 @click.group("algorithm")
@@ -33,9 +37,10 @@ def new(folder: Path, language: str) -> None:
 @command.command("check")
 @click.argument("algorithm")
 @option("--isolation", ISOLATIONS, "auto", "What keeps it apart, as for `run`.")
+@click.option("--profile", type=click.Choice(PROFILES), help="Of an image archive, as for `run`.")
 @option("--cases", COUNT, 2, "How many phantoms.")
-def check(algorithm: str, isolation: str, cases: int) -> int:
-    r"""Try ALGORITHM, a folder with an algorithm.toml, on small phantoms.
+def check(algorithm: str, isolation: str, profile: "RunProfile | None", cases: int) -> int:
+    r"""Try ALGORITHM, a folder with an algorithm.toml or an image archive, on small phantoms.
 
     Tells whether it starts, whether its output can be read, what it said, which limits it came
     near, and whether the same scan gives the same marks twice. Ends with 1 if a case is not ok.
@@ -46,7 +51,7 @@ def check(algorithm: str, isolation: str, cases: int) -> int:
     from nodulebench.workflows.run.check import check_algorithm, told
     from nodulebench.workflows.run.named import named_algorithm
 
-    chosen = named_algorithm(algorithm)
+    chosen = named_algorithm(algorithm, profile)
     with ProgressLine(f"trying {chosen.name}") as line:
         found = check_algorithm(chosen, isolation, cases, line.tell)
     click.echo(f"{chosen.name} in isolation '{found.isolation}'")

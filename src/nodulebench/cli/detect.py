@@ -91,7 +91,7 @@ def command(
     from nodulebench.workflows.detect import detect
     from nodulebench.workflows.engine import open_engine
 
-    names = detect.detector_names(name)
+    names = detect.detectors_named(name)
     unseen = detect.fold_named(fold)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):

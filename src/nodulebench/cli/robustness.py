@@ -1,7 +1,7 @@
 """nodulebench robustness: relations that the marks of any algorithm must keep."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -35,7 +35,7 @@ def command(
     case: Path,
     out: Path | None,
     tests: tuple[str, ...],
-    image: str,
+    image: Literal["metaimage", "nifti", "dicom"],
     **strictness: Any,
 ) -> int:
     r"""Test how ALGORITHM's marks change when the image CASE is changed in known ways.

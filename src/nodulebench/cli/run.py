@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,8 +12,12 @@ from nodulebench.cli.progress import ProgressLine
 from nodulebench.cli.vault_options import Opening, opening_options
 from nodulebench.model.engine import EngineChoice
 
+if TYPE_CHECKING:
+    from nodulebench.model.algorithm import RunProfile
+
 MOST_TOLD = 20
 ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
+PROFILES = ["native", "grand-challenge", "medperf", "map"]
 
 
 @click.command("run")
@@ -31,6 +36,11 @@ ISOLATIONS = ["auto", "bubblewrap", "podman", "docker", "none"]
     "What keeps the algorithm apart; none: nothing, for a program of your own.",
 )
 @engine_options("1", "Cases at the same time.", before="--processes")
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    help="What an image archive finds and writes, where it is given by itself.",
+)
 @option("--repeat", COUNT, 1, "Read each case so often: are the marks the same?")
 @click.option("--only-failed", is_flag=True, help="Run cases again that did not end well.")
 @click.option("--dry-run", is_flag=True, help="Tell what a run would need, and run nothing.")
@@ -40,6 +50,7 @@ def command(
     test_set: Path,
     out: Path,
     isolation: str,
+    profile: "RunProfile | None",
     repeat: int,
     only_failed: bool,
     dry_run: bool,
@@ -48,14 +59,16 @@ def command(
 ) -> int:
     r"""Run ALGORITHM on every case of TEST_SET, and write its marks as a submission.
 
-    ALGORITHM is a folder with an algorithm.toml, or a built-in detector's name, several joined by
-    '+'. TEST_SET is a bundle, a bag, a sealed set, or a folder with images/. Cases are given to it
-    one at a time, under names that say nothing, without network, within its limits. A case that
-    fails is a result. A run that was stopped goes on with the same command. Ends with 1 if the
-    machine, and not the algorithm, kept a case from its result.
+    ALGORITHM is a folder with an algorithm.toml, an image archive with its --profile, or a
+    built-in detector's name, several joined by '+'. TEST_SET is a bundle, a bag, a sealed set, or
+    a folder with images/. Cases are given to it one at a time, under names that say nothing,
+    without network, within its limits. A case that fails is a result. A run that was stopped goes
+    on with the same command. Ends with 1 if the machine, and not the algorithm, kept a case from
+    its result.
 
     \b
     nodulebench run my_cad/ phantoms/ --out marks/
+    nodulebench run my-cad.tar.gz phantoms/ --out marks/ --profile grand-challenge
     nodulebench run my_cad/ sealed/ --out marks/ --key operator.key
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
@@ -64,7 +77,7 @@ def command(
     from nodulebench.workflows.run.needs import needs_of
     from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
-    chosen = named_algorithm(algorithm)
+    chosen = named_algorithm(algorithm, profile)
     choice = RunChoice(isolation, engine.workers or 1, only_failed, repeat)
     secret = opening.required() if opening.is_named else opening.secret()
     if dry_run:

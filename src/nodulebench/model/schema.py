@@ -84,7 +84,10 @@ class TableSchema:
 
     def arrange(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with typed columns in order, unchecked: what cannot be read is null."""
-        if list(table.schema.items()) == [(one.name, one.dtype) for one in self.columns]:
+        types = table.schema
+        if list(types) == [one.name for one in self.columns] and all(
+            types.get(one.name) == one.dtype for one in self.columns
+        ):
             return table
         typed = table.select(
             _typed(column, table.schema[column.name])

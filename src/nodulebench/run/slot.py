@@ -15,6 +15,7 @@ from nodulebench.run.contract.algorithm import Algorithm
 from nodulebench.run.contract.case_folder import PROFILES, write_case
 from nodulebench.run.contract.collect import OutputRefusedError, collect
 from nodulebench.run.contract.marks import DOUBTFUL, read_output
+from nodulebench.run.graphics import watched_cards
 from nodulebench.run.isolation.calls import DONE, READY, Answer, Calls, calls_of
 from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Mount, Usage, limits_of
 from nodulebench.run.isolation.scratch import Scratch, make_scratch, remove_scratch
@@ -67,7 +68,10 @@ class Slot:
         """
         self.scratch.renew()
         write_case(volume, name, self.scratch.input, self.algorithm.run)
-        run = self._invoke() if self.algorithm.run.mode == "invoke" else self._execute()
+        with watched_cards(self.gpus) as memory:
+            run = self._invoke() if self.algorithm.run.mode == "invoke" else self._execute()
+        if self.gpus:
+            run = replace(run, measured=run.measured | {"peak_gpu_mb": memory.peak_mb})
         return self._with_marks(run, volume, name) if run.state == "ok" else run
 
     def close(self) -> None:

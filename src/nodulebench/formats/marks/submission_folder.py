@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,6 +17,9 @@ from nodulebench.storage.csv_text import read_header
 from nodulebench.storage.digest import file_digest
 from nodulebench.storage.staging import staged_folder
 from nodulebench.storage.table_file import TABLE_SUFFIXES, read_table, write_parquet
+
+if TYPE_CHECKING:
+    from nodulebench.model.algorithm import AlgorithmManifest
 
 MANIFEST = "algorithm.toml"
 _MARK_FILES = tuple(f"marks{suffix}" for suffix in (*TABLE_SUFFIXES, ".json"))
@@ -77,14 +81,27 @@ def _read_mark_file(file: Path, cases: pl.DataFrame | None) -> Submission:
     return read_submission(file, cases)
 
 
-def _declared(submission: Submission, manifest_file: Path) -> Submission:
+def read_declaration(file: Path, source: str) -> "AlgorithmManifest":
+    """What an ``algorithm.toml`` declares.
+
+    Args:
+        file: the manifest.
+        source: how messages call it.
+
+    Raises:
+        InputError: if it cannot be read, with one problem per wrong field.
+    """
     from nodulebench.model.algorithm import parse_manifest
 
     try:
-        text = manifest_file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(manifest_file, f"cannot be read as text: {error}.") from error
-    manifest = parse_manifest(text, manifest_file.name)
+        raise InputError.at(file, f"cannot be read as text: {error}.") from error
+    return parse_manifest(text, source)
+
+
+def _declared(submission: Submission, manifest_file: Path) -> Submission:
+    manifest = read_declaration(manifest_file, manifest_file.name)
     return replace(
         submission,
         name=manifest.name,

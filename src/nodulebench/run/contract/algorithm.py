@@ -6,15 +6,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nodulebench.errors import InputError
-from nodulebench.model.algorithm import AlgorithmManifest, RunContract, parse_manifest
+from nodulebench.formats.marks.submission_folder import MANIFEST, read_declaration
+from nodulebench.model.algorithm import (
+    AlgorithmManifest,
+    RunContract,
+    RunInput,
+    RunProfile,
+)
 from nodulebench.run.contract.image import unpack_image
 from nodulebench.run.isolation.sandbox import Mount
 from nodulebench.storage.digest import bytes_digest, file_digest
 
-MANIFEST = "algorithm.toml"
 PLACE = "/opt/algorithm"
 """Where a program finds its own folder."""
 MODEL = "/opt/ml/model"
+_CHEST_CT = {"slug": "chest-ct", "path": "images/chest-ct"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +61,7 @@ def read_algorithm(folder: Path) -> Algorithm:
         raise InputError.at(
             folder, f"has no {MANIFEST}.", "Make a template with: nodulebench algorithm new"
         )
-    try:
-        manifest = parse_manifest(file.read_text(encoding="utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(file, f"cannot be read as text: {error}.") from error
+    manifest = read_declaration(file, str(file))
     run = manifest.run
     if run is None:
         raise InputError.at(
@@ -82,6 +85,20 @@ def read_algorithm(folder: Path) -> Algorithm:
         mounts.append(Mount(model.resolve(), MODEL))
     digest = file_digest(folder)
     return Algorithm(manifest, run, digest, tuple(mounts), run.command, archive=archive)
+
+
+def read_archive(archive: Path, profile: RunProfile) -> Algorithm:
+    """An image archive by itself, with the usual limits; whatever ``/output`` holds are its marks.
+
+    Args:
+        archive: docker save or an OCI layout.
+        profile: the layout that it knows; on grand-challenge its input is a chest CT.
+    """
+    inputs = (RunInput.model_validate(_CHEST_CT),) if profile == "grand-challenge" else ()
+    run = RunContract(image=archive.name, profile=profile, inputs=inputs)
+    name = archive.name.partition(".")[0] or archive.name
+    manifest = AlgorithmManifest(name=name, run=run)
+    return Algorithm(manifest, run, file_digest(archive), archive=archive.resolve())
 
 
 def unpacked(algorithm: Algorithm, folder: Path) -> Algorithm:

@@ -54,24 +54,33 @@ def write_case(volume: Volume, name: str, folder: Path, run: RunContract) -> Non
     if run.profile == "grand-challenge":
         _write_sockets(volume, name, folder, run)
     else:
-        image = _write_image(volume, name, folder, run.input)
+        image = write_image(volume, name, folder / "ct", run.input)
         if run.profile == "native":
-            _write_json(_described(volume, name, image), folder / CASE_FILE)
+            _write_json(_described(volume, name, image.name), folder / CASE_FILE)
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     folder.chmod(0o755)
 
 
-def _write_image(volume: Volume, name: str, folder: Path, kind: InputFormat) -> str:
-    """The image in one of three forms; how its file or folder is called."""
+def write_image(volume: Volume, name: str, place: Path, kind: InputFormat) -> Path:
+    """Write an image in one of three forms; its file or folder.
+
+    Args:
+        volume: the image.
+        name: what the case is called, which UIDs are made of.
+        place: where it goes, without the ending of its form.
+        kind: the form.
+    """
     if kind == "dicom":
-        _write_dicom(volume, name, folder / "ct")
-        return "ct"
+        _write_dicom(volume, name, place)
+        return place
     if kind == "nifti":
-        nifti.write_volume(volume, folder / "ct.nii.gz")
-        return "ct.nii.gz"
-    metaimage.write_volume(volume, folder / "ct.mhd", is_compressed=False)
-    return "ct.mhd"
+        path = place.with_name(f"{place.name}.nii.gz")
+        nifti.write_volume(volume, path)
+        return path
+    path = place.with_name(f"{place.name}.mhd")
+    metaimage.write_volume(volume, path, is_compressed=False)
+    return path
 
 
 def _write_dicom(volume: Volume, name: str, folder: Path) -> None:

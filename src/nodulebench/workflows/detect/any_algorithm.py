@@ -9,16 +9,15 @@ import polars as pl
 
 from nodulebench.errors import InputError
 from nodulebench.formats import read_submission
-from nodulebench.formats.dicom import volume as dicom_volume
-from nodulebench.formats.dicom.header import SeriesHeader, uid_from
-from nodulebench.formats.images import metaimage, nifti
 from nodulebench.imaging.geometry import geometry_columns
 from nodulebench.imaging.volume import Volume
 from nodulebench.language import english
+from nodulebench.model.algorithm import InputFormat
 from nodulebench.model.tables import CASES
 from nodulebench.robustness.relations import Marks
 from nodulebench.run.command import check_command, run_command
 from nodulebench.run.contract.algorithm import read_algorithm, unpacked
+from nodulebench.run.contract.case_folder import write_image
 from nodulebench.run.isolation.choose import choose_isolation
 from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
 from nodulebench.run.slot import CaseRun, open_slot
@@ -27,7 +26,7 @@ Algorithm = Callable[[Volume], Marks]
 CASE_ID = "case"
 
 
-def find_algorithm(name_or_command: str, image_format: str = "metaimage") -> Algorithm:
+def find_algorithm(name_or_command: str, image_format: InputFormat = "metaimage") -> Algorithm:
     """Built-in detectors by name (``a`` or ``a+b``), a folder, or any program by its command.
 
     A folder with an ``algorithm.toml`` is run in its sandbox, as ``run`` does.
@@ -79,12 +78,12 @@ def _places(marks: pl.DataFrame) -> Marks:
     return Marks(center.reshape(-1, 3), marks["score"].to_numpy().astype(np.float64))
 
 
-def _command(template: str, image_format: str) -> Algorithm:
+def _command(template: str, image_format: InputFormat) -> Algorithm:
     check_command(template)
 
     def run(volume: Volume) -> Marks:
         with tempfile.TemporaryDirectory() as folder:
-            image = _write_case(volume, Path(folder), image_format)
+            image = write_image(volume, CASE_ID, Path(folder) / CASE_ID, image_format)
             out = Path(folder) / "out"
             out.mkdir()
             run_command(template, image, out)
@@ -94,24 +93,3 @@ def _command(template: str, image_format: str) -> Algorithm:
             return _places(read_submission(out, cases).marks)
 
     return run
-
-
-def _write_case(volume: Volume, folder: Path, image_format: str) -> Path:
-    if image_format == "nifti":
-        path = folder / f"{CASE_ID}.nii.gz"
-        nifti.write_volume(volume, path)
-    elif image_format == "dicom":
-        path = folder / CASE_ID
-        header = SeriesHeader(
-            uid_from(CASE_ID, "series"),
-            uid_from(CASE_ID, "study"),
-            uid_from(CASE_ID, "frame"),
-            CASE_ID,
-            slice_thickness_mm=float(volume.geometry.spacing_mm[2]),
-            rescale_intercept=0,
-        )
-        dicom_volume.write_volume(volume, path, header)
-    else:
-        path = folder / f"{CASE_ID}.mhd"
-        metaimage.write_volume(volume, path)
-    return path

@@ -12,7 +12,7 @@ from nodulebench.language import english
 from nodulebench.workflows.detect.detect import (
     DetectionTask,
     detect_case,
-    detector_names,
+    detectors_named,
     warnings_of,
     write_detections,
 )
@@ -21,7 +21,7 @@ from nodulebench.workflows.detect.detect import (
 def main(names: str, given: str, out: str) -> None:
     """Read the case of an input folder, and write its marks."""
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
-    detectors = detector_names(names)
+    detectors = detectors_named(names)
     task = DetectionTask(detectors, Path(given) / case["image"], case["case_id"])
     detection = detect_case(task)
     write_detections(detectors, [detection], Path(out))

@@ -16,9 +16,8 @@ from nodulebench.algorithms.classify.second_look import looked_at
 from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
-from nodulebench.algorithms.detectors import detector_names as detector_names
-from nodulebench.algorithms.detectors import proposals_near_lungs, together
-from nodulebench.errors import InputError, NoduleBenchError
+from nodulebench.algorithms.detectors import detector_names, proposals_near_lungs, together
+from nodulebench.errors import InputError, NoduleBenchError, UnknownNameError
 from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.images.case_images import read_case_image
 from nodulebench.formats.images.set_images import images_folder, images_of_set
@@ -38,6 +37,23 @@ WARNINGS = "warnings.json"
 STATE_OF_LOST = {"died": "failed", "timed_out": "timed_out", "gone": "infrastructure"}
 SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
+
+
+def detectors_named(text: str) -> tuple[str, ...]:
+    """The detectors that ``a+b`` names.
+
+    Raises:
+        UnknownNameError: if there is no such detector.
+        InputError: if it is an algorithm of others, with where that is run.
+    """
+    try:
+        return detector_names(text)
+    except UnknownNameError as error:
+        if "{" not in text and not Path(text).exists():
+            raise
+        what = "is a program of others; `detect` has detectors of its own."
+        remedy = "Use: nodulebench run, with a folder that has an algorithm.toml, or robustness."
+        raise InputError.at(f"'{text}'", what, remedy) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from nodulebench.formats.images.case_images import read_case
 from nodulebench.imaging.lungs.lung_density import lung_density
 from nodulebench.imaging.volume import Volume
 from nodulebench.language import english
+from nodulebench.model.algorithm import InputFormat
 from nodulebench.model.notice import Notice
 from nodulebench.robustness.relations import (
     RelationVerdict,
@@ -217,7 +218,7 @@ def check_case(
     case: Path,
     choice: RobustnessChoice = DEFAULT_CHOICE,
     names: Sequence[str] = tuple(TESTS),
-    image_format: str = "metaimage",
+    image_format: InputFormat = "metaimage",
 ) -> Iterator[tuple[RobustnessOutcome, Bench]]:
     """Test an algorithm, by its name or command, on the image of a case in any form.
 

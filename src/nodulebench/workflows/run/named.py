@@ -1,4 +1,4 @@
-"""What a user calls an algorithm -> what is run: a folder, or detectors of ours by their names."""
+"""What a user calls an algorithm -> what is run: a folder, an archive, or detectors of ours."""
 
 import os
 import sys
@@ -7,20 +7,37 @@ from pathlib import Path
 import nodulebench
 from nodulebench.algorithms.detectors import detector_names
 from nodulebench.errors import InputError, UnknownNameError
-from nodulebench.run.contract.algorithm import Algorithm, command_algorithm, read_algorithm
+from nodulebench.model.algorithm import RunProfile
+from nodulebench.run.contract.algorithm import (
+    Algorithm,
+    command_algorithm,
+    read_algorithm,
+    read_archive,
+)
 
 PROGRAM = "nodulebench.workflows.detect.as_program"
 
 
-def named_algorithm(given: str) -> Algorithm:
-    """The algorithm of a folder; or built-in detectors (``a`` or ``a+b``).
+def named_algorithm(given: str, profile: RunProfile | None = None) -> Algorithm:
+    """The algorithm of a folder, an image archive, or built-in detectors (``a`` or ``a+b``).
+
+    Args:
+        given: where it lies, or what it is called.
+        profile: the layout that an image archive knows; all others say it themselves.
 
     Raises:
-        InputError: if it is neither, or its manifest cannot be used.
+        InputError: if it is none of these, or its manifest cannot be used.
     """
     folder = Path(given)
+    if folder.is_file() and profile is not None:
+        return read_archive(folder, profile)
+    if profile is not None:
+        raise InputError.at("--profile", "is for an image archive that is given by itself.")
     if folder.is_dir():
         return read_algorithm(folder)
+    if folder.is_file():
+        remedy = "Say which with --profile, or put it into a folder with an algorithm.toml."
+        raise InputError.at(given, "is a file: of an image archive its layout is needed.", remedy)
     if "{" in given:
         raise InputError.at(
             f"'{given}'",

@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 from nodulebench.errors import InputError
-from nodulebench.run.contract.algorithm import MANIFEST
+from nodulebench.formats.marks.submission_folder import MANIFEST
 from nodulebench.storage.staging import staged_folder
 
 _MANIFEST = """\

@@ -7,7 +7,7 @@ import pytest
 
 from builders.algorithms import algorithm_folder
 from nodulebench.errors import InputError
-from nodulebench.run.contract.algorithm import MODEL, PLACE, read_algorithm
+from nodulebench.run.contract.algorithm import MODEL, PLACE, read_algorithm, read_archive
 
 
 def test_a_folder_is_an_algorithm_with_its_mounts(tmp_path: Path) -> None:
@@ -64,3 +64,14 @@ def test_files_that_others_cannot_read_are_named(tmp_path: Path) -> None:
     (folder / "key").chmod(0o600)
     with pytest.raises(InputError, match=r"key: may not be read by others.*chmod -R o\+rX"):
         read_algorithm(folder)
+
+
+def test_an_archive_by_itself_is_an_algorithm_of_its_layout(tmp_path: Path) -> None:
+    archive = tmp_path / "my-cad.tar.gz"
+    archive.write_bytes(b"1")
+    found = read_archive(archive, "grand-challenge")
+    assert (found.name, found.archive, found.mounts) == ("my-cad", archive, ())
+    assert [(one.slug, one.path) for one in found.run.inputs] == [("chest-ct", "images/chest-ct")]
+    assert read_archive(archive, "map").run.inputs == ()
+    archive.write_bytes(b"2")
+    assert read_archive(archive, "map").digest != found.digest

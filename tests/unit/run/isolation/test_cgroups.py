@@ -2,10 +2,18 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from nodulebench.run.isolation.cgroups import Group, _began, make_group
+from nodulebench.run.isolation import cgroups
+from nodulebench.run.isolation.cgroups import (
+    Group,
+    _began,
+    make_group,
+    make_outer_group,
+    remove_outer_group,
+)
 from nodulebench.run.isolation.sandbox import MIB, Limits
 
 LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=8, output_bytes=MIB)
@@ -41,3 +49,122 @@ def test_a_number_that_was_given_again_is_another_process() -> None:
     assert _began(os.getpid()) > 0
     assert _began(os.getpid()) == _began(os.getpid())
     assert _began(2**22 + 1) == 0
+
+
+FILES = ("cgroup.procs", "cgroup.subtree_control", "memory.max", "memory.swap.max")
+NAMES = ("memory.oom.group", "pids.max", "cpu.max")
+
+
+class _Kernel:
+    """A tree of version 2 in a plain folder: a new group gets its files at once."""
+
+    def __init__(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tree, own = tree, tree / "user.slice"
+        own.mkdir()
+        (tree / "cgroup.controllers").write_text("cpu memory pids")
+        monkeypatch.setattr(cgroups, "TREE", tree)
+        made = Path.mkdir
+
+        def mkdir(path: Path, *given: object, **more: object) -> None:
+            made(path, *given, **more)  # type: ignore[arg-type]
+            if path.is_relative_to(tree):
+                self.fill(path)
+
+        def rmdir(path: Path) -> None:
+            for one in path.iterdir():
+                if one.is_dir():
+                    raise OSError(f"{one} is there")
+                one.unlink()
+            os.rmdir(path)  # noqa: PTH106
+
+        self.fill(own)
+        (own / "cgroup.procs").write_text("7\n8\n")
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+        monkeypatch.setattr(Path, "rmdir", rmdir)
+        read = Path.read_text
+
+        def told(path: Path, *given: object, **more: object) -> str:
+            if str(path) == "/proc/self/cgroup":
+                return "0::/user.slice\n"
+            return read(path, *given, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Path, "read_text", told)
+
+    @staticmethod
+    def fill(folder: Path) -> None:
+        for name in (*FILES, *NAMES):
+            (folder / name).touch()
+
+
+def test_in_version_2_our_group_hands_its_controllers_on_and_takes_every_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _Kernel(tmp_path, monkeypatch)
+    group = make_group(LIMITS)
+    (folder,) = group.folders
+    own = tmp_path / "user.slice"
+    assert folder.parent == own
+    assert (own / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
+    # a group that hands on may hold no process: they moved below, one after the other
+    assert (own / "nodulebench-runner" / "cgroup.procs").read_text() == "8"
+    told = {name: (folder / name).read_text() for name in (*FILES, *NAMES)}
+    assert told["memory.max"] == str(64 * MIB)
+    assert (told["memory.swap.max"], told["memory.oom.group"]) == ("0", "1")
+    assert (told["pids.max"], told["cpu.max"]) == ("8", "100000 100000")
+    assert group.place == f"/user.slice/{folder.name}"
+
+
+def test_in_version_2_what_was_used_and_refused_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _Kernel(tmp_path, monkeypatch)
+    group = make_group(LIMITS)
+    (folder,) = group.folders
+    (folder / "memory.events").write_text("low 0\nmax 12\noom 3\noom_kill 2\n")
+    (folder / "memory.peak").write_text("123456789\n")
+    (folder / "memory.stat").write_text("anon 4096\nfile 8192\n")
+    (folder / "pids.events").write_text("max 5\n")
+    (folder / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1000000\n")
+    used = group.usage()
+    assert (used.memory_kills, used.refused_forks) == (2, 5)
+    assert (used.peak_bytes, used.anonymous_bytes, used.cpu_seconds) == (123456789, 4096, 1.5)
+
+
+def test_in_version_2_an_engine_makes_its_group_in_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _Kernel(tmp_path, monkeypatch)
+    outer = make_outer_group(LIMITS)
+    (outer.folders[0] / "libpod-1").mkdir()
+    assert list(outer.inner()) == ["libpod-1"]
+    remove_outer_group(outer)
+    assert not outer.folders[0].exists()
+    assert (tmp_path / "user.slice").is_dir()
+
+
+def test_a_machine_that_lets_us_make_none_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _Kernel(tmp_path, monkeypatch)
+
+    def refused(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        make_group(LIMITS)
+
+
+def test_an_outer_group_lies_at_one_place_in_every_tree_and_leaves_none(group: Group) -> None:
+    if group.is_second:
+        pytest.skip("this machine has one tree")
+    outer = make_outer_group(LIMITS)
+    trees = {folder.relative_to(cgroups.TREE).parts[0] for folder in outer.folders}
+    places = {
+        str(folder.relative_to(cgroups.TREE / folder.relative_to(cgroups.TREE).parts[0]))
+        for folder in outer.folders
+    }
+    assert (len(trees), places) == (len(outer.folders), {outer.place[1:]})
+    remove_outer_group(outer)
+    assert not any(folder.exists() for folder in outer.folders)
+    group.remove()

@@ -1,0 +1,65 @@
+"""Memory of graphics cards is what NVIDIA's program tells; where it tells none, it is unknown."""
+
+from pathlib import Path
+
+import pytest
+
+from nodulebench.run import graphics
+from nodulebench.run.graphics import used_mb, watched_cards
+
+
+def cards(folder: Path, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in place of NVIDIA's."""
+    program = folder / "nvidia-smi"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {folder}/asked\n{told}')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+def test_the_memory_of_a_slot_s_own_cards_is_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cards(tmp_path, "echo 1024; echo 512", monkeypatch)
+    assert used_mb((0, 3)) == 1536.0
+    asked = (tmp_path / "asked").read_text()
+    assert asked == "--query-gpu=memory.used --format=csv,noheader,nounits --id=0,3\n"
+
+
+@pytest.mark.parametrize("told", ["echo '[N/A]'", "exit 9", "echo 1; echo 2; echo 3", ":"])
+def test_an_answer_that_is_none_is_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    cards(tmp_path, told, monkeypatch)
+    assert used_mb((0,)) is None
+
+
+def test_without_the_program_nothing_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with watched_cards((0,)) as seen:
+        pass
+    assert seen.peak_mb is None
+
+
+def test_the_highest_of_all_looks_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([100.0, 900.0, None])
+    ended = []
+
+    def look(_: object) -> float | None:
+        found = next(looks, 200.0)
+        ended.append(found)
+        return found
+
+    monkeypatch.setattr(graphics, "used_mb", look)
+    monkeypatch.setattr(graphics, "ASKS_S", 0.001)
+    with watched_cards((1,)) as seen:
+        while len(ended) < 5:
+            pass
+    assert seen.peak_mb == 900.0
+
+
+def test_a_slot_without_cards_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphics, "used_mb", lambda _: pytest.fail("asked"))
+    with watched_cards(()) as seen:
+        assert seen.peak_mb is None
