@@ -30,6 +30,7 @@ NAMES = (
 )
 LONG = (
     "broken_runs",
+    "engines",
     "intervals",
     "candidate_blocks",
     "candidate_kinds",

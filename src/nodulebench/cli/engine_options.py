@@ -10,7 +10,7 @@ import click
 from nodulebench.cli.options import COUNT, FILE
 from nodulebench.model.engine import EngineChoice
 
-ENGINES = "local|dask|dask://HOST:PORT"
+ENGINES = "local|dask|dask://HOST:PORT|slurm"
 
 
 def engine_options(
@@ -44,7 +44,7 @@ def engine_options(
                 metavar=ENGINES,
                 default="local",
                 show_default=True,
-                help="Who does the work: this machine, or a Dask cluster.",
+                help="Who does the work: this machine, a Dask cluster, or jobs of Slurm.",
             ),
             click.option("--workers", type=COUNT, help=f"{words}  [default: {usual}]"),
             click.option("--tls-ca", type=FILE, help="Of a cluster: the authority of all sides."),

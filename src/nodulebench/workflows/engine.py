@@ -31,10 +31,15 @@ def open_engine(
 
         yield LocalEngine(count)
         return
+    if choice.name == "slurm":
+        from nodulebench.run.engines.slurm import open_slurm
+
+        with open_slurm(count, gpus) as engine:
+            yield engine
+        return
     if choice.name != "dask" and not choice.name.startswith("dask://"):
-        raise InputError.at(
-            f"--engine {choice.name}", "is no engine.", "There are local, dask, dask://HOST:PORT."
-        )
+        remedy = "There are local, dask, dask://HOST:PORT and slurm."
+        raise InputError.at(f"--engine {choice.name}", "is no engine.", remedy)
     from nodulebench.run.engines.cluster import open_cluster
 
     if choice.name != "dask" and choice.workers is not None:

@@ -4,12 +4,14 @@ Tasks are given out a few more than there are workers, so that little is under w
 this process is killed, and every result is fetched as soon as it is there.
 """
 
+import asyncio
+import concurrent.futures
 import logging
 import pickle
 import queue
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -52,6 +54,10 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+UNANSWERED = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
+"""What Dask raises where nobody answers any more."""
+
+
 @dataclass(frozen=True)
 class DaskEngine:
     """The workers of a cluster, as a client sees them."""
@@ -63,7 +69,7 @@ class DaskEngine:
     @property
     def workers(self) -> int:
         """How many tasks the workers of the moment can do at a time."""
-        return max(1, int(sum(self.client.nthreads().values())))
+        return max(1, int(sum(_asked(self.client.nthreads).values())))
 
     def map(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], terms: Terms = USUAL
@@ -84,7 +90,7 @@ class DaskEngine:
                     yield number, result
             yield from self._given(packed, tasks, suspects, terms, 1)
         finally:
-            if self.client.status == "running":
+            with suppress(*UNANSWERED):
                 self.client.run(clear_idle, packed_digest(packed), on_error="ignore")
 
     def _given(
@@ -105,11 +111,10 @@ class DaskEngine:
             while waiting or under_way:
                 while waiting and len(under_way) < most:
                     number = waiting.popleft()
-                    future = self.client.submit(
-                        carry,
-                        packed,
-                        packed_bytes(tasks[number]),
-                        terms,
+                    task = packed_bytes(tasks[number])
+                    future = _asked(
+                        self.client.submit,
+                        *(carry, packed, task, terms),
                         key=f"nodulebench-{run}-{number}",
                         pure=False,
                         resources=slots,
@@ -120,21 +125,38 @@ class DaskEngine:
                 number = under_way.pop(ended)
                 yield number, self._result(ended)
         finally:
-            self.client.cancel(list(under_way), force=True)
+            with suppress(*UNANSWERED):
+                self.client.cancel(list(under_way), force=True)
 
     def _result(self, future: "Future[bytes]") -> Any:
         from distributed import KilledWorker
 
         if future.status not in ("finished", "error"):
-            raise InputError.at(
-                "the Dask cluster",
-                "was lost: its scheduler does not answer any more.",
-                "Start it again; the same command goes on where the work was kept.",
-            )
+            raise _lost_cluster()
         try:
-            return pickle.loads(future.result())  # noqa: S301 - from our own workers
+            return pickle.loads(_asked(future.result))  # noqa: S301 - from our own workers
         except KilledWorker:
             return Lost("gone")
+
+
+def _asked(call: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    """What a cluster answers.
+
+    Raises:
+        InputError: if it does not.
+    """
+    try:
+        return call(*given, **more)
+    except UNANSWERED as error:
+        raise _lost_cluster() from error
+
+
+def _lost_cluster() -> InputError:
+    return InputError.at(
+        "the Dask cluster",
+        "was lost: its scheduler does not answer any more.",
+        "Start it again; the same command goes on where the work was kept.",
+    )
 
 
 @contextmanager
@@ -151,15 +173,11 @@ def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[
             have no such version of this package.
     """
     with needs("cluster", "--engine dask"):
-        import dask
         import distributed  # noqa: F401
-    with ExitStack() as stack:
-        stack.enter_context(dask.config.set(SETTINGS))
-        stack.enter_context(_silent())
-        if choice.name == "dask":
-            yield stack.enter_context(_local_cluster(workers, gpus))
-        else:
-            yield stack.enter_context(_connected(address_of(choice)))
+    near = choice.name == "dask"
+    opened = _local_cluster(workers, gpus) if near else _connected(address_of(choice))
+    with quietly(), opened as engine:
+        yield engine
 
 
 @contextmanager
@@ -227,20 +245,17 @@ def _connected(address: Address) -> Iterator[DaskEngine]:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         is_here = address.is_here and all(is_loopback(urlsplit(one).hostname) for one in workers)
         engine = DaskEngine(client, is_here)
-        refuse_other_versions(engine, address.text)
+        refuse_other_versions(engine)
         yield engine
 
 
-def refuse_other_versions(engine: DaskEngine, where: str) -> None:
+def refuse_other_versions(engine: DaskEngine) -> None:
     """Refuse a cluster whose workers might not do as we do.
 
     Raises:
         InputError: if they have another version of this package, or none.
     """
-    try:
-        found = engine.client.run(version, on_error="return")
-    except OSError as error:
-        raise InputError.at(where, f"cannot be asked: {error}.") from error
+    found = _asked(engine.client.run, version, on_error="return")
     strange = {name: told for name, told in found.items() if told != version()}
     for name, told in strange.items():
         other = f"NoduleBench {told}" if isinstance(told, str) else "no NoduleBench"
@@ -263,14 +278,19 @@ def _security(address: Address) -> "Security | None":
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
-    """What Dask says of lost workers is told by our own results."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "asyncio", "tornado")]
+def quietly() -> Iterator[None]:
+    """Our settings of Dask; what it says of lost workers is told by our own results."""
+    import dask
+
+    ours = ("distributed", "asyncio", "tornado")
+    known = [*ours, *logging.root.manager.loggerDict]
+    loggers = [logging.getLogger(name) for name in known if name.partition(".")[0] in ours]
     before = [one.level for one in loggers]
     for one in loggers:
         one.setLevel(logging.CRITICAL)
     try:
-        yield
+        with dask.config.set(SETTINGS):
+            yield
     finally:
         for one, level in zip(loggers, before, strict=True):
             one.setLevel(level)

@@ -3,6 +3,8 @@
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -89,11 +91,11 @@ def test_whoever_stops_to_listen_ends_what_is_done(cluster: DaskEngine) -> None:
 def test_workers_of_another_version_are_refused(
     cluster: DaskEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refuse_other_versions(cluster, "here")
+    refuse_other_versions(cluster)
     real = version()
     monkeypatch.setattr(nodulebench, "__version__", "0.0.1")
     with pytest.raises(InputError, match=rf"has NoduleBench {real}, here is 0.0.1"):
-        refuse_other_versions(cluster, "here")
+        refuse_other_versions(cluster)
 
 
 class _Future:
@@ -135,6 +137,48 @@ def test_a_lost_worker_is_a_lost_task_and_a_lost_scheduler_ends_the_work(
     left: Any = _Future("cancelled", None)
     with pytest.raises(InputError, match=r"cluster: was lost.*same command goes on"):
         cluster._result(left)
+
+
+def test_a_scheduler_that_is_lost_between_two_questions_is_told_too(cluster: DaskEngine) -> None:
+    def unanswered() -> None:
+        raise ConnectionResetError
+
+    silent: Any = DaskEngine(SimpleNamespace(nthreads=unanswered), is_here=True)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"cluster: was lost.*same command goes on"):
+        _ = silent.workers
+    gone: Any = _Future("finished", ConnectionResetError())
+    with pytest.raises(InputError, match=r"cluster: was lost"):
+        cluster._result(gone)
+
+
+def certificates(security: Any, folder: Path) -> dict[str, Path]:
+    """The files of whoever has these keys."""
+    folder.mkdir()
+    known = security.get_tls_config_for_role("client")
+    files = {"ca_file": "tls_ca", "cert": "tls_cert", "key": "tls_key"}
+    for name, option in files.items():
+        (folder / option).write_text(known[name])
+    return {option: folder / option for option in files.values()}
+
+
+def test_a_scheduler_is_spoken_to_by_whoever_has_its_certificates(
+    cluster: DaskEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Security
+
+    address = cluster.client.scheduler_info()["address"].replace("tls", "dask")
+    files = certificates(cluster.client.security, tmp_path / "own")
+    with open_cluster(EngineChoice(address, **files), 1) as engine:
+        assert (engine.workers, engine.is_here) == (2, True)
+        assert dict(engine.map(double, [4])) == {0: 8}
+    monkeypatch.setattr(module, "CONNECT_S", 2)
+    strange = certificates(Security.temporary(), tmp_path / "strange")
+    for choice in (EngineChoice(address, **strange), EngineChoice(address)):
+        with (
+            pytest.raises(InputError, match="does not answer, or not to these certificates"),
+            open_cluster(choice, 1),
+        ):
+            pass
 
 
 def test_where_nobody_answers_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,49 @@
+"""Jobs of Slurm as workers, where there is a Slurm; elsewhere it is told that there is none."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dask_jobqueue")
+
+from builders.worker_tasks import slow_double
+from nodulebench.errors import InputError
+from nodulebench.model.engine import EngineChoice
+from nodulebench.workflows.engine import open_engine
+
+
+def _answers() -> bool:
+    if shutil.which("sinfo") is None:
+        return False
+    told = subprocess.run(["sinfo", "-h", "-o", "%a"], capture_output=True, text=True, check=False)
+    return told.returncode == 0 and "up" in told.stdout
+
+
+def test_where_no_jobs_can_be_submitted_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with (
+        pytest.raises(InputError, match=r"--engine slurm: needs sbatch.*where jobs are submitted"),
+        open_engine(EngineChoice("slurm"), 2),
+    ):
+        pass
+
+
+@pytest.mark.skipif(not _answers(), reason="no Slurm answers here")
+def test_a_job_that_is_cancelled_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    with open_engine(EngineChoice("slurm", 2), 1) as engine:
+        (certificates,) = tmp_path.iterdir()
+        assert certificates.stat().st_mode & 0o077 == 0
+        for number, result in engine.map(slow_double, range(40)):
+            found[number] = result
+            if len(found) == 10:
+                asked = ["squeue", "-h", "-o", "%i"]
+                jobs = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+                subprocess.run(["scancel", jobs.split()[0]], check=True)
+    assert found == {number: 2 * number for number in range(40)}
+    assert list(tmp_path.iterdir()) == []
