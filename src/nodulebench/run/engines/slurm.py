@@ -38,7 +38,7 @@ def open_slurm(workers: int, gpus: int = 0) -> Iterator[DaskEngine]:
     """
     with needs("slurm", "--engine slurm"):
         import dask
-        from dask_jobqueue import SLURMCluster
+        from dask_jobqueue.slurm import SLURMCluster
         from distributed import Client
     if shutil.which("sbatch") is None:
         what = "needs sbatch, which this machine has not."
