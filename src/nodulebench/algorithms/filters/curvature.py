@@ -32,9 +32,7 @@ def curvature(image: Float32Array, sigma: float, where: BoolArray) -> Curvature:
 
     Where the image is flat nothing curves: both values are 0.
     """
-    z, y, x, zz, yy, xx, zy, zx, yx = (
-        derivative[where] for derivative in _derivatives(image, sigma)
-    )
+    z, y, x, zz, yy, xx, zy, zx, yx = _derivatives(image, sigma, where)
     squared = z * z + y * y + x * x
     mean = _mean_curvature((z, y, x), (zz, yy, xx), (zy, zx, yx), squared)
     gauss = _gauss_curvature((z, y, x), (zz, yy, xx), (zy, zx, yx), squared)
@@ -75,7 +73,7 @@ def _divided(over: Float32Array, under: Float32Array) -> Float32Array:
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 
-def _derivatives(image: Float32Array, sigma: float) -> tuple[Float32Array, ...]:
+def _derivatives(image: Float32Array, sigma: float, where: BoolArray) -> tuple[Float32Array, ...]:
     """Gaussian derivatives z, y, x, zz, yy, xx, zy, zx, yx; axes that need the same share it."""
     from scipy import ndimage
 
@@ -84,21 +82,20 @@ def _derivatives(image: Float32Array, sigma: float) -> tuple[Float32Array, ...]:
     def filtered(values: Float32Array, axis: int, order: int) -> Float32Array:
         return ndimage.correlate1d(values, kernels[order], axis=axis)
 
-    along_z = [filtered(image, 0, order) for order in (0, 1, 2)]
-    flat_y, once_y, twice_y = (filtered(along_z[0], 1, order) for order in (0, 1, 2))
-    z_flat, z_once_y = (filtered(along_z[1], 1, order) for order in (0, 1))
-    zz_flat = filtered(along_z[2], 1, 0)
-    return (
-        filtered(z_flat, 2, 0),
-        filtered(once_y, 2, 0),
-        filtered(flat_y, 2, 1),
-        filtered(zz_flat, 2, 0),
-        filtered(twice_y, 2, 0),
-        filtered(flat_y, 2, 2),
-        filtered(z_once_y, 2, 0),
-        filtered(z_flat, 2, 1),
-        filtered(once_y, 2, 1),
-    )
+    def there(values: Float32Array, order: int) -> Float32Array:
+        return filtered(values, 2, order)[where]
+
+    flat_z = filtered(image, 0, 0)
+    flat_y, once_y = filtered(flat_z, 1, 0), filtered(flat_z, 1, 1)
+    y, yx = there(once_y, 0), there(once_y, 1)
+    x, xx = there(flat_y, 1), there(flat_y, 2)
+    yy = there(filtered(flat_z, 1, 2), 0)
+    once_z = filtered(image, 0, 1)
+    z_flat = filtered(once_z, 1, 0)
+    z, zx = there(z_flat, 0), there(z_flat, 1)
+    zy = there(filtered(once_z, 1, 1), 0)
+    zz = there(filtered(filtered(image, 0, 2), 1, 0), 0)
+    return z, y, x, zz, yy, xx, zy, zx, yx
 
 
 def _kernels(sigma: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -8,7 +8,8 @@ from nodulebench.phantom.body.chest import LEFT, RIGHT, Chest
 from nodulebench.phantom.nodules.nodule import Nodule
 
 PARENCHYMA_HU = (-925.0, -785.0)
-"""Of lungs after a deep breath, and of those after none; their medians lie about 20 HU higher."""
+"""Of lungs after a deep breath, and of those after none; the medians that are measured in them lie
+about 20 HU from that."""
 AIRY_HU = -910.0
 GRAVITY_PER_HU = 0.45
 """How much steeper density rises to the back for each HU that a lung is denser."""
