@@ -183,3 +183,10 @@ def test_own_protocols_are_named_where_figures_are_told() -> None:
     assert asked(PROTOCOL.model_copy(update={"seed": 5, "interval": option})) == ""
     changed = PROTOCOL.model_copy(update={"size_bins_mm": (6.5,)})
     assert "is no published one" in asked(changed)
+
+
+@pytest.mark.parametrize(("left_out", "expected"), [(0, True), (1, False), (9, False), (10, True)])
+def test_what_a_declaration_leaves_out_is_looked_at_beside_what_a_protocol_does(
+    left_out: int, expected: bool
+) -> None:
+    assert is_told(told_of(50), 90, 50 + left_out, feedback="figures") is expected

@@ -106,3 +106,21 @@ def test_a_policy_answers_who_may_do_what_and_how_often() -> None:
         assert answers.get("retirement", "") == retirement
         assert answers["keeper"] == policy.keeper
         assert "Bo: operator" in answers["access"]
+
+
+def test_a_sheet_has_a_heading_for_each_section_and_says_who_answered() -> None:
+    test_set = reference(case("a", nodule(5), ignored(3, (50, 0, 0)), ignored(4, (90, 0, 0))))
+    sheet = make_datasheet(test_set, {"purpose": "To test."})
+    assert sheet.answers["nodules"] == "1 nodules, and 2 findings to be ignored."
+    sections = [line[3:] for line in sheet.to_markdown().splitlines() if line.startswith("## ")]
+    assert sections == [*dict.fromkeys(one.section for one in QUESTIONS), "Gaps"]
+    answers = sheet.to_json()["answers"]
+    assert (answers["nodules"]["source"], answers["purpose"]["source"]) == ("data", "stated")
+    assert (answers["made_by"]["answer"], answers["made_by"]["source"]) == (None, "stated")
+
+
+def test_equally_frequent_values_stand_in_the_order_of_their_names() -> None:
+    kernels = ("C", "A", "B", "D", "D")
+    cases = (case(f"c{number}", kernel=name) for number, name in enumerate(kernels))
+    told = make_datasheet(reference(*cases), {}).answers["equipment"]
+    assert told == "kernel: D 2, A 1, B 1, C 1."

@@ -201,3 +201,9 @@ def test_a_warning_compares_with_the_usual_bound() -> None:
     for standing in (Standing(1, 2, answers), Standing(3, 3, VERDICT)):
         values = looks_statement(standing)["warning"]["values"]
         assert values["usual"] == pytest.approx(1.959964, abs=1e-6)
+
+
+def test_what_a_later_look_needs_is_told_to_four_digits() -> None:
+    found = looks_statement(Standing(3, 3, VERDICT))
+    assert found["bound_standard_errors"] == 2.394  # z(1 - 0.025 / 3) = 2.39398
+    assert found["optimism_standard_errors"] == 0.8463  # 3 / (2 sqrt pi) = 0.84628

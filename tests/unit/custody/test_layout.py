@@ -61,3 +61,8 @@ def test_log_results_and_changes_grow_and_nothing_else() -> None:
         assert grows(name)
     for name in ("manifest-sha256.txt", sealed_file("nodules.parquet"), "policy.toml"):
         assert not grows(name)
+
+
+def test_only_what_lies_in_the_folder_of_images_is_one() -> None:
+    for name in (f"readings/{IMAGE_LIST}", f"readings/{IMAGES}"):
+        assert place_of(name).is_secret

@@ -143,3 +143,7 @@ def test_entries_are_chosen_by_their_files(tmp_path: Path) -> None:
     assert chosen_entries(entries, [tmp_path / "two.csv"]) == entries[1:]
     with pytest.raises(InputError, match=r"three\.csv: is not in the roster\."):
         chosen_entries(entries, [tmp_path / "three.csv"])
+
+
+def test_plain_letters_and_digits_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    assert len(read_roster(roster(tmp_path, "one.csv,Al,A1"))) == 1

@@ -72,3 +72,9 @@ def test_marks_without_a_score_cannot_be_cut_off():
     with pytest.raises(InputError, match=r"more than 1 marks, and marks without a score\."):
         label_marks(reference(one), submission(one), chosen, chosen.rules[0])
     assert len(labels_of(one, mark_cap=2)) == 2
+
+
+def test_in_each_crowded_case_the_first_of_the_file_stay():
+    rows = labels_of(case("a", *MARKS), case("b", *MARKS), mark_cap=2, ties="file_order")
+    kept = [(row[0], row[1]) for row in rows if row[3] != "over_cap"]
+    assert kept == [("a", "m0"), ("a", "m1"), ("b", "m0"), ("b", "m1")]

@@ -270,3 +270,16 @@ def test_the_first_mark_without_a_diameter_is_named():
         label_marks(reference(one), submission(one), chosen, chosen.rules[0])
     told = reason_of(error.value)
     assert told.values == {"count": 2, "marks": 3, "mark": "m1", "case": "a"}
+
+
+def test_a_further_mark_below_the_limit_stays_what_the_rule_says():
+    one = case(
+        "a",
+        nodule(8, (0, 0, 0)),
+        mark(0.9, (0, 0, 0), diameter_mm=8.0),
+        mark(0.5, (1, 0, 0), diameter_mm=3.5),
+    )
+    rows = labels_of(one, rule="luna16_clean", size_limit=limit(1.0))
+    assert [row[3] for row in rows] == ["hit", "duplicate"]
+    rows = labels_of(one, rule="luna16_clean", size_limit=limit(1.0), duplicates="false_positive")
+    assert [row[3] for row in rows] == ["hit", "uncounted"]

@@ -126,3 +126,12 @@ def test_an_axis_of_nothing_gives_way_to_the_diameter() -> None:
     assert mean_diameter_mm(nothing, nothing, some).tolist() == [5.0]
     assert mean_diameter_mm(nan, some, some).tolist() == [5.0]
     assert np.isnan(mean_diameter_mm(nothing, nothing, nothing)).all()
+
+
+def test_axes_count_before_the_diameter_however_short_they_are() -> None:
+    found = mean_diameter_mm(
+        np.array([1.0, 0.0, np.nan, np.nan, 4.0]),
+        np.array([0.4, 0.0, 3.0, np.nan, 3.0]),
+        np.array([5.0, 5.0, 5.0, 0.0, np.nan]),
+    )
+    assert found == pytest.approx(np.array([0.7, 5.0, 5.0, np.nan, 3.5]), nan_ok=True)

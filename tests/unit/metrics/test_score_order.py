@@ -1,10 +1,17 @@
 """Scores in order: thresholds at a rate, and counts around a rate however many marks there are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from builders.tables import case, cohort, false_mark, mark, nodule
-from nodulebench.metrics.score_order import find_brackets, score_order, threshold_at
+from builders.tables import case, cohort, false_mark, mark, nodule, protocol
+from nodulebench.metrics.score_order import (
+    at_operating_point,
+    find_brackets,
+    score_order,
+    threshold_at,
+)
 from nodulebench.model.cohort import LabelledCohort
 
 
@@ -55,3 +62,20 @@ def test_counts_do_not_depend_on_how_far_is_looked_ahead() -> None:
     around = find_brackets(order, weight, allowed)
     assert around.hits.tolist() == [[0, 5], [0, 5], [5, 10]]
     assert around.falses.tolist() == [[5, 705], [0, 5], [5, 10]]
+
+
+def declared(threshold: float | None, of: LabelledCohort) -> LabelledCohort:
+    return replace(of, submission=replace(of.submission, threshold=threshold))
+
+
+def test_a_declared_threshold_counts_unless_the_protocol_has_one() -> None:
+    one = four_cases()
+    assert at_operating_point(one, protocol()).is_hit.tolist() == [True, True, True]
+    at_07 = at_operating_point(declared(0.7, one), protocol())
+    assert (at_07.is_hit.tolist(), len(at_07.false_case)) == ([True, True, False], 3)
+    of_protocol = at_operating_point(declared(0.7, one), protocol(score_threshold=0.5))
+    assert of_protocol.is_hit.tolist() == [True, True, True]
+    silent = replace(declared(0.7, one), has_scores=False)
+    assert at_operating_point(silent, protocol()) is silent
+    at_rate = at_operating_point(declared(0.7, one), protocol(operating_point=0.25))
+    assert (at_rate.is_hit.tolist(), len(at_rate.false_case)) == ([True, True, False], 1)

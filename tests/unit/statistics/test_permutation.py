@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from builders.random_cohorts import random_cases
-from builders.tables import Case, case, cohort, false_mark, mark, nodule, with_score
+from builders.tables import Case, Slice, case, cohort, false_mark, mark, nodule, with_score
 from builders.words import undefined
 from nodulebench.errors import InputError, UndefinedError
 from nodulebench.language import english
@@ -288,3 +288,22 @@ def test_blocks_of_single_swaps_give_the_same(monkeypatch: pytest.MonkeyPatch) -
     assert tested(100) == whole
     assert (tested(5).swaps, tested(5).is_exact) == (5, False)
     assert (tested(8).swaps, tested(8).is_exact) == (8, True)
+
+
+def test_a_difference_that_is_nothing_but_rounding_is_no_wrong_count() -> None:
+    def noisy(of: LabelledCohort, weight: WeightArray) -> FloatArray:
+        return recall(of, weight) + (1e-12 * weight[:, 0] if of.case_count > 3 else 0.0)
+
+    same = cohort(*FINDER)
+    found = permutation_test(noisy, same, same, unit_of_case=EACH, permutations=9, seed=0)
+    assert found.difference == pytest.approx(0, abs=1e-11)
+
+
+def test_boxes_of_one_algorithm_alone_are_none_of_both() -> None:
+    boxed = cohort(case("a", nodule(), mark(0.5, (0, 0, 0), Slice(0, 0, 0, 2, 2))))
+    plain = cohort(case("a", nodule(), mark(0.5)))
+    for first, second in ((boxed, plain), (plain, boxed)):
+        assert side_by_side(first, second, is_on_common_scale=False).submission.slices is None
+    both = side_by_side(boxed, boxed, is_on_common_scale=False).submission.slices
+    assert both is not None
+    assert both.height == 2

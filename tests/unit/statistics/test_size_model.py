@@ -3,6 +3,7 @@ import pytest
 from scipy import integrate, stats
 
 from builders.words import undefined
+from nodulebench.errors import UndefinedError
 from nodulebench.statistics.size_model import (
     binned_error,
     empirical_error,
@@ -140,3 +141,14 @@ def test_strictly_the_tolerance_is_granted_within_it_alone():
         assert overestimated_share(sizes, error, **choice) == pytest.approx(table)
         found = overestimated_share(sizes, error, **choice, reading="strict_truth")
         assert found == pytest.approx(strict)
+
+
+def test_no_nodule_on_the_side_that_is_asked_for_is_told():
+    for sizes in (stats.uniform(0, 3), [1.0, 3.9]):
+        with pytest.raises(UndefinedError) as error:
+            lost_fraction(sizes, normal_error(1.0), minimum_mm=4)
+        assert error.value.code == "no_large_nodule"
+    for sizes in (stats.uniform(5, 3), [4.0, 5.0]):
+        with pytest.raises(UndefinedError) as error:
+            overestimated_share(sizes, normal_error(1.0), minimum_mm=4)
+        assert error.value.code == "no_small_nodule"

@@ -128,3 +128,9 @@ def test_in_space_the_nearest_mark_is_the_hit_wherever_the_nodule_lies():
 def test_in_space_nothing_is_near_a_nodule_that_nobody_measured():
     unknown = nodule(None, (5, 5, 5))
     assert labels(mark(0.5, (5, 5, 5)), of=unknown, space="volume") == ["false_positive"]
+
+
+def test_the_radius_of_boxes_counts_before_the_diameter():
+    # (10 + 8) / 4 = 4.5 mm from the boxes, 3 mm from the diameter
+    here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 10, 8, 10, 8))
+    assert labels(mark(0.5, (54, 50, 0), Slice(0, 54, 50, 2, 2)), of=here) == ["hit"]

@@ -260,3 +260,17 @@ def test_along_z_alone_neither_axis_of_the_slice_counts():
     near = mark(0.5, (50, 50, 12), Slice(12, 50, 50, 2, 2))
     rows = labels_of(case("a", NODULE, far, near), rule="center_hit", parameters={"tie_break": "z"})
     assert [row[3] for row in rows] == ["hit", "false_positive"]
+
+
+@pytest.mark.parametrize(("lower", "upper", "winner"), [(3, 6, "m1"), (4, 7, "m0")])
+def test_without_positions_slices_are_counted_from_the_largest_up_and_down(lower, upper, winner):
+    outer = [Slice(number, 0, 0, 6, 6) for number in (3, 4, 6, 7)]
+    here = nodule(10, (0, 0, 5), Slice(5, 0, 0, 10, 10), *outer)
+    marks = [mark(0.5, (0, 0, number), Slice(number, 0, 0, 2, 2)) for number in (lower, upper)]
+    cases = case("a", here, *marks, spacing_z_mm=1.0)
+    truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+    no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
+    truth = type(truth)("t", truth.cases, truth.nodules, truth.slices.with_columns(no_z))
+    said = type(said)("s", said.marks, said.slices.with_columns(no_z))
+    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]

@@ -65,3 +65,8 @@ def test_unmeasured_findings_are_ten_millimetres_wide():
 def test_factor_widens_the_radius():
     here = (nodule(10), mark(0.5, at(5)))
     assert labels(*here, parameters={"radius_factor": 1.1}) == [("n0", "hit")]
+
+
+def test_of_two_nodules_the_one_is_hit_whose_radius_a_mark_leaves_more_of():
+    # 3 of 10 mm from the centre of n0, 2 of 4 mm from that of n1
+    assert labels(nodule(20, at(0)), nodule(8, at(5)), mark(0.5, at(3))) == [("n0", "hit")]

@@ -93,3 +93,9 @@ def test_a_curve_of_power_is_that_of_the_limit_at_each_size() -> None:
             if binomial_at_most(misses, point.size, 0.2) <= 0.05
         ]
         assert point.value == pytest.approx(binomial_at_most(allowed[-1], point.size, 0.1))
+
+
+def test_a_chance_of_exactly_alpha_is_kept() -> None:
+    # .5^4 = .0625: four of four, and .99^4 = .96
+    plan = size_for_acceptance(unacceptable=0.5, expected=0.99, alpha=0.0625, power=0.9)
+    assert (plan.answer, plan.details["allowed_misses"]) == (4, 0)

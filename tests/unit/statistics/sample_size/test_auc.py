@@ -1,3 +1,5 @@
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -106,3 +108,8 @@ def test_power_for_two_areas_by_hand(correlation: float) -> None:
         both = low + high - 2 * correlation * np.sqrt(low * high)
         reach = other - one - stats.norm.ppf(0.975) * if_null
         assert point.value == pytest.approx(stats.norm.cdf(reach / np.sqrt(both / point.size)))
+
+
+def test_a_half_width_that_a_size_just_meets_is_met() -> None:
+    half = NormalDist().inv_cdf(0.975) * hanley_mcneil_standard_error(0.9, 50, 50)
+    assert size_for_auc(auc=0.9, half_width=half).answer == 50

@@ -106,3 +106,8 @@ def test_a_precision_is_told_for_sizes_around_it() -> None:
         assert point.value == pytest.approx(stats.norm.ppf(0.95) * np.sqrt(4 / point.size))
     one = size_for_false_positives(rate=0.01, half_width=0.2)
     assert [(point.size, one.answer) for point in one.curve] == [(1, 1), (2, 1)]
+
+
+def test_one_case_can_suffice_for_a_limit() -> None:
+    plan = size_for_false_positive_limit(unacceptable=12.0, expected=1.0)
+    assert (plan.answer, [point.size for point in plan.curve]) == (1, [1, 2])
