@@ -83,3 +83,10 @@ def test_the_head_says_what_divides_the_columns() -> None:
     kept = without_cases("readings.csv", before.encode(), GONE)
     assert kept is not None
     assert kept.decode() == "case_id;note\nscan0;x, y\n"
+
+
+def test_json_keeps_its_letters() -> None:
+    before = '{"cases": ["scan1", "北京"]}'
+    kept = without_cases("provenance.json", before.encode(), GONE)
+    assert kept is not None
+    assert kept.decode() == '{\n "cases": [\n  "北京"\n ]\n}\n'

@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
 from builders.tables import (
@@ -136,3 +139,15 @@ def test_unknown_parameters_and_values_are_told_at_once():
 def test_unknown_rule_suggests_a_near_one():
     with pytest.raises(UnknownNameError, match="Did you mean 'center_hit'"):
         labels_of(case("a"), rule="centre_hit")
+
+
+@pytest.mark.parametrize(
+    ("ids", "winner"),
+    [(("x", "10"), "10"), (("10", "9"), "9"), (("b", "a"), "a"), (("2", "a"), "2")],
+)
+def test_equal_marks_count_by_their_ids_numbers_before_text(ids, winner):
+    one = case("a", nodule(10), mark(0.5), mark(0.5))
+    truth, said, chosen = reference(one), submission(one), protocol("luna16_clean")
+    said = replace(said, marks=said.marks.with_columns(mark_id=pl.Series(ids)))
+    table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+    assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]

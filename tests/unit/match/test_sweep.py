@@ -81,6 +81,7 @@ def settled(count):
         ((1.0, 4.0), (2.5, 4.0), (4.0, 4.0)),
         ((4.0, 4.4), (5.0, 4.7), (6.0, 9.0)),
         ((2.0, 9.0), (3.0, 9.5)),
+        ((4.0, 4.0), (3.0, 4.5)),
     ],
 )
 def test_counts_settle_where_no_larger_tolerance_changes_them(pairs, reading):

@@ -252,3 +252,7 @@ def test_kappa_needs_two_classes() -> None:
         cohen_kappa(np.array([[5]]))
     with pytest.raises(InputError, match=r"has the shape \(4,\)\."):
         cohen_kappa(np.ones(4))
+
+
+def test_one_subject_in_two_classes_has_a_kappa_of_0() -> None:
+    assert cohen_kappa(np.array([[0, 1], [0, 0]])).value == 0

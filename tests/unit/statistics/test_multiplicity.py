@@ -125,3 +125,13 @@ def test_wrong_claims_are_rare_whatever_is_true(untrue: tuple[bool, bool]) -> No
         is_wrong = [not untrue[0] and claimed[0] <= 0.05, claimed[1] <= 0.05]
         wrong += any([*is_wrong, not untrue[1] and last[0] <= 0.05])
     assert wrong / 2000 <= 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5
+
+
+def test_no_family_falls_below_any_that_was_tested_before() -> None:
+    found = gatekeeping([0.01, 0.02], [0.03], [0.04, 0.001], [0.0001])
+    assert [one.tolist() for one in found] == [
+        [0.02, 0.02],
+        [0.03],
+        pytest.approx([0.04, 0.03]),
+        [0.04],
+    ]

@@ -307,3 +307,12 @@ def test_boxes_of_one_algorithm_alone_are_none_of_both() -> None:
     both = side_by_side(boxed, boxed, is_on_common_scale=False).submission.slices
     assert both is not None
     assert both.height == 2
+
+
+def test_what_lies_below_a_threshold_of_either_is_kept_beside_both() -> None:
+    every = cohort(*FINDER)
+    some = every.over(0.75)
+    for first, second in ((some, every), (every, some), (some, some)):
+        joined = side_by_side(first, second, is_on_common_scale=False)
+        assert joined.at_every_score.is_hit.tolist() == [True] * 6
+    assert side_by_side(every, every, is_on_common_scale=False).whole is None

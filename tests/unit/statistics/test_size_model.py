@@ -128,19 +128,18 @@ def test_nothing_on_one_side_of_the_limit_is_undefined():
 
 
 def test_strictly_the_tolerance_is_granted_within_it_alone():
-    # errors of 0 and 2 mm alike, D = 4, tolerance 1: x = 2.5 (far below) needs 1.5, x = 3.5 needs
-    # 1.5 and x = 3 (at the edge) 2 instead of 1
-    error = empirical_error([0.0, 2.0])
+    # D = 4, tolerance 1, errors of 0 and 1 mm alike: 2.9 mm lies beyond the tolerance and reaches
+    # 4 mm never, 3 mm and 3.5 mm lie within it and would have to reach 5 mm
+    error = empirical_error([0.0, 1.0])
     choice = {"minimum_mm": 4.0, "tolerance_mm": 1.0}
-    for sizes, table, strict in (
-        ([2.5], 0.0, 0.5),
-        ([3.5], 0.5, 0.5),
-        ([3.0], 0.5, 0.5),
-        ([2.5, 3.5, 1.0, 2.9], 1 / 8, 3 / 8),
-    ):
-        assert overestimated_share(sizes, error, **choice) == pytest.approx(table)
-        found = overestimated_share(sizes, error, **choice, reading="strict_truth")
-        assert found == pytest.approx(strict)
+    for size in (2.9, 3.0, 3.5):
+        assert overestimated_share([size], error, **choice) == 0
+        assert overestimated_share([size], error, **choice, reading="strict_truth") == 0
+    # with an error of 1.5 mm 2.9 mm reaches 4 mm, and 3.5 mm reaches 5 mm
+    error = empirical_error([0.0, 1.5])
+    for size, table, strict in ((2.9, 0.0, 0.5), (3.0, 0.0, 0.0), (3.4, 0.0, 0.0), (3.5, 0.5, 0.5)):
+        assert overestimated_share([size], error, **choice) == table
+        assert overestimated_share([size], error, **choice, reading="strict_truth") == strict
 
 
 def test_no_nodule_on_the_side_that_is_asked_for_is_told():
@@ -152,3 +151,9 @@ def test_no_nodule_on_the_side_that_is_asked_for_is_told():
         with pytest.raises(UndefinedError) as error:
             overestimated_share(sizes, normal_error(1.0), minimum_mm=4)
         assert error.value.code == "no_small_nodule"
+
+
+def test_the_first_class_without_observations_is_named():
+    with pytest.raises(UndefinedError) as error:
+        binned_error(np.array([1.0]), np.array([0.1]), edges_mm=(2.0, 4.0))
+    assert error.value.values == {"number": 2, "classes": 3}

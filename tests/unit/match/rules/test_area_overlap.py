@@ -102,3 +102,17 @@ def test_nothing_covers_a_box_without_area():
     line = mark(0.5, (0, 0, 0), Slice(0, 0, 0, 4, 0))
     for share_of in ("nodule", "union"):
         assert labels(line, of=flat, share_of=share_of) == ["false_positive"]
+
+
+def test_hits_that_cover_half_of_the_union_are_told():
+    here = nodule(4, (0, 0, 0), Slice(0, 0, 0, 4, 4))
+    twice = mark(0.5, (0, 0, 0), Slice(0, 0, 0, 8, 4))
+    one = case("a", here, twice)
+    chosen = protocol("area_overlap")
+    found = label_marks(reference(one), submission(one), chosen, chosen.rules[0])
+    assert [dict(told.values) for told in found.remarks] == [{"count": 1, "mean": 0.5, "low": 1}]
+
+
+def test_boxes_below_a_square_millimetre_count_like_others():
+    here = nodule(1, (0, 0, 0), Slice(0, 0, 0, 0.8, 0.8))
+    assert labels(mark(0.5, (0, 0, 0), Slice(0, 0, 0, 0.8, 0.8)), of=here) == ["hit"]

@@ -274,3 +274,24 @@ def test_without_positions_slices_are_counted_from_the_largest_up_and_down(lower
     said = type(said)("s", said.marks, said.slices.with_columns(no_z))
     table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
     assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "label"), [(8, 1, "hit"), (1, 1, "hit"), (1, 8, "false_positive")]
+)
+def test_a_contour_is_as_long_and_as_wide_as_it_was_drawn(x, y, label):
+    here = nodule(10, (5, 1, 0), Slice(0, 5, 1, 10, 2, contour="0 0;10 0;10 2;0 2"))
+    beside = mark(0.5, (x, y, 0), Slice(0, x, y, 1, 1))
+    assert labels_of(case("a", here, beside), rule="center_hit")[0][3] == label
+
+
+def test_slices_of_unknown_spacing_are_a_millimetre_apart():
+    here = nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 10), Slice(1, 0, 0, 6, 6))
+    for x, winner in ((0.5, "m0"), (1.5, "m1")):
+        beside = mark(0.5, (x, 0, 0), Slice(0, x, 0, 2, 2))
+        cases = case("a", here, beside, mark(0.5, (0, 0, 1), Slice(1, 0, 0, 2, 2)))
+        truth, said, chosen = reference(cases), submission(cases), protocol("center_hit")
+        no_z = pl.lit(None, dtype=pl.Float64).alias("z_mm")
+        said = type(said)("s", said.marks, said.slices.with_columns(no_z))
+        table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
+        assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]

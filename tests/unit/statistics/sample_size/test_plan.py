@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nodulebench.errors import InputError
 from nodulebench.language import LANGUAGES, LanguageName, english, language
 from nodulebench.language.notices import UNTOLD
+from nodulebench.statistics.auc import hanley_mcneil_standard_error
 from nodulebench.statistics.sample_size.acceptance import size_for_acceptance
 from nodulebench.statistics.sample_size.auc import size_for_auc, size_for_auc_difference
 from nodulebench.statistics.sample_size.false_positives import (
@@ -232,3 +233,23 @@ def test_a_whole_number_is_not_rounded_up() -> None:
     assert ratio.details["negatives"] == 3 * (ratio.answer or 0)
     wanted = NormalDist().inv_cdf(0.975) * math.sqrt(2 / 90)
     assert size_for_false_positives(rate=2.0, half_width=wanted).answer == 90
+
+
+@pytest.mark.parametrize("asked", RIGHT, ids=lambda one: one.__name__)
+def test_who_asks_for_exactly_what_a_size_gives_gets_that_size(asked: Callable[..., Plan]) -> None:
+    plan = asked(**RIGHT[asked])
+    given = value_at(plan, plan.answer)
+    again = asked(**RIGHT[asked] | {plan.curve_name: given})
+    assert again.answer == plan.answer
+
+
+def test_curves_of_half_widths_are_those_of_the_normal_law() -> None:
+    z = NormalDist().inv_cdf(0.975)
+    clustered = size_for_sensitivity(
+        sensitivity=0.8, half_width=0.05, nodules_per_patient=2, nodules_sd=0, correlation=0.5
+    )
+    for point in clustered.curve:  # design effect 1.5
+        assert point.value == pytest.approx(z * math.sqrt(0.16 * 1.5 / point.size))
+    for point in size_for_auc(auc=0.9, half_width=0.05).curve:
+        error = hanley_mcneil_standard_error(0.9, point.size, point.size)
+        assert point.value == pytest.approx(z * error)
