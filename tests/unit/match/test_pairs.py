@@ -81,10 +81,11 @@ def test_nearest_of_nothing() -> None:
     assert nearest_in_case(np.array([0]), np.zeros((1, 3)), nothing, nowhere)[0].to_list() == [None]
 
 
-def test_more_cases_than_fit_into_two_bytes_are_kept_apart():
+@pytest.mark.parametrize(("low", "high"), [(0, 65_536), (1, 65_537), (0, 65_535)])
+def test_more_cases_than_fit_into_two_bytes_are_kept_apart(low, high):
     place = np.zeros((2, 3))
     row, distance = nearest_in_case(
-        np.array([1, 65_537]), place, np.array([65_537, 1]), np.diag([1.0, 2.0, 0.0])[:2]
+        np.array([low, high]), place, np.array([high, low]), np.diag([1.0, 2.0, 0.0])[:2]
     )
     assert row.to_list() == [1, 0]
     assert distance.tolist() == [2, 1]

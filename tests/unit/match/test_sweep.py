@@ -82,6 +82,7 @@ def settled(count):
         ((4.0, 4.4), (5.0, 4.7), (6.0, 9.0)),
         ((2.0, 9.0), (3.0, 9.5)),
         ((4.0, 4.0), (3.0, 4.5)),
+        ((3.0, 3.9), (3.0, 3.6), (5.0, 4.1), (5.0, 4.4)),
     ],
 )
 def test_counts_settle_where_no_larger_tolerance_changes_them(pairs, reading):

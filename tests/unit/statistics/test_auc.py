@@ -187,3 +187,14 @@ def test_units_of_one_side_alone_are_none() -> None:
     assert plain.method == Notice("delong")
     for units in ({"positive_unit": np.zeros(3, int)}, {"negative_unit": np.zeros(3, int)}):
         assert auc_estimate(above, below, **units) == plain
+
+
+def test_a_difference_is_the_first_area_less_the_second() -> None:
+    positive = np.array([[3.0, 5, 4, 6], [1, 5, 2, 2.5]])
+    negative = np.array([[1.0, 4, 2, 0], [1.5, 4, 2, 0]])
+    areas = placements(positive, negative).auc
+    found = compare_auc(positive, negative)
+    assert found.difference.value == pytest.approx(areas[0] - areas[1])
+    assert found.difference.value != 0
+    turned = compare_auc(positive[::-1], negative[::-1])
+    assert turned.difference.value == pytest.approx(areas[1] - areas[0])

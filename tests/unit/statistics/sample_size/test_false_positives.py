@@ -111,3 +111,8 @@ def test_a_precision_is_told_for_sizes_around_it() -> None:
 def test_one_case_can_suffice_for_a_limit() -> None:
     plan = size_for_false_positive_limit(unacceptable=12.0, expected=1.0)
     assert (plan.answer, [point.size for point in plan.curve]) == (1, [1, 2])
+
+
+def test_the_variance_of_over_dispersed_counts_grows_with_the_square_of_the_rate() -> None:
+    # 3 + .5 x 9 = 7.5: 1.96^2 x 7.5 / .3^2 = 320.1
+    assert size_for_false_positives(rate=3.0, half_width=0.3, dispersion=0.5).answer == 321
