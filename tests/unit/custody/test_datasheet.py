@@ -1,5 +1,7 @@
 """A datasheet answers from the tables what they tell, and leaves the rest as gaps."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from builders.sealed import POLICY
@@ -124,3 +126,11 @@ def test_equally_frequent_values_stand_in_the_order_of_their_names() -> None:
     cases = (case(f"c{number}", kernel=name) for number, name in enumerate(kernels))
     told = make_datasheet(reference(*cases), {}).answers["equipment"]
     assert told == "kernel: D 2, A 1, B 1, C 1."
+
+
+def test_the_rule_of_the_reference_is_told_where_it_has_one() -> None:
+    plain = reference(case("a", nodule(5, type="solid")))
+    assert "reference_rule" in make_datasheet(plain, {}).gaps
+    ruled = replace(plain, rule="majority of four")
+    assert make_datasheet(ruled, {}).answers["reference_rule"] == "majority of four."
+    assert make_datasheet(ruled, {}).answers["nodules"].endswith(" Types: solid 1.")

@@ -147,3 +147,15 @@ def test_entries_are_chosen_by_their_files(tmp_path: Path) -> None:
 
 def test_plain_letters_and_digits_are_not_taken_for_each_other(tmp_path: Path) -> None:
     assert len(read_roster(roster(tmp_path, "one.csv,Al,A1"))) == 1
+
+
+def test_every_line_is_looked_at(tmp_path: Path) -> None:
+    rows = ("one.csv,Acme,A1", "two.csv,Beta,B/2", "three.csv,Gamma,7", "four.csv,Gamma,A1")
+    with pytest.raises(InputError) as error:
+        read_roster(roster(tmp_path, *rows))
+    assert [line.partition(": ")[0] for line in str(error.value).splitlines()] == [
+        "roster.csv line 3",
+        "roster.csv line 4",
+        "roster.csv",
+    ]
+    assert "alias 'a1' stands in several lines" in str(error.value)

@@ -135,3 +135,16 @@ def test_relative_difference_to_no_hit_is_undefined():
     assert english(undefined["reason"]) == (
         "no nodule is hit under the rule that the comparison starts from"
     )
+
+
+def test_boxes_on_one_side_alone_have_no_measures():
+    box = Slice(0, 3, 0, 4, 4)
+    for nodule_box, mark_box in (((), (box,)), ((box,), ())):
+        here = case(
+            "a",
+            nodule(10, (0, 0, 0), *nodule_box),
+            nodule(10, (4, 0, 0), *nodule_box),
+            mark(0.5, (3, 0, 0), *mark_box),
+        )
+        table = flips("luna16", "luna16_clean", here)
+        assert table.select("nodule_id", "label", "distance_mm").rows() == [("n0", "missed", None)]

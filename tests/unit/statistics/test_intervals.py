@@ -185,3 +185,9 @@ def test_bca_without_a_jackknife_has_no_acceleration() -> None:
     replicates = np.array([0.0, 1, 2, 2, 3, 4, 5, 6, 7, 8])
     found = make_estimate(2.0, replicates, None, IntervalChoice(method="bca", level=0.9))
     assert (found.low, found.high) == bca_interval(2.0, replicates, np.ones(4), 0.9)
+
+
+def test_bca_falls_back_where_all_replicates_lie_below() -> None:
+    replicates = np.linspace(1, 2, 101)
+    expected = percentile_interval(replicates, 0.9)
+    assert bca_interval(2.5, replicates, np.arange(5.0), 0.9) == expected

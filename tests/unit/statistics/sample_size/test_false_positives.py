@@ -6,6 +6,7 @@ from scipy import stats
 
 from nodulebench.errors import InputError
 from nodulebench.language import english
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.sample_size.false_positives import (
     size_for_false_positive_limit,
     size_for_false_positives,
@@ -116,3 +117,14 @@ def test_one_case_can_suffice_for_a_limit() -> None:
 def test_the_variance_of_over_dispersed_counts_grows_with_the_square_of_the_rate() -> None:
     # 3 + .5 x 9 = 7.5: 1.96^2 x 7.5 / .3^2 = 320.1
     assert size_for_false_positives(rate=3.0, half_width=0.3, dispersion=0.5).answer == 321
+
+
+def test_how_counts_spread_is_told() -> None:
+    for asked in (
+        {"rate": 2.0, "half_width": 0.2},
+        {"unacceptable": 3.0, "expected": 1.0},
+    ):
+        plan = size_for_false_positives if "rate" in asked else size_for_false_positive_limit
+        for dispersion, told in ((0.5, 0.5), (0.0, None)):
+            found = plan(**asked, dispersion=dispersion)
+            assert Notice("counts_spread", {"dispersion": told}) in found.assumptions
