@@ -6,6 +6,7 @@ from starlette.responses import JSONResponse, Response
 
 from nodulebench import __version__
 from nodulebench.errors import InputError
+from nodulebench.language import portal_language
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import SignInError, guard
 from nodulebench.portal.access.headers import Headers, Sizes
@@ -40,7 +41,8 @@ def make_app(site: Site) -> FastAPI:
 
 def _told(request: Request, code: str, status: int) -> Response:
     if request.url.path.startswith(API):
-        return JSONResponse({"error": code}, status)
+        message = portal_language("en")(f"portal.refused.{code}")
+        return JSONResponse({"error": code, "message": message}, status)
     return rendered(request, "refused.html", status, code=code, status=status)
 
 
@@ -62,5 +64,7 @@ def _http(request: Request, error: Exception) -> Response:
     return _told(request, known.get(status, "not_possible"), status)
 
 
-def _wrong_input(request: Request, error: Exception) -> Response:  # noqa: ARG001
+def _wrong_input(request: Request, error: Exception) -> Response:
+    if request.url.path.startswith(API):  # what is wrong with a file that was looked through
+        return JSONResponse({"error": "not_possible", "message": str(error)}, 422)
     return _told(request, "not_possible", 422)

@@ -5,14 +5,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import polars as pl
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import joinedload
 
+from nodulebench.language import language
+from nodulebench.language.numbers import decimals
+from nodulebench.pages.templates import page
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.entries import shown_name
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
 from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
+
+TABLE = {
+    "rank": pl.Int64,
+    **dict.fromkeys(("entry", "name", "by", "sent"), pl.String),
+    "is_baseline": pl.Boolean,
+    **dict.fromkeys(("rule", "figure", "point"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+}
+"""The columns of a leaderboard as a table."""
 
 
 class Reading(NamedTuple):
@@ -58,6 +71,24 @@ class Board:
     """Every figure that some entry has under the rule."""
     by: Reading
     lines: list[Line]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Every figure of every entry, a row for each."""
+        rows = [
+            {
+                "rank": line.rank,
+                "entry": line.entry,
+                "name": line.name,
+                "by": line.who,
+                "sent": line.at.isoformat(timespec="seconds"),
+                "is_baseline": line.is_baseline,
+                **dict(one),
+            }
+            for line in self.lines
+            for one in line.readings.values()
+        ]
+        return pl.DataFrame(rows, schema=TABLE)
 
 
 def board_of(
@@ -140,3 +171,14 @@ def _ranked(lines: list[Line], by: Reading) -> list[Line]:
     values = [one.value for one in valued]
     ranked = [replace(one, rank=values.index(one.value) + 1) for one in valued]
     return [*ranked, *(one for one in lines if one.value is None)]
+
+
+def badge_of(result: Result | None) -> str:
+    """An entry's figure that orders its leaderboard, as a small picture; a dash without one."""
+    found = [] if result is None else _all(result)
+    by = _ordering([Reading(one["figure"], one["point"]) for one in found], "")
+    one = next((one for one in found if (one["figure"], one["point"]) == by), {})
+    words = f"{language('en').figure(by.name).title} {decimals(one.get('value'))}"
+    if one.get("low") is not None and one.get("high") is not None:
+        words += f" ({decimals(one['low'])}–{decimals(one['high'])})"
+    return page("portal/badge.html", words=words)

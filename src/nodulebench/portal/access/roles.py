@@ -33,7 +33,9 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "public_key": PUBLIC,
     "choose_language": PUBLIC,
     "benchmark": PUBLIC,
+    "leaderboard_table": PUBLIC,
     "entry": PUBLIC,
+    "badge": PUBLIC,
     # accounts
     "sign_in_page": PUBLIC,
     "sign_in": PUBLIC,
@@ -59,6 +61,14 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "receipt": PARTICIPANTS,
     "withdraw": PARTICIPANTS,
     "progress": SIGNED_IN,
+    # programs
+    "api_description": PUBLIC,
+    "api_benchmarks": PUBLIC,
+    "api_benchmark": PUBLIC,
+    "api_leaderboard": PUBLIC,
+    "api_entry": PUBLIC,
+    "api_check": PARTICIPANTS,
+    "api_submit": PARTICIPANTS,
     # the organiser's desk
     "desk": OPERATORS,
     "cancel_job": OPERATORS,

@@ -1,6 +1,18 @@
 """Routes of the site, a file for each of its parts; who may use which stands in access/roles."""
 
-from nodulebench.portal.routes import account, benchmark, desk, entry, home, log, people, submit
+from nodulebench.portal.routes import (
+    account,
+    api,
+    benchmark,
+    desk,
+    entry,
+    home,
+    log,
+    people,
+    submit,
+)
 
-ROUTERS = tuple(one.router for one in (home, account, benchmark, entry, submit, desk, people, log))
+ROUTERS = tuple(
+    one.router for one in (home, account, benchmark, entry, submit, desk, people, log, api)
+)
 """Every router of the site."""

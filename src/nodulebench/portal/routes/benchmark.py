@@ -23,6 +23,7 @@ from nodulebench.portal.leaderboard import board_of
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.store.tables import Benchmark
 from nodulebench.protocols import NAMES
+from nodulebench.storage.csv_text import csv_content
 
 router = APIRouter(include_in_schema=False)
 
@@ -65,6 +66,17 @@ def benchmark(
         board = board_of(session, found, by, rule, figure)
     values = {"benchmark": found, "board": board, "state": state_of(found)}
     return rendered(request, "benchmark.html", rules=rules_of(found), **values)
+
+
+@router.get("/benchmarks/{benchmark_id}/leaderboard.csv", name="leaderboard_table")
+def leaderboard_table(
+    site: AtSite, by: By, benchmark_id: str, rule: str = "", figure: str = ""
+) -> Response:
+    """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
+    with site.database.reading() as session:
+        board = board_of(session, find_benchmark(session, by, benchmark_id), by, rule, figure)
+    headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
+    return Response(csv_content(board.table), headers=headers, media_type="text/csv")
 
 
 @router.post("/benchmarks/{benchmark_id}/change", name="change_benchmark")

@@ -13,9 +13,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from nodulebench.portal import entries
 from nodulebench.portal.access.guard import AtSite, By
-from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.access.visitor import NOBODY, Visitor
 from nodulebench.portal.entries import find_entry, find_own, shown_name
 from nodulebench.portal.jobs import ENDED
+from nodulebench.portal.leaderboard import badge_of
 from nodulebench.portal.page import rendered, see
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Job, Result
@@ -49,6 +50,19 @@ def entry(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
             "result": None if found.withdrawn_at else result_of(session, found),
         }
     return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
+
+
+@router.get("/entries/{entry_id}/badge.svg", name="badge")
+def badge(site: AtSite, entry_id: str) -> Response:
+    """A small picture of what everybody may know of an entry, for pages of others."""
+    with site.database.reading() as session:
+        found = find_entry(session, NOBODY, entry_id)
+        result = None if found.withdrawn_at else result_of(session, found)
+    headers = {
+        "Cache-Control": "public, max-age=300",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+    }
+    return Response(badge_of(result), headers=headers, media_type="image/svg+xml")
 
 
 @router.get("/entries/{entry_id}/receipt", name="receipt")

@@ -1,0 +1,220 @@
+"""A program's door to a portal: check and submit marks, follow the score, read leaderboards.
+
+    portal = Client("https://bench.example", token="…")
+    (benchmark,) = portal.benchmarks()
+    print(portal.check(benchmark.id, Path("marks.csv")).problems)
+    entry = portal.wait(portal.submit(benchmark.id, Path("marks.csv"), name="My CAD").id)
+
+The records are what the portal's interface says, version 1; the portal itself makes them of these.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, Literal, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from nodulebench.errors import InputError
+
+API = "/api/v1"
+ENDED = ("done", "failed", "cancelled")
+TIMEOUT_S = 600.0
+
+
+class Told(BaseModel):
+    """What the interface says; what a later version adds is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class BenchmarkTold(Told):
+    """A benchmark."""
+
+    id: str
+    title: str
+    about: str
+    protocol: str
+    is_sealed: bool
+    state: Literal["before", "open", "closed"]
+    opens_at: datetime | None
+    closes_at: datetime | None
+
+
+class ReadingTold(Told):
+    """A figure under a rule, at a point where it is read at several, with its interval."""
+
+    rule: str
+    figure: str
+    point: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class LineTold(Told):
+    """An entry on a leaderboard."""
+
+    rank: int | None
+    entry: str
+    name: str
+    by: str
+    """Nothing where names are kept back."""
+    at: datetime
+    is_baseline: bool
+    is_withdrawn: bool
+    readings: tuple[ReadingTold, ...]
+
+
+class BoardTold(Told):
+    """A leaderboard under one rule, ordered by one figure."""
+
+    benchmark: str
+    version: int
+    rules: tuple[str, ...]
+    rule: str
+    figure: str
+    lines: tuple[LineTold, ...]
+
+
+class ProblemTold(Told):
+    """One thing wrong with a file: where, what was found, and what to do."""
+
+    where: str
+    what: str
+    remedy: str
+
+
+class CheckTold(Told):
+    """What was found in a file without scoring it."""
+
+    format: str
+    marks: int
+    cases: int
+    problems: tuple[ProblemTold, ...]
+    notices: tuple[str, ...]
+    """What may be wrong, in English."""
+
+
+class EntryTold(Told):
+    """An entry, and how far its scoring is."""
+
+    id: str
+    benchmark: str
+    name: str
+    at: datetime
+    digest: str
+    state: Literal["waiting", "running", "done", "failed", "cancelled", "withdrawn"]
+    problems: tuple[str, ...]
+    readings: tuple[ReadingTold, ...]
+    receipt: dict[str, Any] | None
+    """Signed by the portal; only for whose entry it is."""
+
+
+Kind = TypeVar("Kind")
+
+
+class Client:
+    """A portal, as a program sees it."""
+
+    def __init__(self, address: str, token: str = "") -> None:
+        """Name a portal.
+
+        Args:
+            address: as people open it, ``https://bench.example``.
+            token: made on the page of one's account; nothing: only what is public.
+        """
+        self.address = address.rstrip("/")
+        self._token = token
+
+    def benchmarks(self) -> tuple[BenchmarkTold, ...]:
+        """Every benchmark that can be seen."""
+        return self._asked(tuple[BenchmarkTold, ...], "/benchmarks")
+
+    def leaderboard(self, benchmark: str, *, rule: str = "", figure: str = "") -> BoardTold:
+        """The leaderboard of a benchmark, under a rule and ordered by a figure."""
+        query = {"rule": rule, "figure": figure}
+        return self._asked(BoardTold, f"/benchmarks/{benchmark}/leaderboard", query)
+
+    def check(self, benchmark: str, marks: Path) -> CheckTold:
+        """What is wrong with a file of marks; nothing is scored or kept."""
+        path = f"/benchmarks/{benchmark}/check"
+        return self._asked(CheckTold, path, {"file": marks.name}, marks)
+
+    def submit(self, benchmark: str, marks: Path, *, name: str, **declared: str) -> EntryTold:
+        """Send marks in.
+
+        Args:
+            benchmark: its id.
+            marks: the file.
+            name: of the algorithm.
+            declared: ``about``, ``training`` and ``link``: what there is to say of it.
+        """
+        query = {"file": marks.name, "name": name, **declared}
+        return self._asked(EntryTold, f"/benchmarks/{benchmark}/entries", query, marks)
+
+    def entry(self, entry: str) -> EntryTold:
+        """How an entry stands."""
+        return self._asked(EntryTold, f"/entries/{entry}")
+
+    def wait(self, entry: str, *, timeout_s: float = 3600.0, every_s: float = 1.0) -> EntryTold:
+        """An entry when its scoring has ended.
+
+        Raises:
+            InputError: if it has not in that time.
+        """
+        until = monotonic() + timeout_s
+        while True:
+            found = self.entry(entry)
+            if found.state in (*ENDED, "withdrawn"):
+                return found
+            if monotonic() > until:
+                raise InputError.at(entry, f"was not scored within {timeout_s:g} s.", "Ask later.")
+            sleep(every_s)
+
+    def _asked(
+        self,
+        kind: type[Kind],
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Path | None = None,
+    ) -> Kind:
+        """What the portal answers.
+
+        Raises:
+            InputError: if it cannot be reached, or refuses.
+        """
+        url = f"{self.address}{API}{path}?{urlencode(query or {})}"
+        if not url.startswith(("https://", "http://")):
+            raise InputError.at(self.address, "is no address of a portal.", "https://…")
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        if body is None:
+            return self._read(kind, Request(url, headers=headers))  # noqa: S310
+        headers["Content-Type"] = "application/octet-stream"
+        headers["Content-Length"] = str(body.stat().st_size)
+        with body.open("rb") as file:
+            return self._read(kind, Request(url, file, headers, method="POST"))  # noqa: S310
+
+    def _read(self, kind: type[Kind], request: Request) -> Kind:
+        try:
+            with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - checked above
+                return TypeAdapter(kind).validate_json(answer.read())
+        except HTTPError as error:
+            told = _refusal(error)
+            raise InputError.at(self.address, told or f"answered {error.code}.") from error
+        except URLError as error:
+            raise InputError.at(self.address, f"cannot be reached: {error.reason}.") from error
+
+
+def _refusal(error: HTTPError) -> str:
+    """What a portal says of why it refused."""
+    try:
+        told = json.loads(error.read())
+    except ValueError:
+        return ""
+    return str(told.get("message", "")) if isinstance(told, dict) else ""
