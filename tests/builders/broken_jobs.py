@@ -384,6 +384,7 @@ WRITES_NOTHING = (
 """Commands that need not be broken off."""
 MADE_OF_OTHERS = {
     "bench": "run, evaluate, and a table and pictures that are staged",
+    "view": "a server that keeps nothing but voxels, which read keeps in the same way",
     "read": "a server, killed between and within edits by its own tests (unit/workbench)",
     "portal": "transactions of its database, and uploads that count with their entry",
     "portal worker": "evaluate, and one transaction of the database under a claim",

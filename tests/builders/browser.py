@@ -12,6 +12,7 @@ import pytest
 
 from nodulebench.workbench.app import LOOPBACK, workbench_app
 from nodulebench.workbench.door import Door
+from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_room
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -29,14 +30,16 @@ QUIET = (
 class Served:
     """A reading room on a port of its own."""
 
-    def __init__(self, room: Room, port: int = 0, secret: str = "") -> None:
+    def __init__(
+        self, room: Room, port: int = 0, secret: str = "", judged: Judged | None = None
+    ) -> None:
         import uvicorn
 
         self.room = room
         listening = socket.create_server((LOOPBACK, port))
         port = listening.getsockname()[1]
         self.door = Door(port, secret) if secret else Door(port)
-        app = workbench_app(room, self.door)
+        app = workbench_app(room, self.door, judged=judged)
         settings = uvicorn.Config(app, log_level="error", ws="none", lifespan="off")
         self.server = uvicorn.Server(settings)
         self.thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)

@@ -35,6 +35,7 @@ def saved(page: Any) -> None:
 
 
 def kept(served: Served, case_id: str = "a") -> list[Any]:
+    assert served.room.drafts is not None
     return list(served.room.drafts.of(case_id).present.values())
 
 

@@ -16,6 +16,11 @@ from builders.browser import (
     wait_until_loaded,
 )
 from builders.reading import BALL_MM, RADIUS_MM, ball, write_scans
+from builders.tables import case, mark, nodule, protocol, reference, submission
+from nodulebench.workbench.judged import Judged
+from nodulebench.workbench.room import open_gallery
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.recompute import evaluated_of
 
 TILT = np.array([[1.0, 0, 0], [0, 0.96, -0.28], [0, 0.28, 0.96]])
 SCANS = {
@@ -213,3 +218,40 @@ def test_a_scan_that_cannot_be_read_says_why(browser: Any, tmp_path: Path) -> No
         told.wait_for()
         assert "a.zraw" in told.inner_text()
         context.close()
+
+
+def test_errors_of_an_evaluation_are_stepped_through_by_key(browser: Any, tmp_path: Path) -> None:
+    x, y, z = BALL_MM.tolist()
+    cases = (
+        case("a", nodule(12, at=(x, y, z)), mark(0.9, at=(x + 14, y - 14, z))),
+        case("b", nodule(12, at=(x, y, z)), mark(0.8, at=(x, y, z))),
+        case("c", nodule(12, at=(x, y, z))),
+    )
+    truth, said = reference(*cases), submission(*cases, name="cad")
+    judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    folder = write_scans(tmp_path / "scans", "a", "b", "c")
+    with open_gallery(folder, judged.case_ids) as room:
+        served = Served(room, judged=judged)
+        with opened_page(browser, served) as page:
+            seen = []
+            for _ in range(4):
+                page.keyboard.press("n")
+                page.wait_for_function(
+                    "(before) => nodulebench.selected && nodulebench.volume?.isComplete"
+                    " && nodulebench.number + nodulebench.selected !== before",
+                    arg=seen[-1][2] if seen else "",
+                )
+                seen.append(
+                    page.evaluate(
+                        """() => [nodulebench.scans[nodulebench.number].case_id,
+                          nodulebench.findings.find((one) => one.id === nodulebench.selected).label,
+                          nodulebench.number + nodulebench.selected]"""
+                    )
+                )
+        served.stop()
+    assert [one[:2] for one in seen] == [
+        ["a", "missed"],
+        ["a", "false_positive"],
+        ["c", "missed"],
+        ["a", "missed"],
+    ]

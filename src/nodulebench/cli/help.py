@@ -21,6 +21,7 @@ GROUPS = {
         "demo": "Make a small test set, test three algorithms, write a report.",
         "evaluate": "Score submissions against a reference under a protocol.",
         "check": "Tell what may be wrong with submissions, without scoring them.",
+        "view": "Look at the cases of a result: reference and marks on images.",
         "report": "Write a report again: for a developer, in Chinese, as PDF.",
         "verify": "Recompute every number of a result, or check a sealed set.",
         "formats": "List the formats of marks and references, each with an example.",

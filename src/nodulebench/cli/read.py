@@ -1,6 +1,7 @@
 """nodulebench read: a folder of scans in the browser, for one reader."""
 
 import getpass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,19 +45,25 @@ def command(
     """
     from nodulebench.workbench.app import serve
 
-    def opened(address: str) -> None:
-        click.echo(f"open {address}")
-        click.echo("stop with Ctrl-C; everything that was drawn is saved")
-        if browser:
-            import webbrowser
-
-            webbrowser.open(address)
-
     serve(
         folder,
         reader=reader or getpass.getuser(),
         folder=marks,
         port=port,
         speaks=language,
-        opened=opened,
+        opened=address_shown("stop with Ctrl-C; everything that was drawn is saved", opens=browser),
     )
+
+
+def address_shown(last: str, *, opens: bool) -> Callable[[str], None]:
+    """What tells the address of a page, and how to end; and opens it, where that is wanted."""
+
+    def opened(address: str) -> None:
+        click.echo(f"open {address}")
+        click.echo(last)
+        if opens:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    return opened

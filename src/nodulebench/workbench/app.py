@@ -7,7 +7,9 @@ from pathlib import Path
 from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, language
 from nodulebench.optional_package import needs
-from nodulebench.workbench.room import Room, open_room
+from nodulebench.workbench.judged import Judged
+from nodulebench.workbench.room import Room, open_gallery, open_room
+from nodulebench.workflows.evaluate.recompute import load_evaluated
 
 with needs("workbench", "the reading room"):
     import uvicorn
@@ -16,18 +18,21 @@ with needs("workbench", "the reading room"):
     from starlette.staticfiles import StaticFiles
 
 from nodulebench.workbench.door import Door, Guard
+from nodulebench.workbench.routes import judged as judgements
 from nodulebench.workbench.routes import outlines, page, readings, scans
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = "127.0.0.1"
 
 
-def workbench_app(room: Room, door: Door, speaks: LanguageName = "en") -> FastAPI:
-    """The reading room behind its door."""
+def workbench_app(
+    room: Room, door: Door, speaks: LanguageName = "en", judged: Judged | None = None
+) -> FastAPI:
+    """The reading room behind its door; with an evaluation, to look at what it judged."""
     say = language(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.room, app.state.say = room, say
-    for one in (page, scans, readings, outlines):
+    app.state.room, app.state.say, app.state.judged = room, say, judged
+    for one in (page, scans, readings, outlines, judgements):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)
@@ -62,11 +67,48 @@ def serve(
     Raises:
         InputError: if there are no scans, somebody else reads there, or the port is taken.
     """
-    with open_room(place, reader, folder) as room, _listening(port) as listening:
+    with open_room(place, reader, folder) as room:
+        _serve(room, None, port, speaks, opened)
+
+
+def serve_evaluation(
+    result: Path,
+    images: Path,
+    *,
+    folder: Path | None,
+    port: int,
+    speaks: LanguageName,
+    opened: Callable[[str], object],
+) -> None:
+    """Serve the cases of an evaluation with their images until it is stopped.
+
+    Args:
+        result: what ``evaluate --out`` wrote.
+        images: where the scans of its cases are.
+        folder: where voxels are kept; None: beside the scans.
+        port: on loopback; 0: any that is free.
+        speaks: the language of the page.
+        opened: told the address as soon as it can be opened.
+
+    Raises:
+        InputError: if the result cannot be read, no case has a scan, or the port is taken.
+    """
+    judged = Judged(load_evaluated(result))
+    with open_gallery(images, judged.case_ids, folder) as room:
+        _serve(room, judged, port, speaks, opened)
+
+
+def _serve(
+    room: Room,
+    judged: Judged | None,
+    port: int,
+    speaks: LanguageName,
+    opened: Callable[[str], object],
+) -> None:
+    with _listening(port) as listening:
         door = Door(listening.getsockname()[1])
-        app = workbench_app(room, door, speaks)
         settings = uvicorn.Config(
-            app,
+            workbench_app(room, door, speaks, judged),
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -17,6 +17,7 @@ from nodulebench.model.findings import FINDING_SLICES, FINDINGS, SESSIONS, Readi
 from nodulebench.model.schema import TableSchema
 from nodulebench.model.tables import CASES, MARK_SLICES, MARKS, Submission
 from nodulebench.storage.csv_text import write_csv
+from nodulebench.workbench.drafts import Drafts
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
 from nodulebench.workbench.room import CACHE, Room
@@ -25,18 +26,18 @@ from nodulebench.workbench.tiles import Tiles, tiles_of
 NODULES, CASE_TABLE, READINGS = "nodules.csv", "cases.csv", "readings"
 
 
-def write_readings(room: Room) -> None:
+def write_readings(room: Room, drafts: Drafts) -> None:
     """Write everything that was handed in so far into the folder of the room.
 
     ``nodules.csv`` has the outlined nodules, slice by slice, as NIFDC has them; ``readings/`` every
     finding with all that was said of it, points and non-nodules too; ``cases.csv`` the scans.
     """
-    scans = [one for one in room.scans if room.drafts.of(one.case_id).is_handed_in]
+    scans = [one for one in room.scans if drafts.of(one.case_id).is_handed_in]
     tiles = {one.case_id: tiles_of(one, room.folder / CACHE) for one in scans}
     found = [
         (case_id, name, finding)
         for case_id in tiles
-        for name, finding in room.drafts.of(case_id).present.items()
+        for name, finding in drafts.of(case_id).present.items()
     ]
     rows = [{"case_id": name, **geometry_columns(one.grid)} for name, one in tiles.items()]
     cases = _table(CASES, rows)

@@ -24,11 +24,14 @@ CACHE = "voxels"
 class Room:
     """The scans of a folder, and what its reader made of them."""
 
-    def __init__(self, folder: Path, scans: Sequence[Scan], drafts: Drafts, reader: str) -> None:
+    def __init__(
+        self, folder: Path, scans: Sequence[Scan], drafts: Drafts | None, reader: str
+    ) -> None:
         self.folder = folder
         """Where readings are kept."""
         self.scans = scans
         self.drafts = drafts
+        """None: the room is for looking alone."""
         self.reader = reader
         where = str(folder.resolve()).encode("utf-8", "surrogatepass")
         self.name = hashlib.sha256(where).hexdigest()[:16]
@@ -89,3 +92,31 @@ def open_room(place: Path, reader: str, folder: Path | None = None) -> Iterator[
             yield room
         finally:
             room.close()
+
+
+@contextmanager
+def open_gallery(
+    place: Path, case_ids: Sequence[str], folder: Path | None = None
+) -> Iterator[Room]:
+    """A room to look at the scans of some cases, in their order; nothing can be drawn.
+
+    Args:
+        place: where the scans are.
+        case_ids: which of them; those without a scan are left out.
+        folder: where voxels are kept; None: beside the scans.
+
+    Raises:
+        InputError: if there is no scan of any of the cases.
+    """
+    where = place.resolve()
+    by_case = {one.case_id: one for one in scans_in(place)}
+    scans = [by_case[case_id] for case_id in case_ids if case_id in by_case]
+    if not scans:
+        shown = ", ".join(list(by_case)[:3])
+        what = f"holds no scan of the {len(case_ids)} cases, only {shown} and the like."
+        raise InputError.at(place, what, "Give the folder of the images that were evaluated.")
+    room = Room(folder or where.with_name(f"{where.name}{KEPT_BESIDE}"), scans, None, "")
+    try:
+        yield room
+    finally:
+        room.close()

@@ -133,6 +133,7 @@ SHORT = {
     "options",
     "progress",
     "read",
+    "view",
     "terminal",
     "vault_options",
     "engine_options",

@@ -10,7 +10,7 @@ from builders.reading import BALL_MM, RADIUS_MM, write_scans
 from nodulebench.formats import read_reference, read_submission
 from nodulebench.formats.findings_tables import read_findings
 from nodulebench.storage.table_file import read_cases
-from nodulebench.workbench.drafts import Edit
+from nodulebench.workbench.drafts import Drafts, Edit
 from nodulebench.workbench.drawn import proposed
 from nodulebench.workbench.export import write_readings
 from nodulebench.workbench.finding import Finding
@@ -20,10 +20,15 @@ from nodulebench.workbench.room import Room, open_room
 PLACE = (float(BALL_MM[0]), float(BALL_MM[1]), float(BALL_MM[2]))
 
 
+def drafts_of(room: Room) -> Drafts:
+    assert room.drafts is not None
+    return room.drafts
+
+
 def put(room: Room, case_id: str, name: str, finding: Finding) -> None:
-    number = sum(room.drafts.of(case_id).seen.values()) + 1
+    number = sum(drafts_of(room).of(case_id).seen.values()) + 1
     edit = Edit(client="tab", number=number, finding_id=name, finding=finding)
-    room.drafts.edit(case_id, edit)
+    drafts_of(room).edit(case_id, edit)
 
 
 def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
@@ -43,9 +48,9 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
         put(room, "a", "n1", nodule)
         put(room, "a", "p1", Finding(place_mm=PLACE, kind="small_nodule"))
         put(room, "c", "n1", nodule)
-        room.drafts.hand_in("a")
-        room.drafts.hand_in("b")
-        write_readings(room)
+        drafts_of(room).hand_in("a")
+        drafts_of(room).hand_in("b")
+        write_readings(room, drafts_of(room))
         sizes = measured(nodule, tiles)
     folder = tmp_path / "scans-reading"
     cases = read_cases(folder / "cases.csv")
@@ -72,8 +77,8 @@ def test_outlines_sizes_and_words_come_back(tmp_path: Path) -> None:
 
 def test_nothing_found_is_a_reading_too(tmp_path: Path) -> None:
     with open_room(write_scans(tmp_path / "scans", "a"), "anna") as room:
-        room.drafts.hand_in("a")
-        write_readings(room)
+        drafts_of(room).hand_in("a")
+        write_readings(room, drafts_of(room))
     readings = read_findings(tmp_path / "scans-reading" / "readings")
     assert readings.sessions["case_id"].to_list() == ["a"]
     assert readings.findings.height == 0

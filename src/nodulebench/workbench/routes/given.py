@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
+from nodulebench.workbench.drafts import Drafts
 from nodulebench.workbench.room import Room
 from nodulebench.workbench.scans import Scan
 from nodulebench.workbench.tiles import Tiles
@@ -26,6 +27,15 @@ def _scan(room: GivenRoom, number: int) -> Scan:
 
 
 GivenScan = Annotated[Scan, Depends(_scan)]
+
+
+def _drafts(room: GivenRoom) -> Drafts:
+    if room.drafts is None:
+        raise HTTPException(404, "nothing can be drawn here")
+    return room.drafts
+
+
+GivenDrafts = Annotated[Drafts, Depends(_drafts)]
 
 
 def _tiles(room: GivenRoom, number: int, scan: GivenScan) -> Tiles:  # noqa: ARG001 - checks number

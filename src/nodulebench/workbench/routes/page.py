@@ -19,10 +19,13 @@ OWN = "workbench."
 def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
     say: Language = request.app.state.say
+    is_judged = request.app.state.judged is not None
     return page(
         "workbench.html",
         say=say,
         words=words(say),
+        is_judged=is_judged,
+        script="judging.js" if is_judged else "main.js",
         reader=room.reader,
         room=room.name,
         types=NODULE_TYPES,

@@ -9,16 +9,16 @@ from nodulebench.workbench.drafts import ConflictError, Edit, Kept
 from nodulebench.workbench.export import write_readings
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
-from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles
+from nodulebench.workbench.routes.given import GivenDrafts, GivenRoom, GivenScan, GivenTiles
 from nodulebench.workbench.tiles import Tiles
 
 router = APIRouter()
 
 
 @router.get("/scans/{number}/reading")
-def reading(room: GivenRoom, scan: GivenScan, tiles: GivenTiles) -> dict[str, Any]:
+def reading(drafts: GivenDrafts, scan: GivenScan, tiles: GivenTiles) -> dict[str, Any]:
     """All findings of a scan with their versions and sizes."""
-    draft = room.drafts.of(scan.case_id)
+    draft = drafts.of(scan.case_id)
     return {
         "is_handed_in": draft.is_handed_in,
         "seconds": draft.seconds,
@@ -31,12 +31,12 @@ def reading(room: GivenRoom, scan: GivenScan, tiles: GivenTiles) -> dict[str, An
 
 
 @router.post("/scans/{number}/edits")
-def edited(room: GivenRoom, scan: GivenScan, tiles: GivenTiles, edit: Edit) -> dict[str, Any]:
+def edited(drafts: GivenDrafts, scan: GivenScan, tiles: GivenTiles, edit: Edit) -> dict[str, Any]:
     """Make an edit; 409 with what stands where it cannot be made on that."""
     if edit.finding is not None:
         _refuse_outside(edit.finding, tiles, scan.case_id)
     try:
-        kept = room.drafts.edit(scan.case_id, edit)
+        kept = drafts.edit(scan.case_id, edit)
     except ConflictError as error:
         stands = None if error.kept is None else _told(error.kept, tiles)
         raise HTTPException(409, {"code": error.code, "stands": stands}) from error
@@ -44,10 +44,10 @@ def edited(room: GivenRoom, scan: GivenScan, tiles: GivenTiles, edit: Edit) -> d
 
 
 @router.post("/scans/{number}/hand-in")
-def handed_in(room: GivenRoom, scan: GivenScan) -> dict[str, bool]:
+def handed_in(room: GivenRoom, drafts: GivenDrafts, scan: GivenScan) -> dict[str, bool]:
     """Freeze the reading of a scan, and write what was handed in so far for others."""
-    room.drafts.hand_in(scan.case_id)
-    write_readings(room)
+    drafts.hand_in(scan.case_id)
+    write_readings(room, drafts)
     return {"is_handed_in": True}
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, HTTPException, Response
 
+from nodulebench.workbench.drafts import Draft
 from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles
 from nodulebench.workbench.tiles import Tiles
 
@@ -17,7 +18,7 @@ SOON_S = 0.2
 @router.get("/scans")
 def listed(room: GivenRoom) -> list[dict[str, Any]]:
     """Every scan, how far its reading is, and the time spent on it."""
-    drafts = [room.drafts.of(scan.case_id) for scan in room.scans]
+    drafts = [room.drafts.of(scan.case_id) if room.drafts else Draft() for scan in room.scans]
     return [
         {
             "case_id": scan.case_id,

@@ -103,7 +103,8 @@ function toggle(state, what) {
 export function listen(table, state) {
   const byName = new Map(table.flatMap((one) => one.keys.map((key) => [key, one])));
   addEventListener("keydown", (event) => {
-    const isWriting = event.target.closest?.("input, select, textarea, dialog[open]");
+    if (event.target.closest?.("dialog[open]")) return;
+    const isWriting = event.target.closest?.("input, select, textarea");
     if (isWriting && event.key !== "Escape") return;
     const isPressing = ["Enter", " "].includes(event.key) && event.target.closest?.("button");
     if (isPressing) return;

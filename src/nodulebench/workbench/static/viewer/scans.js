@@ -29,8 +29,7 @@ export class Scans {
     const name = document.createElement("span"), told = document.createElement("small");
     name.textContent = scan.case_id;
     name.title = scan.case_id;
-    const found = say(scan.findings === 1 ? "scan.finding" : "scan.findings", { count: scan.findings });
-    told.textContent = scan.is_handed_in ? `${say("scan.handed_in")} · ${found}` : found;
+    told.textContent = this.tell(scan);
     button.append(name, told);
     button.type = "button";
     if (number === this.state.number) button.setAttribute("aria-current", "true");
@@ -38,6 +37,12 @@ export class Scans {
     button.addEventListener("click", () => this.open(number));
     item.append(button);
     return item;
+  }
+
+  // What stands below the name of a scan.
+  tell({ findings, is_handed_in }) {
+    const found = say(findings === 1 ? "scan.finding" : "scan.findings", { count: findings });
+    return is_handed_in ? `${say("scan.handed_in")} · ${found}` : found;
   }
 
   async open(number) {

@@ -1,0 +1,58 @@
+"""nodulebench view: the cases of an evaluation in the browser, with what was judged in them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodulebench.cli.options import option
+from nodulebench.cli.read import address_shown
+
+if TYPE_CHECKING:
+    from nodulebench.language import LanguageName
+
+
+@click.command("view")
+@click.argument("result", metavar="DIR", type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--images",
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Folder, test set or archive with the scans of its cases.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder that voxels are kept in; default: beside the images.",
+)
+@option("--port", click.IntRange(0, 65535), 0, "On this machine alone; 0: any that is free.")
+@option("--language", ["en", "zh"], "en", "Language of the page.")
+@click.option("--browser/--no-browser", default=True, help="Open the page at once.")
+def command(
+    result: Path,
+    images: Path,
+    cache: Path | None,
+    port: int,
+    language: "LanguageName",
+    browser: bool,
+) -> None:
+    r"""Look at the cases of the evaluation DIR: reference and marks over the image.
+
+    Nodules and marks are coloured by what a rule made of them, at the operating point; rule and
+    algorithm are chosen in the page. Keys step through misses and false positives, all of them or
+    those that another rule judges differently. Cases without a scan are left out. The page shows
+    the reference: keep it from whoever must not see it.
+
+    \b
+    nodulebench view result/ --images scans/
+    """
+    from nodulebench.workbench.app import serve_evaluation
+
+    serve_evaluation(
+        result,
+        images,
+        folder=cache,
+        port=port,
+        speaks=language,
+        opened=address_shown("stop with Ctrl-C", opens=browser),
+    )

@@ -1,0 +1,102 @@
+// What every page of the room has: three linked views of a scan, the list of scans, windows, keys.
+import { Cine } from "./cine.js";
+import { fillHelp, fitAll, listen, lookingKeys, nextSlab } from "./keys.js";
+import { attach } from "./mouse.js";
+import { Scans } from "./scans.js";
+import { State } from "./state.js";
+import { View } from "./view.js";
+import { say } from "./words.js";
+
+const CLOSES = { text: say("close"), run: () => {} };
+export const find = (id) => document.getElementById(id);
+
+export function notice(text, isWrong = false, offer = null) {
+  const place = find("notice");
+  place.textContent = text;
+  place.hidden = !text;
+  place.classList.toggle("wrong", isWrong);
+  for (const { text: words, run } of [offer, isWrong && CLOSES].filter(Boolean)) {
+    const button = document.createElement("button");
+    button.textContent = words;
+    button.addEventListener("click", () => {
+      place.hidden = true;
+      run();
+    });
+    place.append(" ", button);
+  }
+}
+
+export class Room {
+  // tools: what the pointer does beside looking.
+  constructor(tools) {
+    const state = tools.state;
+    this.state = state;
+    this.cine = new Cine(state);
+    for (const canvas of document.querySelectorAll("canvas[data-plane]")) {
+      const view = new View(canvas, canvas.dataset.plane, state);
+      state.views.push(view);
+      attach(view, tools);
+    }
+    state.tools = tools;
+    this.scans = new Scans(state, find("scans"), notice);
+    state.listeners.push(() => this.show());
+  }
+
+  openAt(way) {
+    const number = (this.state.number ?? -1) + way;
+    if (number >= 0 && number < this.state.scans.length) this.scans.open(number);
+  }
+
+  // keys and actions: what this page has besides.
+  async start(keys, actions) {
+    const { state, cine, scans } = this, help = find("help");
+    const table = [
+      ...lookingKeys(state, cine),
+      ...keys,
+      { keys: ["j"], word: "key.next_scan", run: () => this.openAt(1), isAlways: true },
+      { keys: ["k"], word: "key.last_scan", run: () => this.openAt(-1), isAlways: true },
+      { keys: ["?"], word: "key.help", run: () => help.showModal(), isAlways: true },
+    ];
+    fillHelp(find("keys"), table);
+    listen(table, state);
+    const all = {
+      invert: () => state.invert(),
+      slab: () => nextSlab(state),
+      cine: () => cine.toggle(),
+      fit: () => fitAll(state),
+      help: () => help.showModal(),
+      ...actions,
+    };
+    for (const button of document.querySelectorAll("[data-preset]")) {
+      button.addEventListener("click", () => state.usePreset(button.dataset.preset));
+    }
+    for (const button of document.querySelectorAll("[data-do]")) {
+      button.addEventListener("click", () => all[button.dataset.do]());
+    }
+    // after a click the keys are the viewer's again; whoever tabs to a button keeps it
+    document.querySelector("header").addEventListener("click", (event) => {
+      if (event.detail) event.target.closest("button")?.blur();
+    });
+    state.applyWindow();
+    await scans.refresh();
+    if (state.scans.length) await scans.open(0);
+    globalThis.nodulebench = state; // for tests, and for whoever wants to measure
+  }
+
+  show() {
+    const { state } = this, { level, width } = state.window;
+    find("window").textContent = say("window.shown", { level, width });
+    for (const button of document.querySelectorAll("[data-preset]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.preset === state.preset));
+    }
+    const pressed = { invert: state.isInverted, cine: this.cine.isOn, slab: state.slabMm > 0 };
+    for (const [name, isOn] of Object.entries(pressed)) {
+      document.querySelector(`[data-do="${name}"]`).setAttribute("aria-pressed", String(isOn));
+    }
+    find("slab").textContent = state.slabMm ? say("slab", { mm: state.slabMm }) : say("slab.off");
+    for (const view of state.views) {
+      view.canvas.classList.toggle("active", view.plane === state.active);
+    }
+    find("resampled").hidden = !state.isResampled;
+  }
+}

@@ -1,0 +1,142 @@
+"""What an evaluation says of a scan: labels as the rules gave them, outlines where they lie."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from builders.reading import BALL_MM, write_scans
+from builders.tables import Slice, case, ignored, mark, nodule, protocol, reference, submission
+from nodulebench.errors import InputError
+from nodulebench.model.protocol import RuleChoice
+from nodulebench.workbench.app import workbench_app
+from nodulebench.workbench.door import Door
+from nodulebench.workbench.judged import Judged
+from nodulebench.workbench.room import Room, open_gallery
+from nodulebench.workflows.evaluate.evaluate import evaluate
+from nodulebench.workflows.evaluate.recompute import evaluated_of
+
+X, Y, Z = BALL_MM.tolist()
+DOOR = Door(8040)
+BOX = Slice(12, X, Y, 12, 10)
+CASES = (
+    case(
+        "a",
+        nodule(12, at=(X, Y, Z)),
+        nodule(6, at=(X - 20, Y, Z)),
+        ignored(5, at=(X, Y + 18, Z)),
+        mark(0.9, at=(X + 1, Y, Z)),
+        mark(0.8, at=(X + 14, Y - 14, Z)),
+        mark(0.7, at=(X, Y + 18, Z)),
+    ),
+    case("b", nodule(8, at=(X, Y, Z))),
+    case("c", nodule(8, at=(X, Y, Z))),
+)
+
+
+@pytest.fixture
+def judged() -> Judged:
+    truth, said = reference(*CASES), submission(*CASES, name="cad")
+    return Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    folder = write_scans(tmp_path / "scans", "b", "a", "other")
+    with open_gallery(folder, ["a", "b", "c"]) as opened:
+        yield opened
+
+
+def test_a_gallery_has_the_scans_of_the_cases_in_their_order(room: Room, tmp_path: Path) -> None:
+    assert [one.case_id for one in room.scans] == ["a", "b"]
+    with (
+        pytest.raises(InputError, match="holds no scan of the 1 cases"),
+        open_gallery(tmp_path / "scans", ["x"]),
+    ):
+        pass
+
+
+def test_nodules_and_marks_have_the_labels_of_the_rule(judged: Judged, room: Room) -> None:
+    tiles = room.tiles(0, waits_s=60)
+    assert tiles is not None
+    shown = judged.shown("a", "luna16", "cad", tiles)
+    labels = [(one["label"], one["is_mark"]) for one in shown]
+    assert labels == [
+        ("found", False),
+        ("missed", False),
+        ("ignored_finding", False),
+        ("hit", True),
+        ("false_positive", True),
+        ("ignored", True),
+    ]
+    assert [one["score"] for one in shown if one["is_mark"]] == [0.9, 0.8, 0.7]
+
+
+def test_a_diameter_is_drawn_as_its_ball_and_a_mark_without_one_as_a_point(
+    judged: Judged, room: Room
+) -> None:
+    tiles = room.tiles(0, waits_s=60)
+    assert tiles is not None
+    shown = judged.shown("a", "luna16", "cad", tiles)
+    circles = shown[0]["finding"]["slices"]
+    assert shown[3]["finding"]["slices"] == []
+    heights = tiles.grid.to_world(
+        np.array([[0.0, 0.0, float(one["slice_index"])] for one in circles])
+    )[:, 2]
+    assert np.abs(heights - Z).max() < 6
+    assert len(circles) in (5, 6, 7)  # 12 mm in slices of 2 mm
+    for one, height in zip(circles, heights, strict=True):
+        away = np.linalg.norm(np.array(one["outline"]) - [X, Y], axis=1)
+        assert away**2 + (height - Z) ** 2 == pytest.approx(36, abs=1e-2)
+
+
+def test_boxes_lie_on_the_slices_that_they_were_given_for(room: Room) -> None:
+    cases = (case("a", nodule(12, (X, Y, Z), BOX), mark(0.9, at=(X, Y, Z))),)
+    truth, said = reference(*cases), submission(*cases, name="cad")
+    judged = Judged(evaluated_of(evaluate(truth, [said], protocol("luna16"))))
+    tiles = room.tiles(0, waits_s=60)
+    assert tiles is not None
+    (drawn,) = judged.shown("a", "luna16", "cad", tiles)[0]["finding"]["slices"]
+    assert drawn["slice_index"] == 7  # its height of 12 mm: (12 - -2.6) / 2 = 7.3
+    assert np.array(drawn["outline"]).tolist() == [
+        [X - 6, Y - 5],
+        [X + 6, Y - 5],
+        [X + 6, Y + 5],
+        [X - 6, Y + 5],
+    ]
+
+
+def test_errors_are_listed_case_by_case_misses_first(judged: Judged) -> None:
+    told = [(one["case_id"], one["label"]) for one in judged.errors("luna16", "cad")]
+    assert told == [("a", "missed"), ("a", "false_positive"), ("b", "missed"), ("c", "missed")]
+    assert not any(one["flips"] for one in judged.errors("luna16", "cad"))
+
+
+def test_what_another_rule_judges_differently_is_told() -> None:
+    cases = (case("a", nodule(6, at=(X, Y, Z)), mark(0.9, at=(X + 4, Y, Z))),)
+    truth, said = reference(*cases), submission(*cases, name="cad")
+    space = {"space": "volume", "radius_mm": 10.0}
+    farther = RuleChoice(name="center_distance", parameters=space)
+    rules = protocol().model_copy(update={"rules": (*protocol().rules, farther)})
+    judged = Judged(evaluated_of(evaluate(truth, [said], rules)))
+    flips = {one["label"]: one["flips"] for one in judged.errors("luna16", "cad")}
+    assert flips == {"missed": True, "false_positive": True}
+
+
+def test_routes_answer_with_what_was_judged_and_nothing_can_be_drawn(
+    judged: Judged, room: Room
+) -> None:
+    client = TestClient(workbench_app(room, DOOR, judged=judged), base_url="http://127.0.0.1:8040")
+    assert client.get("/judged").status_code == 403
+    client.get(DOOR.address)
+    assert client.get("/judged").json() == {"luna16": ["cad"]}
+    chosen = {"rule": "luna16", "algorithm": "cad"}
+    assert len(client.get("/judged/errors", params=chosen).json()) == 4
+    assert len(client.get("/scans/0/judged", params=chosen).json()) == 6
+    assert client.get("/scans/0/judged", params={**chosen, "rule": "x"}).status_code == 404
+    assert client.get("/scans/0/reading").status_code == 404
+    own = {"X-Requested-With": "nodulebench"}
+    assert client.post("/scans/0/hand-in", headers=own).status_code == 404
+    assert "judging.js" in client.get("/").text
