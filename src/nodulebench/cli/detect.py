@@ -71,18 +71,20 @@ def command(
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
     NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are one, the
-    two nearest first.
+    two nearest first. A network in NAME judges what the others found; nodulebench is the best
+    system of detectors and a network.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
     So does one whose lungs are not as lungs are; its marks are written, with warnings.json.
-    With --weights a network judges what the detectors found: its probability is the score. Weights
-    of several folds judge a scan by those that never saw it.
+    With --weights the network is your own: its probability is the score. Weights of several folds
+    judge a scan by those that never saw it.
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b
     nodulebench detect mot_m5lv1 scan.mhd --out marks/
     nodulebench detect isicad+etrocad phantoms/ --out marks/
+    nodulebench detect nodulebench scan.mhd --out marks/
     nodulebench detect etrocad+m5l scan.mhd --weights twoscale/ --out marks/
     nodulebench evaluate marks/ --reference phantoms/ --protocol nifdc-2022
     """
@@ -91,12 +93,12 @@ def command(
     from nodulebench.workflows.detect import detect
     from nodulebench.workflows.engine import open_engine
 
-    names = detect.detectors_named(name)
+    system = detect.system_named(name, weights)
     unseen = detect.fold_named(fold)
     is_encrypted = has_encrypted_images(case)
     if not is_encrypted and not detect.is_test_set(case):
-        how = (case_id, most, place, weights, unseen)
-        one = detect.detect_case(detect.DetectionTask(names, case, *how))
+        how = (case_id, most, place, unseen)
+        one = detect.detect_case(detect.DetectionTask(system, case, *how))
         for stage, seconds in one.stages:
             click.echo(f"  {stage:<12} {seconds:7.2f} s")
         click.echo(f"  {'together':<12} {one.seconds:7.2f} s, {one.peak_memory_mb:.0f} MB at most")
@@ -112,17 +114,16 @@ def command(
         opened = open_engine(engine, 2, is_guarded=True)
         with source as images, ProgressLine() as shown, opened as workers:
             detections = detect.detect_set(
-                names,
+                system,
                 case,
                 engine=workers,
                 most_marks=most,
                 place=place,
-                weights=weights,
                 fold=unseen,
                 source=images,
                 progress=shown.tell,
             )
-    detect.write_detections(names, detections, out, weights)
+    detect.write_detections(system, detections, out)
     failed = [one for one in detections if one.problem]
     for name, warning in detect.warnings_of(detections):
         click.echo(f"warning: {name}: {english(warning)}", err=True)

@@ -14,10 +14,9 @@ from nodulebench.cli.progress import ProgressLine
 @click.option("--images", required=True, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--weights",
-    required=True,
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="File of weights, or a folder of them.",
+    help="File of weights, or a folder of them; default: the package's.",
 )
 @click.option("--out", required=True, type=FILE, help="A .csv file as LUNA16's, or a folder.")
 @option("--tries", COUNT, 1, "Patches of a candidate that are averaged.")
@@ -32,7 +31,8 @@ def command(
     folds, each scan is judged by those that never saw it.
 
     \b
-    nodulebench rescore twoscale candidates_V2.csv --images scans/ --weights twoscale/ --out my.csv
+    nodulebench rescore twoscale candidates_V2.csv --images scans/ --out my.csv
+    nodulebench rescore znet candidates_V2.csv --images scans/ --weights znet/ --out znet.csv
     nodulebench evaluate my.csv --reference luna16/ --candidates candidates_V2.csv
     """
     from nodulebench.workflows.detect.network_judge import read_jury

@@ -12,6 +12,11 @@ from nodulebench.cli.progress import ProgressLine
 if TYPE_CHECKING:
     from nodulebench.workflows.detect.train_network import Check, Training
 
+FIGURES = {
+    "area": "area under the ROC curve",
+    "sensitivity": "sensitivity",
+    "places": "places in a scan",
+}
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
@@ -133,8 +138,7 @@ def _train(training: "Training", folds: "list[int] | list[int | None]") -> None:
             tell = partial(_tell, line, called, steps)
             one = train_fold(training, fold, tell)
         done.append(one)
-        area = one.card.figures.get("area")
-        told = "" if area is None else f"area under the ROC curve {area:.4f}; "
+        told = "".join(f"{FIGURES[name]} {value:.4f}; " for name, value in one.card.figures.items())
         click.echo(f"{called}: {told}{_duration(one.seconds)}; wrote {one.path}")
     click.echo(f"wrote {draw_learning(training, done)}")
 

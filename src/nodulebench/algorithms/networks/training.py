@@ -7,7 +7,7 @@ interrupted goes on exactly as it would have gone.
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import cos, pi
+from math import cos, isfinite, pi
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nodulebench.algorithms.networks.finders.finder import Finder
 from nodulebench.algorithms.networks.judging import area_under_roc, judge, laid_out, mixed
 from nodulebench.algorithms.networks.lessons import Lesson, lesson_of
 from nodulebench.algorithms.networks.network import Network, Recipe
+from nodulebench.errors import InputError
 
 MEASURED_STEPS = 40
 
@@ -86,7 +87,8 @@ def train(
         The trained network, ready to judge.
 
     Raises:
-        InputError: if the folds hold no nodule or nothing else, or the state is of another run.
+        InputError: if the folds hold no nodule or nothing else, the state is of another run, or
+            the loss is no number any more.
     """
     how = recipe or network.recipe
     device = examples.place.device
@@ -104,7 +106,14 @@ def train(
         area = None
         if held_back and isinstance(network, Network):
             area = _area_of(learner, network, examples, held_back)
-        told(Check(learner.step, float(torch.stack(lost).mean()), area))
+        loss = float(torch.stack(lost).mean())
+        if not isfinite(loss):
+            raise InputError.at(
+                f"training of '{network.name}'",
+                f"went astray before step {learner.step}: its loss is no number any more.",
+                "Train it with another --seed, or with a lower rate.",
+            )
+        told(Check(learner.step, loss, area))
         lost = []
         _remember_best(learner, area)
         if keep is not None:

@@ -40,12 +40,12 @@ def find_algorithm(name_or_command: str, image_format: InputFormat = "metaimage"
     if "{" in name_or_command:
         return _command(name_or_command, image_format)
     from nodulebench.algorithms.chest import see_chest
-    from nodulebench.algorithms.detectors import detect_nodules, detector_names
+    from nodulebench.workflows.detect.system import candidates_in, read_system
 
-    names = detector_names(name_or_command)
+    system = read_system(name_or_command)
 
     def run(volume: Volume) -> Marks:
-        candidates = detect_nodules(names, see_chest(volume))
+        candidates, _ = candidates_in(system, see_chest(volume), volume)
         return Marks(candidates.center_mm, candidates.score)
 
     return run

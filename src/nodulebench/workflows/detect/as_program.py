@@ -12,7 +12,7 @@ from nodulebench.language import english
 from nodulebench.workflows.detect.detect import (
     DetectionTask,
     detect_case,
-    detectors_named,
+    system_named,
     warnings_of,
     write_detections,
 )
@@ -21,10 +21,10 @@ from nodulebench.workflows.detect.detect import (
 def main(names: str, given: str, out: str) -> None:
     """Read the case of an input folder, and write its marks."""
     case = json.loads((Path(given) / "case.json").read_text(encoding="utf-8"))
-    detectors = detectors_named(names)
-    task = DetectionTask(detectors, Path(given) / case["image"], case["case_id"])
+    system = system_named(names)
+    task = DetectionTask(system, Path(given) / case["image"], case["case_id"])
     detection = detect_case(task)
-    write_detections(detectors, [detection], Path(out))
+    write_detections(system, [detection], Path(out))
     for name, warning in warnings_of([detection]):
         print(f"warning: {name}: {english(warning)}", file=sys.stderr)  # noqa: T201
 

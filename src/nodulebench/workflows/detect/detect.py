@@ -12,11 +12,9 @@ import polars as pl
 
 from nodulebench import __version__
 from nodulebench.algorithms.chest import see_chest
-from nodulebench.algorithms.classify.second_look import looked_at
 from nodulebench.algorithms.classify.weight_files import fold_of_series
 from nodulebench.algorithms.combine import Place
 from nodulebench.algorithms.describe import describe
-from nodulebench.algorithms.detectors import detector_names, proposals_near_lungs, together
 from nodulebench.errors import InputError, NoduleBenchError, UnknownNameError
 from nodulebench.formats.case_lists import case_table_of
 from nodulebench.formats.images.case_images import read_case_image
@@ -30,7 +28,7 @@ from nodulebench.model.progress import Progress, untold
 from nodulebench.model.tables import MARK_SLICES, MARKS, RUNS, Submission
 from nodulebench.run.engines.local import USUAL_ENGINE
 from nodulebench.storage.json_text import write_json
-from nodulebench.workflows.detect.network_judge import judged_candidates, networks_of
+from nodulebench.workflows.detect.system import System, candidates_in, read_system
 
 Fold = int | Literal["auto"] | None
 WARNINGS = "warnings.json"
@@ -39,15 +37,16 @@ SLOWEST_S = 1800.0
 """A case that takes longer counts as timed out."""
 
 
-def detectors_named(text: str) -> tuple[str, ...]:
-    """The detectors that ``a+b`` names.
+def system_named(text: str, weights: Sequence[Path] = ()) -> System:
+    """The detectors and networks that ``a+b`` names.
 
     Raises:
         UnknownNameError: if there is no such detector.
-        InputError: if it is an algorithm of others, with where that is run.
+        InputError: if it is an algorithm of others, with where that is run; or a network lacks
+            weights.
     """
     try:
-        return detector_names(text)
+        return read_system(text, weights)
     except UnknownNameError as error:
         if "{" not in text and not Path(text).exists():
             raise
@@ -60,7 +59,7 @@ def detectors_named(text: str) -> tuple[str, ...]:
 class DetectionTask:
     """One case to be read by one detector or by several together."""
 
-    names: tuple[str, ...]
+    system: System
     case: Path
     case_id: str = ""
     """Empty: the name of the file, or the series UID of DICOM."""
@@ -68,10 +67,8 @@ class DetectionTask:
     """Only the highest scores are kept."""
     place: Place = "best"
     """Where a candidate of several detectors lies."""
-    weights: tuple[Path, ...] = ()
-    """Of networks that judge the candidates."""
     fold: Fold = "auto"
-    """All weights are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
+    """Classifiers are those that never saw this fold of LUNA16; ``auto``: the fold of the case."""
 
 
 class ImageSource(Protocol):
@@ -95,11 +92,10 @@ class ImageSource(Protocol):
 class _TakenTasks(Sequence[DetectionTask]):
     """Tasks whose images are taken when a worker is given the task."""
 
-    names: tuple[str, ...]
+    system: System
     source: ImageSource
     most_marks: int | None
     place: Place
-    weights: tuple[Path, ...]
     fold: Fold
 
     def __len__(self) -> int:
@@ -108,8 +104,8 @@ class _TakenTasks(Sequence[DetectionTask]):
     def __getitem__(self, number: Any) -> Any:
         case_id = self.source.case_ids[number]
         image = self.source.take(case_id)
-        how = (self.most_marks, self.place, self.weights, self.fold)
-        return DetectionTask(self.names, image, case_id, *how)
+        how = (self.most_marks, self.place, self.fold)
+        return DetectionTask(self.system, image, case_id, *how)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,20 +166,15 @@ def detect_case(task: DetectionTask) -> Detection:
     fold = fold_of_series(case_id, own_id) if task.fold == "auto" else task.fold
     with stage("lungs"):
         chest = see_chest(volume, str(task.case))
-    found = {}
-    for name in task.names:
-        with stage(name):
-            found[name] = proposals_near_lungs(name, chest, fold)
-    with stage("second look"):
-        found = looked_at(found, chest, fold)
-    with stage("combining"):
-        candidates = together(found, task.place)
-    saw_it: tuple[Notice, ...] = ()
-    if task.weights:
-        with stage("network"):
-            candidates, saw_it = judged_candidates(
-                candidates, volume, task.weights, (own_id, case_id)
-            )
+    candidates, saw_it = candidates_in(
+        task.system,
+        chest,
+        volume,
+        fold=fold,
+        place=task.place,
+        series=(own_id, case_id),
+        stage=stage,
+    )
     if task.most_marks is not None:
         candidates = candidates.best(task.most_marks)
     with stage("describing"):
@@ -202,13 +193,12 @@ def detect_case(task: DetectionTask) -> Detection:
 
 
 def detect_set(
-    names: tuple[str, ...],
+    system: System,
     folder: Path,
     *,
     engine: Engine = USUAL_ENGINE,
     most_marks: int | None = None,
     place: Place = "best",
-    weights: tuple[Path, ...] = (),
     fold: Fold = "auto",
     source: ImageSource | None = None,
     progress: Progress = untold,
@@ -216,12 +206,11 @@ def detect_set(
     """Read every case of a test set; a case that fails is told and the others go on.
 
     Args:
-        names: detectors.
+        system: who looks for nodules.
         folder: a bundle, a bag, a sealed set, or any folder with ``images/``.
         engine: what reads the cases.
         most_marks: per case.
         place: where a candidate of several detectors lies.
-        weights: of networks that judge the candidates.
         fold: which weights judge, as in :class:`DetectionTask`.
         source: gives the images case by case, where they cannot be read in the folder itself.
         progress: told each case and how it went, when it is done.
@@ -232,10 +221,10 @@ def detect_set(
     if source is not None and not engine.is_here:
         raise InputError.at(folder, "is sealed: its images stay on this machine.", "--engine local")
     tasks: Sequence[DetectionTask] = (
-        _TakenTasks(names, source, most_marks, place, weights, fold)
+        _TakenTasks(system, source, most_marks, place, fold)
         if source is not None
         else [
-            DetectionTask(names, image, case_id, most_marks, place, weights, fold)
+            DetectionTask(system, image, case_id, most_marks, place, fold)
             for case_id, image in images_of_set(folder)
         ]
     )
@@ -256,16 +245,14 @@ def detect_set(
     return [one for one in done if one is not None]
 
 
-def submission_of(
-    names: Sequence[str], detections: Sequence[Detection], weights: Sequence[Path] = ()
-) -> Submission:
+def submission_of(system: System, detections: Sequence[Detection]) -> Submission:
     """The marks of all cases, and how each run ended."""
-    networks = networks_of(weights)
-    judged = f", judged by {', '.join(networks)}" if networks else ""
+    found = ", ".join((*system.detectors, *system.finders))
+    judged = f", judged by {', '.join(system.judges)}" if system.judges else ""
     told = ("case_id", "state", "seconds", "peak_memory_mb")
     runs = pl.DataFrame({name: [getattr(one, name) for one in detections] for name in told})
     return Submission(
-        "+".join((*names, *networks)),
+        system.name,
         pl.concat([one.marks for one in detections]),
         pl.concat([one.slices for one in detections]),
         RUNS.conform(runs, "runs"),
@@ -273,7 +260,7 @@ def submission_of(
             "version": __version__,
             "developer": "NoduleBench",
             "kind": "3-D",
-            "description": f"candidate detectors of LUNA16: {', '.join(names)}{judged}",
+            "description": f"candidates of {found}{judged}",
             "training_data": training_data(detections),
         },
     )
@@ -291,11 +278,9 @@ def training_data(detections: Sequence[Detection]) -> str:
     return f"blocks and scans of LUNA16: {'; '.join(told)}" if told else ""
 
 
-def write_detections(
-    names: Sequence[str], detections: Sequence[Detection], out: Path, weights: Sequence[Path] = ()
-) -> None:
+def write_detections(system: System, detections: Sequence[Detection], out: Path) -> None:
     """Write a submission folder that ``evaluate`` takes, with what is to be known of its marks."""
-    write_marks(submission_of(names, detections, weights), out)
+    write_marks(submission_of(system, detections), out)
     told = [{"case_id": case_id, **notice.to_json()} for case_id, notice in warnings_of(detections)]
     if told:
         write_json(told, out / WARNINGS)

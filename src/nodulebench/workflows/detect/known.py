@@ -1,14 +1,17 @@
 """The detectors and networks there are, without loading any."""
 
 from nodulebench.algorithms.candidates import DETECTORS
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import FINDERS, NETWORKS
+
+SYSTEMS = {"nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+twoscale"}
+"""Complete systems that have a name of their own."""
 
 
 def known_detectors() -> list[str]:
-    """The names of all detectors, those of other packages last."""
-    return list(DETECTORS)
+    """The names of all that finds nodules: systems, detectors, networks."""
+    return [*SYSTEMS, *DETECTORS, *FINDERS]
 
 
 def known_networks() -> list[str]:
-    """The names of all networks, those of other packages last."""
-    return list(NETWORKS)
+    """The names of all networks, those that find nodules last."""
+    return [*NETWORKS, *FINDERS]

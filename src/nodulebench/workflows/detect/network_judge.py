@@ -13,6 +13,8 @@ import numpy as np
 
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
 from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.algorithms.unseen import Choice, choose_unseen
 from nodulebench.errors import InputError
 from nodulebench.formats.lidc.nodule_blocks import HU_PER_STEP, LOWEST_HU
@@ -43,7 +45,7 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkJudge:
+class TrainedNetwork:
     """One network with weights of one or several folds."""
 
     name: str
@@ -51,18 +53,23 @@ class NetworkJudge:
     cards: "tuple[Card, ...]"
     _modules: dict[int, Any] = field(default_factory=dict, repr=False)
 
-    def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
-        """The probability of each place, by the chosen weights."""
-        from nodulebench.algorithms.networks import NETWORKS
+    def module(self, choice: Choice) -> Any:
+        """The network with the chosen weights, read once."""
         from nodulebench.algorithms.networks.device import best_device
-        from nodulebench.algorithms.networks.examples import make_examples
-        from nodulebench.algorithms.networks.judging import judge
-        from nodulebench.algorithms.networks.patches import scans_of
         from nodulebench.algorithms.networks.weights import read_weights
 
         if choice.number not in self._modules:
             module, _ = read_weights(self.paths[choice.number])
             self._modules[choice.number] = module.to(best_device())
+        return self._modules[choice.number]
+
+    def judge(self, seen: BlockVoxels, place_mm: FloatArray, choice: Choice, tries: int) -> Any:
+        """The probability of each place, by the chosen weights."""
+        from nodulebench.algorithms.networks.device import best_device
+        from nodulebench.algorithms.networks.examples import make_examples
+        from nodulebench.algorithms.networks.judging import judge
+        from nodulebench.algorithms.networks.patches import scans_of
+
         count = len(place_mm)
         units = {"step_hu": HU_PER_STEP, "lowest_hu": LOWEST_HU}
         scans = scans_of([seen.voxels], [seen.spacing_mm], **units)
@@ -70,7 +77,7 @@ class NetworkJudge:
         examples = make_examples(scans, [0], np.zeros(count), places, np.zeros(count))
         here = examples.to(best_device())
         network = NETWORKS[self.name]
-        found = judge(self._modules[choice.number], network, here, here.judged([0]), tries=tries)
+        found = judge(self.module(choice), network, here, here.judged([0]), tries=tries)
         return found.cpu().numpy().astype(np.float64)
 
 
@@ -78,7 +85,7 @@ class NetworkJudge:
 class Jury:
     """Networks whose probabilities are averaged."""
 
-    judges: tuple[NetworkJudge, ...]
+    judges: tuple[TrainedNetwork, ...]
     tries: int = 1
     """Patches of a candidate that are averaged."""
 
@@ -99,7 +106,7 @@ class Jury:
             names: what the scan may be called in the data of the networks: its series UID, its
                 case.
         """
-        choices = tuple(_choose(names, one.cards) for one in self.judges)
+        choices = tuple(choose(names, one.cards) for one in self.judges)
         if not len(place_mm):
             return Judged(np.empty(0), choices)
         seen = block_voxels(volume, where, place_mm)
@@ -113,35 +120,43 @@ def read_jury(names: str, weights: Sequence[Path], *, tries: int = 1) -> Jury:
 
     Args:
         names: networks, joined by ``+``.
-        weights: files of weights, and folders of them: of one fold, or of several.
+        weights: files of weights, and folders of them: of one fold, or of several; none: the
+            package's.
         tries: patches of a candidate that are averaged.
 
     Raises:
         InputError: if PyTorch is missing, a file is no weight file, or a network has no weights.
         UnknownNameError: if there is no such network.
     """
+    known = [name for name in names.split("+") if NETWORKS[name]]
+    judges = [trained_network(name, tuple(weights) or (packaged_weights(name),)) for name in known]
+    return Jury(tuple(judges), tries)
+
+
+@lru_cache(maxsize=4)
+def trained_network(name: str, weights: tuple[Path, ...]) -> TrainedNetwork:
+    """A network with those of some weights that are its own; read once in a process.
+
+    Raises:
+        InputError: if PyTorch is missing, a file is no weight file, or none is of this network.
+    """
     with needs("networks", PURPOSE):
-        from nodulebench.algorithms.networks import NETWORKS
         from nodulebench.algorithms.networks.weights import read_card
     files = [path for given in weights for path in weight_files(given)]
     cards = [read_card(path) for path in files]
-    judges = []
-    for name in names.split("+"):
-        NETWORKS[name]
-        own = [number for number, card in enumerate(cards) if card.network == name]
-        if not own:
-            known = ", ".join(sorted({card.network for card in cards}))
-            raise InputError.at(
-                ", ".join(map(str, weights)),
-                f"holds no weights of the network '{name}'.",
-                f"There are weights of {known}." if known else "Train it with `train`.",
-            )
-        paths, of_network = (
-            tuple(files[number] for number in own),
-            tuple(cards[number] for number in own),
+    own = [number for number, card in enumerate(cards) if card.network == name]
+    if not own:
+        known = ", ".join(sorted({card.network for card in cards}))
+        raise InputError.at(
+            ", ".join(map(str, weights)),
+            f"holds no weights of the network '{name}'.",
+            f"There are weights of {known}." if known else "Train it with `train`.",
         )
-        judges.append(NetworkJudge(name, paths, of_network))
-    return Jury(tuple(judges), tries)
+    paths, of_network = (
+        tuple(files[number] for number in own),
+        tuple(cards[number] for number in own),
+    )
+    return TrainedNetwork(name, paths, of_network)
 
 
 def networks_of(weights: Sequence[Path]) -> list[str]:
@@ -155,31 +170,33 @@ def networks_of(weights: Sequence[Path]) -> list[str]:
 
 
 def judged_candidates(
-    found: Candidates, volume: Volume, weights: tuple[Path, ...], names: Sequence[str]
+    found: Candidates,
+    volume: Volume,
+    networks: Sequence[str],
+    weights: tuple[Path, ...],
+    series: Sequence[str],
 ) -> tuple[Candidates, tuple[Notice, ...]]:
-    """Candidates with the probability of all networks whose weights are given, best first.
+    """Candidates with the mean probability of networks, best first.
 
     Args:
         found: of a scan.
         volume: the scan.
+        networks: that judge.
         weights: files and folders.
-        names: what the scan may be called in the data of the networks.
+        series: what the scan may be called in the data of the networks.
 
     Returns:
         The candidates; and what is to be known, if weights had learnt from the scan.
     """
-    jury = _jury(weights)
-    judged = jury.judge(volume, names[0], found.center_mm, names)
+    jury = read_jury("+".join(networks), weights)
+    judged = jury.judge(volume, series[0], found.center_mm, series)
     scored = Candidates(found.center_mm, judged.score, found.diameter_mm)
-    told = {"count": 1, "cases": 1, "names": [names[-1]]}
-    seen = () if judged.is_unseen else (Notice("weights_saw_scans", told),)
-    return scored.best(len(scored)), seen
+    return scored.best(len(scored)), () if judged.is_unseen else saw_scan(series[-1])
 
 
-@lru_cache(maxsize=1)
-def _jury(weights: tuple[Path, ...]) -> Jury:
-    """Read once in a process, for all of its scans."""
-    return read_jury("+".join(networks_of(weights)), weights)
+def saw_scan(name: str) -> tuple[Notice, ...]:
+    """That the weights at hand had all learnt from a scan."""
+    return (Notice("weights_saw_scans", {"count": 1, "cases": 1, "names": [name]}),)
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -194,7 +211,7 @@ def weight_files(path: Path) -> list[Path]:
     return found
 
 
-def _choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
+def choose(names: Sequence[str], cards: "Sequence[Card]") -> Choice:
     """By the first name that the data know; by any, if they know none."""
     choices = [choose_unseen(name, cards) for name in names]
     return next((one for one in choices if one.fold is not None), choices[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from nodulebench.algorithms.networks import NETWORKS
+from nodulebench.algorithms.networks import FINDERS, NETWORKS, network_named
 from nodulebench.errors import InputError
 from nodulebench.language import language
 from nodulebench.model.tables import PLACE
@@ -63,7 +63,7 @@ class Training:
     @property
     def steps(self) -> int:
         """Of one training."""
-        recipe = self.course.recipe or NETWORKS[self.name].recipe
+        recipe = self.course.recipe or network_named(self.name).recipe
         return recipe.steps
 
     @property
@@ -129,7 +129,7 @@ def recipe_of(name: str, wanted: Wanted) -> "Recipe":
     Raises:
         InputError: if its paper prints no schedule.
     """
-    network = NETWORKS[name]
+    network = network_named(name)
     if wanted.schedule == "printed" and network.printed is None:
         printed = [one for one in NETWORKS if NETWORKS[one].printed is not None]
         raise InputError.at(
@@ -152,11 +152,14 @@ def train_fold(
 ) -> "Trained":
     """Train without a fold (None: without none), and write the marks of what was not learnt from.
 
-    A training that was interrupted goes on; one that is done is kept.
+    A training that was interrupted goes on; one that is done is kept. A network that finds nodules
+    gets no marks here: examples do not tell where in a patient their scans lie.
     """
     from nodulebench.algorithms.networks.cross_validation import train_without
 
     done = train_without(training.name, fold, training.course, told)
+    if training.name in FINDERS:
+        return done
     stem = done.path.with_suffix("")
     examples = training.course.examples
     with np.load(stem.with_name(f"{stem.name}.npz"), allow_pickle=False) as kept:

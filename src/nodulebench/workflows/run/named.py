@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import nodulebench
-from nodulebench.algorithms.detectors import detector_names
 from nodulebench.errors import InputError, UnknownNameError
 from nodulebench.model.algorithm import RunProfile
 from nodulebench.run.contract.algorithm import (
@@ -14,6 +13,7 @@ from nodulebench.run.contract.algorithm import (
     read_algorithm,
     read_archive,
 )
+from nodulebench.workflows.detect.system import read_system
 
 PROGRAM = "nodulebench.workflows.detect.as_program"
 
@@ -45,7 +45,7 @@ def named_algorithm(given: str, profile: RunProfile | None = None) -> Algorithm:
             "Put the program into a folder with an algorithm.toml: nodulebench algorithm new",
         )
     try:
-        detector_names(given)
+        read_system(given)
     except UnknownNameError as error:
         raise InputError.at(
             given, f"is no folder with an algorithm.toml, and no detector: {error}"

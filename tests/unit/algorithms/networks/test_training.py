@@ -284,3 +284,10 @@ def test_pickles_are_never_read(folder: Path, tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="cannot be read as examples"):
         read_examples(tmp_path)
+
+
+def test_a_training_that_goes_astray_is_told(examples: Examples) -> None:
+    how = replace(RECIPE, optimizer="sgd", rate=1e30, steps=14)
+
+    with pytest.raises(InputError, match="'small': went astray before step 7"):
+        train(SMALL, examples, [0, 1], recipe=how)

@@ -17,6 +17,7 @@ from nodulebench.workflows.custody.sealed_images import has_encrypted_images, se
 from nodulebench.workflows.custody.unseal import export_reference
 from nodulebench.workflows.custody.verify_sealed import verify_sealed
 from nodulebench.workflows.detect.detect import detect_set
+from nodulebench.workflows.detect.system import System
 
 pytest.importorskip("pyrage")
 
@@ -100,7 +101,7 @@ def test_detectors_are_given_them_and_nothing_is_left(desk: KeyedDesk) -> None:
             most = max(most, len(plain_files(desk)))
 
         found = detect_set(
-            ("isicad",), desk.sealed, engine=LocalEngine(1), source=images, progress=told
+            System(("isicad",)), desk.sealed, engine=LocalEngine(1), source=images, progress=told
         )
         assert plain_files(desk) == []
     assert [(one.case_id, one.state) for one in found] == [

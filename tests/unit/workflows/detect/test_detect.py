@@ -9,6 +9,7 @@ import pytest
 from nodulebench.model.engine import Lost, Terms
 from nodulebench.run.engines.local import LocalEngine
 from nodulebench.workflows.detect import detect
+from nodulebench.workflows.detect.system import System
 
 
 def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_failed(
@@ -29,7 +30,7 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
         yield 2, detect.Detection(tasks[2].case_id)
 
     monkeypatch.setattr(LocalEngine, "map", work)
-    found = detect.detect_set(("isicad",), tmp_path)
+    found = detect.detect_set(System(("isicad",)), tmp_path)
     assert [(one.case_id, one.state) for one in found] == [
         ("dead", "failed"),
         ("gone", "infrastructure"),
@@ -37,7 +38,7 @@ def test_a_case_that_takes_too_long_is_timed_out_and_one_whose_reader_dies_faile
         ("slow", "timed_out"),
     ]
     assert asked[0].seconds == detect.SLOWEST_S
-    runs = detect.submission_of(["isicad"], found).runs
+    runs = detect.submission_of(System(("isicad",)), found).runs
     assert runs is not None
     assert runs["state"].to_list() == ["failed", "infrastructure", "ok", "timed_out"]
 
@@ -50,7 +51,7 @@ def test_the_submission_tells_which_folds_its_weights_never_saw() -> None:
         detect.Detection("d", fold=0),
         detect.Detection("e", problem="cannot be read", state="failed"),
     ]
-    told = detect.submission_of(["isicad"], found).facts["training_data"]
+    told = detect.submission_of(System(("isicad",)), found).facts["training_data"]
     assert told == (
         "blocks and scans of LUNA16: all ten folds for 1 scan; all folds but 0 for 1 scan of that "
         "fold; all folds but 3 for 2 scans of that fold"

@@ -8,7 +8,7 @@ from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
 from builders.images import archive, docker, layers, needs_busybox
 from nodulebench.errors import InputError
 from nodulebench.storage.json_text import read_json
-from nodulebench.workflows.detect.detect import detectors_named
+from nodulebench.workflows.detect.detect import system_named
 from nodulebench.workflows.run.named import named_algorithm
 from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
@@ -35,8 +35,8 @@ def test_an_archive_needs_its_layout_and_nothing_else_has_one(tmp_path: Path) ->
 def test_detect_says_where_programs_of_others_are_run(tmp_path: Path) -> None:
     for given in (str(tmp_path), "my_detector {case} {out}"):
         with pytest.raises(InputError, match=r"program of others.*nodulebench run"):
-            detectors_named(given)
-    assert detectors_named("isicad") == ("isicad",)
+            system_named(given)
+    assert system_named("isicad").names == ("isicad",)
 
 
 @needs_busybox

@@ -58,7 +58,10 @@ class SliceUNet(nn.Module):
 
 
 def overlap_loss(answers: Tensor, tiles: Tiles) -> Tensor:
-    """Cross-entropy of pixels, and how little what is likely overlaps the nodules (Dice)."""
+    """Cross-entropy of pixels, and how little what is likely overlaps the nodules (Dice).
+
+    Pixels of nodules are rare: together they count as much as all others, or nothing is likely.
+    """
     logit = answers.float().flatten(1)
     on_nodule = (tiles.apart_mm <= tiles.diameter_mm / 2) & tiles.is_nodule
     truth = on_nodule.any(dim=2).float()
@@ -67,7 +70,8 @@ def overlap_loss(answers: Tensor, tiles: Tiles) -> Tensor:
     likely = logit.sigmoid() * counts
     truth = truth * counts
     overlap = 2 * (likely * truth).sum() / (likely.sum() + truth.sum() + 1)
-    return (each * counts).sum() / counts.sum().clamp(min=1) + 1 - overlap
+    parts = [(each * one).sum() / one.sum().clamp(min=1) for one in (truth, counts - truth)]
+    return (parts[0] + parts[1]) / 2 + 1 - overlap
 
 
 def likely_pixels(answers: Tensor) -> Tensor:

@@ -135,11 +135,14 @@ def test_the_loss_of_a_map_is_that_of_its_formula() -> None:
 
 
 def test_the_loss_of_pixels_is_cross_entropy_and_overlap() -> None:
-    tiles = tiles_of([1.0, 9.0], 8.0, is_nodule=True)
+    tiles = tiles_of([1.0, 9.0, 9.0, 9.0], 8.0, is_nodule=True)
+    logit = torch.tensor([np.log(3.0), 0.0, 0.0, 0.0]).reshape(1, 1, 1, 1, 4)
 
-    found = float(znet_unet.overlap_loss(torch.zeros(1, 1, 1, 1, 2), tiles))
+    found = float(znet_unet.overlap_loss(logit, tiles))
 
-    assert found == pytest.approx(np.log(2) + 1 - 2 * 0.5 / (1.0 + 1.0 + 1.0))
+    # one pixel of the nodule counts as much as the three others
+    entropy = (np.log(4 / 3) + np.log(2)) / 2
+    assert found == pytest.approx(entropy + 1 - 2 * 0.75 / (0.75 + 1.5 + 1.0 + 1.0))
 
 
 def test_components_are_those_of_an_image() -> None:

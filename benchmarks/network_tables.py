@@ -1,0 +1,269 @@
+"""Networks against the classical ranking, on the same candidates: FROC, CPM, paired differences.
+
+``python -m benchmarks.network_tables WEIGHTS --blocks KEPT EXAMPLES --scans KEPT EXAMPLES``: KEPT
+is what ``candidate_blocks --keep`` and the like wrote, EXAMPLES what ``examples`` made of it,
+WEIGHTS what ``network_folds`` wrote. Every case is judged by weights that never saw its fold.
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from benchmarks.candidate_findings import FIVE, Findings, joined_findings, restricted
+from benchmarks.candidate_froc import DRAWS, RATES, labelled
+from benchmarks.candidate_froc import _best_on_nodules as best_on_nodules
+from benchmarks.candidate_froc import _off_nodules as off_nodules
+from benchmarks.candidate_tables import combined
+from benchmarks.network_lists import found_in
+from nodulebench.metrics.froc import sensitivity_at_fp_rate
+from nodulebench.model.arrays import FloatArray
+from nodulebench.model.tables import MARKS, Reference, Submission
+from nodulebench.protocols import load_protocol
+
+TEN = ("twoscale", "znet", "cumedvis_b")
+"""Trained in ten folds."""
+FINDERS = ("heatmap", "znet_unet")
+CHOSEN, HEADLINE = (0, 1), tuple(range(2, 10))
+CLASSICAL = (("mot_m5lv1",), ("isicad", "etrocad"), ("isicad", "m5l", "etrocad"), FIVE)
+BASELINE = "+".join(FIVE)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Cases of one kind: what detectors found, and what networks were shown."""
+
+    findings: Findings
+    examples: Path
+    first: int
+    """The number of its first case in all examples."""
+    fold: dict[str, int]
+    names: tuple[str, ...]
+    """Of the cases, in the order of the examples."""
+
+    def of_folds(self, folds: Sequence[int]) -> Findings:
+        """The cases of some folds."""
+        return restricted(
+            self.findings, pl.Series([one for one in self.names if self.fold.get(one, -1) in folds])
+        )
+
+
+def read_data(kept: Path, examples: Path, first: int, ids: Mapping[str, str]) -> Data:
+    """Findings and examples; ``ids`` tells what a series is called in the findings."""
+    listed = pl.read_csv(examples / "candidates.csv")["seriesuid"].unique(maintain_order=True)
+    folds = pl.read_csv(examples / "folds.csv")
+    return Data(
+        joined_findings(list(found_in(kept))),
+        examples,
+        first,
+        {ids.get(name, name): fold for name, fold in folds.iter_rows()},
+        tuple(ids.get(name, name) for name in listed),
+    )
+
+
+def judged_lists(
+    weights: Path, network: str, parts: Sequence[Data], ids: Mapping[str, str]
+) -> pl.DataFrame:
+    """The candidates of all parts with a network's probability, where it judged them."""
+    tables = [pl.read_csv(part.examples / "candidates.csv") for part in parts]
+    flags = [np.load(part.examples / "is_judged.npy") for part in parts]
+    which = np.concatenate(
+        [np.load(part.examples / "places.npy")[:, 0] + part.first for part in parts]
+    )
+    fold = np.concatenate([np.load(part.examples / "fold.npy") for part in parts])
+    row = np.cumsum(np.concatenate(flags)) - 1
+    score = np.full(int(row[-1]) + 1, np.nan)
+    for path in sorted(weights.glob(f"{network}-*.npz")):
+        left_out = path.stem.rpartition("-")[2]
+        with np.load(path) as kept:
+            own = fold[which[kept["chosen"]].astype(np.int64)]
+            wanted = (own == int(left_out)) if left_out != "all" else (own == -1)
+            if not (weights / f"{network}-all.npz").is_file() and left_out == "0":
+                wanted |= own == -1
+            score[row[kept["chosen"][wanted]]] = kept["score"][wanted]
+    whole = pl.concat(tables).with_columns(pl.Series("probability", score))
+    named = whole.with_columns(
+        pl.col("seriesuid").replace(dict(ids)), mark_id=pl.int_range(1, pl.len() + 1)
+    )
+    return named.filter(pl.col("probability").is_not_nan())
+
+
+def as_submission(name: str, table: pl.DataFrame) -> Submission:
+    """A list with probabilities as marks."""
+    marks = table.select(
+        case_id="seriesuid",
+        mark_id=pl.col("mark_id").cast(pl.String),
+        x_mm="coordX",
+        y_mm="coordY",
+        z_mm="coordZ",
+        score="probability",
+    )
+    return Submission(name, MARKS.conform(marks, name))
+
+
+def found_lists(weights: Path, finder: str, part: Data, ids: Mapping[str, str]) -> pl.DataFrame:
+    """What a finding network found, in millimetres; candidates tell where each scan lies."""
+    places = np.load(part.examples / "places.npy")
+    judged = np.load(part.examples / "is_judged.npy")
+    spacing = np.load(part.examples / "scans.npy")[:, 3:]
+    fold = np.load(part.examples / "fold.npy")
+    table = pl.read_csv(part.examples / "candidates.csv")
+    world = table.select("coordZ", "coordY", "coordX").to_numpy()
+    of, index = places[judged, 0].astype(np.int64), places[judged, 1:]
+    origin = {int(one): (world - index * spacing[of])[of == one].mean(axis=0) for one in set(of)}
+    names = dict(zip(of.tolist(), table["seriesuid"].to_list(), strict=True))
+    rows: list[tuple[str, float, float, float, float]] = []
+    for path in sorted(weights.glob(f"{finder}-*.npz")):
+        left_out = path.stem.rpartition("-")[2]
+        wanted = -1 if left_out == "all" else int(left_out)
+        with np.load(path) as kept:
+            own = kept["which"] - part.first
+            for at, place, score in zip(own, kept["place"], kept["score"], strict=True):
+                if not 0 <= at < len(fold) or fold[at] != wanted or int(at) not in names:
+                    continue
+                z, y, x = origin[int(at)] + place * spacing[at]
+                rows.append((ids.get(names[int(at)], names[int(at)]), x, y, z, float(score)))
+    columns = ("seriesuid", "coordX", "coordY", "coordZ", "probability")
+    made = pl.DataFrame(
+        rows, schema=dict(zip(columns, [pl.String] + [pl.Float64] * 4, strict=True)), orient="row"
+    )
+    return made.with_columns(mark_id=pl.int_range(1, pl.len() + 1))
+
+
+def on_cases(submission: Submission, reference: Reference) -> Submission:
+    """The marks of some cases."""
+    wanted = reference.cases["case_id"].to_list()
+    return Submission(submission.name, submission.marks.filter(pl.col("case_id").is_in(wanted)))
+
+
+def sensitivities(reference: Reference, one: Submission, rates: Sequence[float]) -> FloatArray:
+    """Draws + 1 x rates: of all cases, then of cases drawn anew, the same for every system."""
+    cohort = labelled(reference, on_cases(one, reference))
+    cases = cohort.case_count
+    drawn = np.random.default_rng(0).multinomial(cases, np.full(cases, 1 / cases), DRAWS)
+    weights = np.concatenate([np.ones((1, cases)), drawn]).astype(np.int32)
+    found: FloatArray = sensitivity_at_fp_rate(
+        cohort, weights, operating_points=rates, interpolation=load_protocol("luna16").interpolation
+    )
+    return found
+
+
+def with_interval(values: npt.NDArray[np.float64], sign: str = "") -> str:
+    """A figure of all cases with the middle 95 % of the draws."""
+    low, high = np.nanquantile(values[1:], (0.025, 0.975))
+    return f"{values[0]:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})"
+
+
+def print_froc(findings: Findings, systems: Mapping[str, Submission], baseline: str) -> None:
+    """Print sensitivities per case, CPM per case and per litre, and differences to a baseline."""
+    reference = findings.reference
+    litres = findings.lung_litres / reference.cases.height
+    per_litre = [rate * litres for rate in RATES]
+    base = sensitivities(reference, systems[baseline], RATES)
+    print(
+        f"| system | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM (95 % interval) | "
+        "per litre | CPM against the baseline | at 1 against the baseline |"
+    )
+    print("|---" * (len(RATES) + 5) + "|")
+    for name, one in systems.items():
+        found = sensitivities(reference, one, RATES)
+        cells = " | ".join(f"{value:.3f}" for value in found[0])
+        wide = sensitivities(reference, one, per_litre).mean(axis=1)
+        against = [""] * 2
+        if name != baseline:
+            against = [
+                with_interval(found.mean(axis=1) - base.mean(axis=1), "+"),
+                with_interval(found[:, 3] - base[:, 3], "+"),
+            ]
+        print(
+            f"| {name} | {cells} | {with_interval(found.mean(axis=1))} | {with_interval(wide)} | "
+            f"{against[0]} | {against[1]} |",
+            flush=True,
+        )
+
+
+def print_mixed(blocks: Findings, scans: Findings, systems: Mapping[str, Submission]) -> None:
+    """Print sensitivities of the blocks' nodules at the false positives of whole scans."""
+    print(f"| system | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM |")
+    print("|---" * (len(RATES) + 2) + "|")
+    for name, one in systems.items():
+        best = best_on_nodules(blocks.reference, on_cases(one, blocks.reference))
+        false = np.sort(off_nodules(scans.reference, on_cases(one, scans.reference)))[::-1]
+        allowed = [int(rate * scans.reference.cases.height) for rate in RATES]
+        least = [false[count] if count < len(false) else -np.inf for count in allowed]
+        found = [float(np.mean(best > score)) for score in least]
+        cells = " | ".join(f"{value:.3f}" for value in found)
+        print(f"| {name} | {cells} | {np.mean(found):.3f} |", flush=True)
+
+
+def averages(lists: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The means of two networks and more."""
+    for count in range(2, len(lists) + 1):
+        for members in combinations(lists, count):
+            first = lists[members[0]]
+            score = np.mean([lists[one]["probability"].to_numpy() for one in members], axis=0)
+            yield (
+                "mean of " + ", ".join(members),
+                first.with_columns(pl.Series("probability", score)),
+            )
+
+
+def classical(findings: Sequence[Findings]) -> dict[str, Submission]:
+    """Detectors and their combinations by the second look."""
+    made = {}
+    for members in CLASSICAL:
+        marks = pl.concat([combined(one, members).marks for one in findings])
+        made["+".join(members)] = Submission("+".join(members), marks)
+    return made
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--blocks", type=Path, nargs=2, required=True)
+    parser.add_argument("--scans", type=Path, nargs=2, required=True)
+    parser.add_argument("--series", type=Path, required=True, help="id and seriesuid of scans")
+    given = parser.parse_args()
+    ids = {series: name for name, series in pl.read_csv(given.series).iter_rows()}
+    blocks = read_data(*given.blocks, 0, ids)
+    scans = read_data(*given.scans, len(np.load(given.blocks[1] / "fold.npy")), ids)
+    parts = [blocks, scans]
+    old = classical([blocks.findings, scans.findings])
+    others = sorted({path.stem.rpartition("-")[0] for path in given.weights.glob("*.npz")})
+    lists = {
+        name: judged_lists(given.weights, name, parts, ids)
+        for name in (*TEN, *(one for one in others if one not in (*TEN, *FINDERS)))
+    }
+    networks = {name: as_submission(name, table) for name, table in lists.items()}
+    ten = {name: lists[name] for name in TEN}
+    means = {name: as_submission(name, table) for name, table in averages(ten)}
+    found = {
+        name: as_submission(
+            name, pl.concat([found_lists(given.weights, name, part, ids) for part in parts])
+        )
+        for name in FINDERS
+        if name in others
+    }
+    for folds, systems in (
+        (CHOSEN, {**old, **networks, **found}),
+        (HEADLINE, {**old, **{name: networks[name] for name in TEN}, **means}),
+        ((2, 3, 4), {BASELINE: old[BASELINE], "twoscale": networks["twoscale"], **found}),
+    ):
+        chosen = blocks.of_folds(folds)
+        print(f"\nBlocks of folds {folds}: {chosen.reference.cases.height}\n")
+        print_froc(chosen, systems, BASELINE)
+    ours = {**old, **{name: networks[name] for name in TEN}, **means}
+    print("\nNodules of the blocks of folds 2 to 9, false positives of the scans\n")
+    print_mixed(blocks.of_folds(HEADLINE), scans.findings, ours)
+    print("\nWhole scans\n")
+    print_froc(scans.findings, ours, BASELINE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""The weights of the package: a network's name -> the folder that holds them, fold by fold."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from nodulebench.errors import InputError
+
+_FOLDER = files("nodulebench.algorithms.networks") / "trained"
+
+
+def packaged_weights(name: str) -> Path:
+    """Where the weights of a network are: a folder of files, one for each fold left out.
+
+    Raises:
+        InputError: if the package has none.
+    """
+    folder = Path(str(_FOLDER / name))
+    if not folder.is_dir():
+        raise InputError.at(
+            f"network '{name}'",
+            "has no weights in the package.",
+            "Train it with `train`, and give its weights with --weights.",
+        )
+    return folder

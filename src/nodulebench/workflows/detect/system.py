@@ -1,0 +1,147 @@
+"""The name of a system -> who proposes candidates and who judges them; a scan -> its candidates.
+
+``isicad+etrocad`` are detectors together; ``heatmap`` is a network that finds nodules by itself;
+``isicad+etrocad+twoscale`` are detectors whose candidates a network judges. Networks are those of
+given weights, or of the package's.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodulebench.algorithms.candidate import Candidates
+from nodulebench.algorithms.candidates import DETECTORS
+from nodulebench.algorithms.chest import Chest
+from nodulebench.algorithms.classify.second_look import looked_at
+from nodulebench.algorithms.combine import Place
+from nodulebench.algorithms.detectors import proposals_near_lungs, together
+from nodulebench.algorithms.networks import FINDERS, NETWORKS
+from nodulebench.algorithms.networks.packaged import packaged_weights
+from nodulebench.errors import InputError, UnknownNameError, did_you_mean
+from nodulebench.imaging.volume import Volume
+from nodulebench.model.notice import Notice
+from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
+from nodulebench.workflows.detect.network_finder import found_by
+from nodulebench.workflows.detect.network_judge import judged_candidates, networks_of
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Who looks for nodules, and who judges them."""
+
+    names: tuple[str, ...]
+    """Of all its parts."""
+    weights: tuple[Path, ...] = ()
+    """Of its networks: files, and folders of them."""
+
+    @property
+    def name(self) -> str:
+        """What its submissions are called."""
+        return "+".join(self.names)
+
+    @property
+    def detectors(self) -> tuple[str, ...]:
+        """Its classical detectors."""
+        return tuple(name for name in self.names if name in DETECTORS)
+
+    @property
+    def finders(self) -> tuple[str, ...]:
+        """Its networks that find nodules by themselves."""
+        return tuple(name for name in self.names if name in FINDERS)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Its networks that judge candidates."""
+        return tuple(name for name in self.names if name in NETWORKS)
+
+
+def system_names(text: str) -> tuple[str, ...]:
+    """The parts that ``a+b+c`` names; no weights are looked for.
+
+    Raises:
+        UnknownNameError: if there is no such detector or network.
+        InputError: if one is named twice, or none of them finds anything.
+    """
+    names = tuple(name.strip() for name in SYSTEMS.get(text, text).split("+"))
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError.at(
+            f"detector '{text}'", f"names {', '.join(repeated)} twice.", "Name it once."
+        )
+    for name in names:
+        if name not in DETECTORS and name not in FINDERS and name not in NETWORKS:
+            hint = did_you_mean(name, [*known_detectors(), *NETWORKS], most=3)
+            raise UnknownNameError(
+                f"there is no candidate detector '{name}'.{hint} Known: "
+                f"{', '.join(known_detectors())}; networks that judge: {', '.join(NETWORKS)}."
+            )
+    if not any(name in DETECTORS or name in FINDERS for name in names):
+        raise InputError.at(
+            f"detector '{text}'",
+            "judges candidates and finds none.",
+            f"Name a detector too, such as etrocad+{names[0]}.",
+        )
+    return names
+
+
+def read_system(text: str, weights: Sequence[Path] = ()) -> System:
+    """A system with the weights of its networks.
+
+    Args:
+        text: its name, or parts joined by ``+``.
+        weights: of networks, in place of the package's; those that are not named judge too.
+
+    Raises:
+        UnknownNameError: if there is no such detector or network.
+        InputError: if a network has no weights, or PyTorch is missing.
+    """
+    named = system_names(text)
+    given = networks_of(weights)
+    names = tuple(dict.fromkeys((*named, *given)))
+    own = [name for name in names if name not in DETECTORS and name not in given]
+    return System(names, (*weights, *(packaged_weights(name) for name in own)))
+
+
+def candidates_in(
+    system: System,
+    chest: Chest,
+    volume: Volume,
+    *,
+    fold: int | None = None,
+    place: Place = "best",
+    series: Sequence[str] = ("",),
+    stage: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+) -> tuple[Candidates, tuple[Notice, ...]]:
+    """The candidates of a scan, best first, and what is to be known of them.
+
+    Args:
+        system: who looks.
+        chest: the scan with its lungs.
+        volume: the scan.
+        fold: classifiers are those that never saw this fold; None: those of all folds.
+        place: where a candidate of several detectors lies.
+        series: what the scan may be called in the data of the networks.
+        stage: told what is being done.
+    """
+    found: dict[str, Candidates] = {}
+    for name in system.detectors:
+        with stage(name):
+            found[name] = proposals_near_lungs(name, chest, fold)
+    if found:
+        with stage("second look"):
+            found = looked_at(found, chest, fold)
+    told: tuple[Notice, ...] = ()
+    for name in system.finders:
+        with stage(name):
+            found[name], saw_it = found_by(name, chest, volume, system.weights, series)
+            told = told or saw_it
+    with stage("combining"):
+        candidates = together(found, place)
+    if system.judges:
+        with stage("network"):
+            candidates, saw_it = judged_candidates(
+                candidates, volume, system.judges, system.weights, series
+            )
+            told = told or saw_it
+    return candidates, told

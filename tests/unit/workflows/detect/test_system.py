@@ -1,0 +1,110 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from nodulebench.algorithms.chest import Chest, see_chest  # noqa: E402
+from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
+from nodulebench.algorithms.networks.weights import Card, write_weights  # noqa: E402
+from nodulebench.algorithms.unseen import series_digest  # noqa: E402
+from nodulebench.errors import InputError, UnknownNameError  # noqa: E402
+from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
+from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
+from nodulebench.workflows.detect.system import (  # noqa: E402
+    candidates_in,
+    read_system,
+    system_names,
+)
+
+BALL_MM = np.array([31.0, 27.0, 24.0])
+
+
+class Bright(torch.nn.Module):
+    """A heat map that is hot where it is bright."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([20.0]))
+
+    def forward(self, seen: "torch.Tensor") -> "torch.Tensor":
+        means = torch.nn.functional.avg_pool3d(seen[:, None], 2)
+        smooth = torch.nn.functional.avg_pool3d(means, 3, 1, 1)
+        size = torch.full_like(smooth, float(np.log(8.0)))
+        return torch.cat([(smooth - 0.5) * self.scale, size], dim=1)
+
+
+@pytest.fixture
+def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of a heat map and of a network that judges, which learnt from the scan ``known``."""
+    from dataclasses import replace
+
+    monkeypatch.setitem(FINDERS._loaded, "heatmap", replace(FINDERS["heatmap"], build=Bright))
+    series = {0: (series_digest("known"),)}
+    torch.manual_seed(0)
+    for name, module in (("heatmap", Bright()), ("m5lcad", NETWORKS["m5lcad"].build())):
+        card = Card(name, 0, 1, "", "", (0,), series=series)
+        write_weights(tmp_path / f"{name}-all.safetensors", module, card)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def scan() -> tuple[Chest, Volume]:
+    """A ball in a lung, and another outside of it."""
+    grid = np.stack(np.meshgrid(*map(np.arange, (60, 72, 80)), indexing="ij"), axis=-1) * 0.8
+    hu = np.full(grid.shape[:3], -850, dtype=np.int16)
+    for center in (BALL_MM[::-1], np.array([24.0, 27.0, 4.0])):
+        hu[np.linalg.norm(grid - center, axis=-1) < 4] = 30
+    volume = make_volume(hu, spacing_mm=(0.8, 0.8, 0.8))
+    label = np.zeros(hu.shape, dtype=np.uint8)
+    label[10:50, 12:60, 24:70] = 1
+    return see_chest(volume, "scan", Lungs(label, volume.geometry)), volume
+
+
+def test_names_tell_who_finds_and_who_judges() -> None:
+    assert system_names("isicad + twoscale") == ("isicad", "twoscale")
+    assert system_names("nodulebench")[-1] == "twoscale"
+    with pytest.raises(InputError, match="judges candidates and finds none"):
+        system_names("twoscale")
+    with pytest.raises(InputError, match="names isicad twice"):
+        system_names("isicad+isicad")
+    with pytest.raises(UnknownNameError, match="no candidate detector 'isicat'"):
+        system_names("isicat+twoscale")
+
+
+def test_given_weights_join_a_system_and_a_network_without_any_is_told(weights: Path) -> None:
+    system = read_system("isicad", [weights])
+
+    assert system.names == ("isicad", "heatmap", "m5lcad")
+    assert (system.detectors, system.finders) == (("isicad",), ("heatmap",))
+    assert system.judges == ("m5lcad",)
+    with pytest.raises(InputError, match="network 'znet': has no weights in the package"):
+        read_system("isicad+znet")
+
+
+def test_a_finding_network_finds_what_lies_in_the_lungs(
+    weights: Path, scan: tuple[Chest, Volume]
+) -> None:
+    system = read_system("heatmap", [weights / "heatmap-all.safetensors"])
+
+    found, told = candidates_in(system, *scan, series=("other",))
+
+    assert len(found) == 1
+    assert np.linalg.norm(found.center_mm[0] - BALL_MM) < 1.0
+    assert found.diameter_mm[0] == pytest.approx(8.0, rel=0.01)
+    assert told == ()
+    _, told = candidates_in(system, *scan, series=("known",))
+    assert [one.code for one in told] == ["weights_saw_scans"]
+
+
+def test_candidates_of_a_finding_network_are_judged_by_another(
+    weights: Path, scan: tuple[Chest, Volume]
+) -> None:
+    alone, _ = candidates_in(
+        read_system("heatmap", [weights / "heatmap-all.safetensors"]), *scan, series=("x",)
+    )
+    judged, _ = candidates_in(read_system("heatmap+m5lcad", [weights]), *scan, series=("x",))
+
+    assert np.array_equal(judged.center_mm, alone.center_mm)
+    assert judged.score[0] != alone.score[0]
