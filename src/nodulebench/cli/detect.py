@@ -71,14 +71,14 @@ def command(
     r"""Let the detector NAME mark the scan CASE, and write its marks as a submission.
 
     NAME is a detector, or several of them joined by '+': candidates closer than 5 mm are one, the
-    two nearest first. A network in NAME judges what the others found; nodulebench is the best
-    system of detectors and a network.
+    two nearest first. A network in NAME judges what the others found, together with the detectors'
+    own second look; nodulebench is five detectors and our network.
     CASE is a folder or zip of DICOM, a .dcm file of many frames, a .mhd, .mha, .nii or .nii.gz
     file, or a test set: a bundle, a bag, a sealed set, or a folder with images/. Of a test set all
     scans are read; one that cannot be read is told, counts as failed, and ends the command with 1.
     So does one whose lungs are not as lungs are; its marks are written, with warnings.json.
-    With --weights the network is your own: its probability is the score. Weights of several folds
-    judge a scan by those that never saw it.
+    With --weights the network is your own. Weights of several folds judge a scan by those that
+    never saw it.
     Encrypted images of a sealed set are decrypted case by case, for those who score on it (--key).
 
     \b

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nodulebench.algorithms.block_voxels import BlockVoxels, block_voxels
-from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.networks import NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.algorithms.unseen import Choice, choose_unseen
@@ -167,31 +166,6 @@ def networks_of(weights: Sequence[Path]) -> list[str]:
         from nodulebench.algorithms.networks.weights import read_card
     names = [read_card(path).network for given in weights for path in weight_files(given)]
     return list(dict.fromkeys(names))
-
-
-def judged_candidates(
-    found: Candidates,
-    volume: Volume,
-    networks: Sequence[str],
-    weights: tuple[Path, ...],
-    series: Sequence[str],
-) -> tuple[Candidates, tuple[Notice, ...]]:
-    """Candidates with the mean probability of networks, best first.
-
-    Args:
-        found: of a scan.
-        volume: the scan.
-        networks: that judge.
-        weights: files and folders.
-        series: what the scan may be called in the data of the networks.
-
-    Returns:
-        The candidates; and what is to be known, if weights had learnt from the scan.
-    """
-    jury = read_jury("+".join(networks), weights)
-    judged = jury.judge(volume, series[0], found.center_mm, series)
-    scored = Candidates(found.center_mm, judged.score, found.diameter_mm)
-    return scored.best(len(scored)), () if judged.is_unseen else saw_scan(series[-1])
 
 
 def saw_scan(name: str) -> tuple[Notice, ...]:

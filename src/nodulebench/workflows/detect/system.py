@@ -1,14 +1,16 @@
 """The name of a system -> who proposes candidates and who judges them; a scan -> its candidates.
 
 ``isicad+etrocad`` are detectors together; ``heatmap`` is a network that finds nodules by itself;
-``isicad+etrocad+twoscale`` are detectors whose candidates a network judges. Networks are those of
-given weights, or of the package's.
+``isicad+etrocad+twoscale`` are detectors whose candidates a network judges with the second look.
+Networks are those of given weights, or of the package's.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
@@ -20,10 +22,14 @@ from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.imaging.volume import Volume
+from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
 from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
 from nodulebench.workflows.detect.network_finder import found_by
-from nodulebench.workflows.detect.network_judge import judged_candidates, networks_of
+from nodulebench.workflows.detect.network_judge import networks_of, read_jury, saw_scan
+
+LEAST = 1e-6
+"""No judge is surer than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,9 @@ def candidates_in(
 ) -> tuple[Candidates, tuple[Notice, ...]]:
     """The candidates of a scan, best first, and what is to be known of them.
 
+    Networks judge together with the second look at detectors' candidates; candidates of finding
+    networks alone are judged by networks alone.
+
     Args:
         system: who looks.
         chest: the scan with its lungs.
@@ -140,8 +149,21 @@ def candidates_in(
         candidates = together(found, place)
     if system.judges:
         with stage("network"):
-            candidates, saw_it = judged_candidates(
-                candidates, volume, system.judges, system.weights, series
-            )
-            told = told or saw_it
+            jury = read_jury("+".join(system.judges), system.weights)
+            judged = jury.judge(volume, series[0], candidates.center_mm, series)
+            told = told if judged.is_unseen else saw_scan(series[-1])
+        opinions = [judged.score]
+        if system.detectors:
+            opinions.append(candidates.score)
+        candidates = replace(candidates, score=agreed(opinions)).best(len(candidates))
     return candidates, told
+
+
+def agreed(opinions: Sequence[FloatArray]) -> FloatArray:
+    """Probabilities of several judges -> one, whose log odds are the mean of theirs."""
+    if len(opinions) == 1:
+        return opinions[0]
+    likely = np.clip(np.stack(opinions), LEAST, 1 - LEAST)
+    odds = np.log(likely / (1 - likely)).mean(axis=0)
+    found: FloatArray = 1 / (1 + np.exp(-odds))
+    return found

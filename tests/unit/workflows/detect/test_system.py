@@ -13,6 +13,7 @@ from nodulebench.errors import InputError, UnknownNameError  # noqa: E402
 from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
 from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
+    agreed,
     candidates_in,
     read_system,
     system_names,
@@ -108,3 +109,12 @@ def test_candidates_of_a_finding_network_are_judged_by_another(
 
     assert np.array_equal(judged.center_mm, alone.center_mm)
     assert judged.score[0] != alone.score[0]
+
+
+def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
+    found = agreed([np.array([0.5, 0.9, 0.2]), np.array([0.5, 0.1, 0.2])])
+
+    assert found == pytest.approx([0.5, 0.5, 0.2])
+    # odds of 9 and 1 / 4: the mean of their logarithms is that of 1.5
+    assert agreed([np.array([0.9]), np.array([0.2])]) == pytest.approx([0.6])
+    assert 0 < agreed([np.array([0.0]), np.array([0.5])])[0] < 0.01
