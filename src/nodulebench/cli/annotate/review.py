@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from nodulebench.cli.annotate.draw import draw
+from nodulebench.cli.annotate.draw import draw, open_cases
 from nodulebench.cli.annotate.keys import key
 from nodulebench.cli.annotate.log import anchor, audit, log
 from nodulebench.cli.annotate.options import (
@@ -29,7 +29,7 @@ def command() -> None:
     """Take batches of cases from blind readings to release, step by step."""
 
 
-for part in (log, audit, anchor, key, draw, ask, answer):
+for part in (log, audit, anchor, key, open_cases, draw, ask, answer):
     command.add_command(part)
 
 
@@ -62,33 +62,6 @@ def start(folder: Path, roster: Path, cases: Path, **chosen: Any) -> None:
     if not desk.workflow.roster.keys:
         click.echo(f"warning: {english(Notice('log_unsigned'))}", err=True)
     print_next(f"nodulebench annotate review open {folder} BATCH --team … --by …")
-
-
-@command.command("open")
-@FOLDER
-@BATCH
-@CASES
-@click.option("--team", "team_id", required=True, help="The team that reads.")
-@click.option("--reviewer", "reviewer_id", help="Leader of another team; else drawn.")
-@click.option("--promise", type=FILE, help="Another file for your part of the draw.")
-@signed
-def open_cases(desk: Any, batch_id: str, case_ids: tuple[str, ...], **given: Any) -> None:
-    r"""Give CASEs to a team; without any, all that no batch has yet.
-
-    \b
-    nodulebench annotate review open panel/ b1 ct-1 ct-2 --team one --by office
-    """
-    from nodulebench.workflows.annotate.questions import unread_cases
-    from nodulebench.workflows.annotate.reviewer_draw import open_batch, promise_file
-
-    open_batch(desk, batch_id=batch_id, case_ids=case_ids or unread_cases(desk), **given)
-    order = desk.batch(batch_id).order
-    if order.sealed:
-        click.echo("promised the draw of the reviewer, sealed in the log for organisers")
-    elif order.promise:
-        file = given["promise"] or promise_file(desk.folder, batch_id)
-        click.echo(f"wrote {file}: your part of the draw; let nobody read it before 'draw'")
-    tell_batch(desk, batch_id)
 
 
 @command.command("read")

@@ -25,6 +25,7 @@ from nodulebench.storage.durable import make_folder, replace_whole
 from nodulebench.storage.event_log.seal import PersonSeal
 from nodulebench.storage.json_text import read_json
 from nodulebench.storage.keys.age_file import decrypted_by, encrypted_for
+from nodulebench.storage.keys.person_key import PrivateKey, read_private_key
 from nodulebench.storage.lock import locked
 from nodulebench.workflows.annotate.desk import Desk, project_digest, step_of
 
@@ -98,7 +99,15 @@ def promise_file(folder: Path, batch_id: str) -> Path:
     return place.with_name(f"{place.name}-{batch_id}.promise")
 
 
-def draw_reviewer(desk: Desk, actor_id: str, batch_id: str, promise: Path | None = None) -> Event:
+def draw_reviewer(
+    desk: Desk,
+    actor_id: str,
+    batch_id: str,
+    promise: Path | None = None,
+    *,
+    old_key: Path | None = None,
+    passphrase: str = "",
+) -> Event:
     """Draw the reviewer of a batch that all have read, with what was promised when it was opened.
 
     Args:
@@ -106,6 +115,8 @@ def draw_reviewer(desk: Desk, actor_id: str, batch_id: str, promise: Path | None
         actor_id: an organiser.
         batch_id: the batch.
         promise: file of the promise, if it was kept in one with a name of its own.
+        old_key: private key that the organiser had at that time; None: the one of today.
+        passphrase: of the old key, if it has one.
 
     Raises:
         InputError: if it may not be, or another draw was promised.
@@ -114,7 +125,9 @@ def draw_reviewer(desk: Desk, actor_id: str, batch_id: str, promise: Path | None
     if order.promise is None or order.reviewer_id is not None:
         raise InputError.at(f"batch '{batch_id}'", "has no reviewer who is still to be drawn.")
     if promise is None and order.sealed:
-        seed = _opened(desk, order)
+        seed = _opened(
+            order, _own(desk) if old_key is None else read_private_key(old_key, passphrase)
+        )
     else:
         seed = _read(promise or promise_file(desk.folder, batch_id)).seed
     return desk.does(actor_id, step_of({"step": "draw", "batch_id": batch_id, "seed": seed}))
@@ -151,16 +164,21 @@ def _sealed(desk: Desk, team_id: str, seed: str) -> str:
     return base64.b64encode(encrypted_for(seed.encode(), *keys)).decode() if keys else ""
 
 
-def _opened(desk: Desk, order: OpenBatch) -> str:
+def _own(desk: Desk) -> PrivateKey | None:
+    seal = desk.log.log.seal
+    return seal.own if isinstance(seal, PersonSeal) else None
+
+
+def _opened(order: OpenBatch, key: PrivateKey | None) -> str:
     """The seed that was sealed for the organisers, with the key of one."""
-    seal, where = desk.log.log.seal, f"promise of batch '{order.batch_id}'"
-    if not isinstance(seal, PersonSeal) or seal.own is None:
+    where = f"promise of batch '{order.batch_id}'"
+    if key is None:
         raise InputError.at(where, "opens for an organiser.", "Give your own key with --key.")
     try:
-        return decrypted_by(base64.b64decode(order.sealed), seal.own, where).decode("ascii")
+        return decrypted_by(base64.b64decode(order.sealed), key, where).decode("ascii")
     except (InputError, binascii.Error, UnicodeDecodeError) as error:
         told = "does not open with this key: it is for those that organisers had at 'open'."
-        raise InputError.at(where, told, WAY_OUT) from error
+        raise InputError.at(where, told, f"Give yours of then with --old-key. {WAY_OUT}") from error
 
 
 def _keep(desk: Desk, file: Path, batch_id: str, seed: str) -> None:

@@ -241,18 +241,22 @@ def test_a_lost_promise_is_no_end_and_the_audit_tells_who_drew(panel: Panel) -> 
     assert change.endswith("was drawn to review anew: the disk broke")
 
 
-def test_a_promise_for_a_key_that_was_replaced_is_lost(tmp_path: Path) -> None:
+def test_a_promise_for_a_key_that_was_replaced_opens_with_the_old_one(tmp_path: Path) -> None:
     panel = started(tmp_path, has_keys=True, deputy="r3")
     panel.opens("a")
+    shutil.copy(tmp_path / "office", tmp_path / "old")
     new_person_key(tmp_path / "new")
     change_key(panel.desk("office"), "office", "office", tmp_path / "new.pub", reason="old")
     shutil.move(tmp_path / "new", tmp_path / "office")
     read_by(panel, "r1", "r2", "r3")
-    with pytest.raises(InputError, match=r"that organisers had at 'open'. If it is lost, an arb"):
+    with pytest.raises(
+        InputError, match=r"that organisers had at 'open'. Give yours of then with --old-key. If it"
+    ):
         panel.draws()
     with pytest.raises(InputError, match=r"opens for an organiser. Give your own key"):
         draw_reviewer(panel.desk(), "office", "b1")
-    draw_anew(panel.desk("judge1"), "judge1", "b1", "key replaced")
+    draw_reviewer(panel.desk("office"), "office", "b1", old_key=tmp_path / "old")
+    assert told(panel) == {}
     panel.opens("b", batch="b2")  # for the new key
 
 
