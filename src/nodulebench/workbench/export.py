@@ -1,6 +1,7 @@
 """Readings that were handed in -> files that everything else takes: NIFDC CSV, cases, findings.
 
-Slices are those of the upright grid that outlines lie on, which ``cases.csv`` tells.
+Slices are those of the image as it was acquired, also where it was shown on an upright grid; which
+grid that is, ``cases.csv`` tells.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from nodulebench.model.tables import CASES, MARK_SLICES, MARKS, Submission
 from nodulebench.storage.csv_text import write_csv
 from nodulebench.workbench.drafts import Drafts
 from nodulebench.workbench.finding import Finding
-from nodulebench.workbench.measured import measured
+from nodulebench.workbench.measured import sizes_of
+from nodulebench.workbench.original import grid_of, on_original
 from nodulebench.workbench.room import CACHE, Room
 from nodulebench.workbench.tiles import Tiles, tiles_of
 
@@ -35,11 +37,11 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     scans = [one for one in room.scans if drafts.of(one.case_id).is_handed_in]
     tiles = {one.case_id: tiles_of(one, room.folder / CACHE) for one in scans}
     found = [
-        (case_id, name, finding)
+        (case_id, name, _placed(finding, tiles[case_id]))
         for case_id in tiles
         for name, finding in drafts.of(case_id).present.items()
     ]
-    rows = [{"case_id": name, **geometry_columns(one.grid)} for name, one in tiles.items()]
+    rows = [{"case_id": name, **geometry_columns(grid_of(one))} for name, one in tiles.items()]
     cases = _table(CASES, rows)
     nodules = [one for one in found if one[2].kind == "nodule" and one[2].slices]
     submission = Submission(
@@ -59,8 +61,14 @@ def write_readings(room: Room, drafts: Drafts) -> None:
     write_findings(readings, room.folder / READINGS)
 
 
+def _placed(finding: Finding, tiles: Tiles) -> Finding:
+    if not finding.slices:
+        return finding
+    return finding.model_copy(update={"slices": on_original(finding.slices, tiles)})
+
+
 def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, Any]:
-    sizes = measured(finding, tiles)
+    sizes = sizes_of(finding, grid_of(tiles))
     largest = max(sizes["slices"], key=lambda one: float(one["area_mm2"]))
     x, y = largest["center_x_mm"], largest["center_y_mm"]
     return {
@@ -78,7 +86,7 @@ def _mark(case_id: str, name: str, finding: Finding, tiles: Tiles) -> dict[str, 
 
 
 def _slices(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator[dict[str, Any]]:
-    for drawn, one in zip(finding.slices, measured(finding, tiles)["slices"], strict=True):
+    for drawn, one in zip(finding.slices, sizes_of(finding, grid_of(tiles))["slices"], strict=True):
         sizes = {key: value for key, value in one.items() if key != "area_mm2"}
         x, y = one["center_x_mm"], one["center_y_mm"]
         yield {
@@ -91,7 +99,7 @@ def _slices(case_id: str, name: str, finding: Finding, tiles: Tiles) -> Iterator
 
 
 def _height(tiles: Tiles, number: int, x: float, y: float) -> float:
-    return float(tiles.grid.height_on(np.array([float(number)]), np.array([[x, y]]))[0])
+    return float(grid_of(tiles).height_on(np.array([float(number)]), np.array([[x, y]]))[0])
 
 
 def _finding(case_id: str, name: str, finding: Finding, reader: str) -> dict[str, Any]:

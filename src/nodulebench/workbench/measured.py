@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nodulebench.imaging.geometry import Geometry
 from nodulebench.imaging.outline_pixels import voxels_of
 from nodulebench.imaging.outlines import area_mm2
 from nodulebench.model.arrays import FloatArray, IntArray
@@ -13,7 +14,13 @@ from nodulebench.workbench.tiles import Tiles
 
 
 def measured(finding: Finding, tiles: Tiles) -> dict[str, Any]:
-    """Sizes of a finding in mm, and the mean of its voxels in HU; nothing without outlines.
+    """Sizes of a finding in mm, and the mean of its voxels in HU; nothing without outlines."""
+    sizes = sizes_of(finding, tiles.grid)
+    return {**sizes, "mean_hu": _mean_hu(finding.slices, tiles)} if sizes else {}
+
+
+def sizes_of(finding: Finding, grid: Geometry) -> dict[str, Any]:
+    """Sizes of a finding in mm; nothing without outlines.
 
     ``slices`` has for each outline its box (centre, length along x, width along y), axes and area,
     as they are exported and scored.
@@ -28,7 +35,7 @@ def measured(finding: Finding, tiles: Tiles) -> dict[str, Any]:
         np.zeros(len(corners), dtype=np.bool_),
         corners,
     )
-    spacing_mm = float(tiles.grid.spacing_mm[2])
+    spacing_mm = float(grid.spacing_mm[2])
     whole = region_sizes(on_slices, np.array([spacing_mm])).row(0, named=True)
     area = float(on_slices["area_mm2"].sum())
     return {
@@ -37,7 +44,6 @@ def measured(finding: Finding, tiles: Tiles) -> dict[str, Any]:
         "average_mm": whole["average"],
         "diameter_mm": whole["volume_equivalent"],
         "volume_mm3": area * spacing_mm,
-        "mean_hu": _mean_hu(finding.slices, tiles),
         "slices": [
             {
                 **box_of(outline),

@@ -9,10 +9,14 @@ export class Painter {
     this.grey = new Uint32Array(65536);
     this.picture = document.createElement("canvas");
     this.maximum = new Int16Array(0);
+    this.windows = 0; // how often the window was changed
+    this.painted = ""; // what the picture shows: it is painted again when that changes
+    this.volume = null;
   }
 
   // DICOM PS3.3 C.11.2.1.2: linear from level - width / 2 to level + width / 2.
   setWindow({ level, width }, isInverted) {
+    this.windows += 1;
     const low = level - 0.5 - (width - 1) / 2, factor = 255 / Math.max(1, width - 1);
     for (let at = 0; at < 65536; at++) {
       const shade = Math.max(0, Math.min(255, Math.round((at - BEHIND - low) * factor)));
@@ -23,6 +27,10 @@ export class Painter {
 
   // The picture of a plane at an index, a pixel a voxel, on a canvas of its own.
   paint(volume, plane, index, slabMm) {
+    const wanted = [index, slabMm, this.windows, volume.missing].join();
+    if (volume === this.volume && wanted === this.painted) return this.picture;
+    this.volume = volume;
+    this.painted = wanted;
     const { size, spacing } = volume.grid;
     const { across, down, through } = PLANES[plane];
     const width = size[across], height = size[down];
