@@ -1,8 +1,9 @@
 """What a sandbox costs, what hostile programs come to in it, and runs that are killed.
 
-``python -m benchmarks.run_isolated [timing|hostile|kills] ...``; without a word, all of them.
+``python -m benchmarks.run_isolated [timing|calls|hostile|kills] ...``; without a word, all of them.
 """
 
+import os
 import statistics
 import sys
 import tempfile
@@ -18,7 +19,6 @@ from builders.killed_runs import KilledRuns
 from nodulebench.errors import InputError
 from nodulebench.run.contract.algorithm import read_algorithm
 from nodulebench.run.isolation.bare import Bare
-from nodulebench.run.isolation.bubblewrap import Bubblewrap
 from nodulebench.run.isolation.choose import ISOLATIONS, choose_isolation
 from nodulebench.run.isolation.sandbox import Isolation
 from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
@@ -63,19 +63,34 @@ def _many(folder: Path, cases: int) -> Path:
 
 
 def timing(folder: Path) -> None:
-    """Milliseconds a case with and without walls, alternating, and many cases by calls."""
+    """Milliseconds a case in every sandbox and without one, alternating, and their CPU time."""
     algorithm = algorithm_folder(folder / "mine")
-    found: dict[str, list[float]] = {"none": [], "bubblewrap": []}
+    found: dict[str, list[float]] = {}
+    worked: dict[str, float] = {}
+    walls = (Bare(), *installed())
     for _ in range(REPEATS // 10):
-        for isolation in (Bare(), Bubblewrap()):
-            found[isolation.name] += _read(algorithm, isolation, 10)[0]
+        for isolation in walls:
+            before = _cpu()
+            found.setdefault(isolation.name, []).extend(_read(algorithm, isolation, 10)[0])
+            worked[isolation.name] = worked.get(isolation.name, 0.0) + _cpu() - before
+    print(
+        "| isolation | ms a case, median | least | more than none | CPU ms |\n|---|---|---|---|---|"
+    )
     middle = {name: 1000 * statistics.median(seconds) for name, seconds in found.items()}
-    least = {name: 1000 * min(seconds) for name, seconds in found.items()}
-    print("| isolation | ms a case, median | least |\n|---|---|---|")
-    for name in found:
-        print(f"| {name} | {middle[name]:.1f} | {least[name]:.1f} |")
-    more = middle["bubblewrap"] - middle["none"], least["bubblewrap"] - least["none"]
-    print(f"the sandbox alone: {more[0]:.1f} ms (least {more[1]:.1f} ms)")
+    for name, seconds in found.items():
+        cells = (middle[name], 1000 * min(seconds), middle[name] - middle["none"])
+        cpu = 1000 * worked[name] / len(seconds)
+        print(f"| {name} | {' | '.join(f'{one:.1f}' for one in cells)} | {cpu:.1f} |")
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of those it waited for; without a service's own."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def calls(folder: Path) -> None:
+    """Seconds of many cases by calls of a program that stays."""
     many = algorithm_folder(folder / "many", FAST, 'mode = "invoke"')
     start, cpu = time.perf_counter(), time.process_time()
     summary = run_algorithm(
@@ -132,7 +147,12 @@ def kills(folder: Path) -> None:
     print(f"{KILLS} runs, {hits} kills: {len(wrong)} ended otherwise {wrong or ''}")
 
 
-PARTS: dict[str, Callable[[Path], None]] = {"timing": timing, "hostile": hostile, "kills": kills}
+PARTS: dict[str, Callable[[Path], None]] = {
+    "timing": timing,
+    "calls": calls,
+    "hostile": hostile,
+    "kills": kills,
+}
 
 
 def main() -> None:

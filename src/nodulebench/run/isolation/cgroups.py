@@ -49,7 +49,7 @@ class Group:
                 memory_kills=events.get("oom_kill", 0),
                 refused_forks=forks.get("max", 0),
             )
-        memory, pids, _, cpuacct, *_ = self.folders
+        memory, pids, _, cpuacct = self.folders
         nano = _number(cpuacct / "cpuacct.usage")
         return Usage(
             cpu_seconds=None if nano is None else nano / 1e9,
@@ -179,7 +179,7 @@ def _limit(group: Group, limits: Limits) -> None:
         (first / "pids.max").write_text(str(limits.pids))
         (first / "cpu.max").write_text(f"{quota} {_PERIOD_US}")
         return
-    _, pids, cpu, *_ = group.folders
+    _, pids, cpu, _ = group.folders
     (first / "memory.limit_in_bytes").write_text(str(limits.memory_bytes))
     with_swap = first / "memory.memsw.limit_in_bytes"
     if with_swap.exists():
@@ -198,9 +198,6 @@ def _parents() -> tuple[tuple[Path, ...], bool]:
     if (TREE / "cgroup.controllers").exists():
         return (_second_parent(TREE / own.get("", "")),), True
     places = [TREE / name / own.get(name, "") for name in CONTROLLERS]
-    unified = TREE / "unified"
-    if (unified / "cgroup.procs").exists():  # its groups can be killed at once
-        places.append(unified / own.get("", ""))
     # in a container the place may be named as it is seen from outside
     return tuple(
         one if one.is_dir() else TREE / one.relative_to(TREE).parts[0] for one in places

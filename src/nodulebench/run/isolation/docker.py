@@ -25,7 +25,7 @@ class Docker(Engine):
 
     name = "docker"
     package = "the package docker.io, and start its service"
-    told_version = "{{.Server.Version}}"
+    asks_version = ("version", "--format={{.Server.Version}}")
     sees_our_mounts = False
 
     def __init__(self) -> None:

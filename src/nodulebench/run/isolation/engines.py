@@ -139,6 +139,8 @@ class Engine:
 
     name: str
     package: str
+    asks_version: tuple[str, ...]
+    """What it is called with to tell its version, which is the last word it says."""
     sees_our_mounts: bool
 
     def version(self) -> str:
@@ -149,12 +151,11 @@ class Engine:
         """
         if shutil.which(self.name) is None:
             raise InputError.at(self.name, "is not installed.", f"Install {self.package}.")
-        told = _call([self.name, "version", "--format", self.told_version], dict(os.environ))
-        if told.returncode:
+        told = _call([self.name, *self.asks_version], dict(os.environ))
+        words = told.stdout.decode(errors="replace").split()
+        if told.returncode or not words:
             raise InputError.at(self.name, f"does not answer: {_last(told)}")
-        return f"{self.name} {told.stdout.decode(errors='replace').strip()}"
-
-    told_version: str
+        return f"{self.name} {words[-1]}"
 
     def fault(self, exit_code: int | None, said: str) -> str:  # noqa: ARG002
         """An engine that fails is told by the container's own state."""

@@ -28,7 +28,7 @@ class Podman(Engine):
 
     name = "podman"
     package = "the package podman"
-    told_version = "{{.Client.Version}}"
+    asks_version = ("--version",)
     sees_our_mounts = True
 
     def prepared(self, job: Job) -> Prepared:

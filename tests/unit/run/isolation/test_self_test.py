@@ -1,5 +1,10 @@
 """A wall that does not hold is named, and nothing is run behind it."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -104,3 +109,58 @@ def test_a_machine_without_bubblewrap_says_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"is not installed\. Install the package bubblewrap"):
         choose_isolation("bubblewrap", tmp_path)
+
+
+SOMEBODY = 12345
+AS_SOMEBODY = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(47, 4, 0, 0, 0)  # what reads this program is not handed on
+os.chdir("/")
+from nodulebench.run.isolation.bubblewrap import Bubblewrap
+from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
+from nodulebench.run.isolation.self_test import self_test
+sys.executable, sys.base_prefix = "/usr/bin/python3", "/usr"
+with scratch_folder() as place:
+    found = in_own_thread(lambda: self_test(Bubblewrap(), place / "test"))
+print(os.getuid(), found.is_passed, found.broken, found.problem)
+"""
+ENTERS = (
+    'for one in "$@"; do test "$one" = -- && break; echo 0 > "$one"; shift; done; shift; exec "$@"'
+)
+
+
+@contextmanager
+def handed_over() -> Iterator[list[Path]]:
+    """Control groups that belong to somebody else than root."""
+    group = cgroups.make_group(cgroups.Limits(2.0, 1 << 30, 500, 1))
+    for folder in group.folders:
+        for place in (folder, folder / "cgroup.procs"):
+            os.chown(place, SOMEBODY, SOMEBODY)
+    try:
+        yield [folder / "cgroup.procs" for folder in group.folders]
+    finally:
+        group.remove()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system has no Python")
+@pytest.mark.parametrize("is_handed_over", [True, False])
+def test_whoever_is_not_root_needs_groups_of_their_own(is_handed_over: bool) -> None:
+    reads = ["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]
+    who = [f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", *reads]
+    words = ["setpriv", *who, sys.executable, "-B", "-c", AS_SOMEBODY]
+    with handed_over() as entrances:
+        given = [str(one) for one in entrances] if is_handed_over else []
+        told = subprocess.run(
+            ["sh", "-c", ENTERS, "sh", *given, "--", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "HOME": "/tmp", "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: S108
+        )
+    assert told.returncode == 0, told.stderr
+    if is_handed_over:
+        assert told.stdout == f"{SOMEBODY} True () \n"
+    else:
+        assert told.stdout.startswith(f"{SOMEBODY} False")
+        assert "Permission denied" in told.stdout
