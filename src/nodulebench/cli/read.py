@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the readings; default: beside the scans, FOLDER-reading.",
 )
+@click.option(
+    "--exam",
+    "key",
+    type=click.Path(path_type=Path, exists=True),
+    help="The panel's key: its scans are an exam, and the sheet comes when all are handed in.",
+)
 @option("--port", click.IntRange(0, 65535), 0, "On this machine alone; 0: any that is free.")
 @option("--language", ["en", "zh"], "en", "Language of the page.")
 @click.option("--browser/--no-browser", default=True, help="Open the page at once.")
@@ -28,6 +34,7 @@ def command(
     folder: Path,
     reader: str | None,
     marks: Path | None,
+    key: Path | None,
     port: int,
     language: "LanguageName",
     browser: bool,
@@ -38,12 +45,15 @@ def command(
     test set; one such file is read alone. What is drawn is saved as it is drawn, beside the
     scans: close the page, or stop the command, and go on later. The address has a secret in it,
     and nobody else's page or machine can open it. The display is not calibrated for diagnosis.
+    With --exam nothing of the key reaches the page before the last scan was handed in.
 
     \b
     nodulebench read scans/
     nodulebench read scans/ --reader anna --port 8040 --no-browser
+    nodulebench read exam/ --reader anna --exam key.csv
     """
     from nodulebench.workbench.app import serve
+    from nodulebench.workbench.exam import exam_of
 
     serve(
         folder,
@@ -51,6 +61,7 @@ def command(
         folder=marks,
         port=port,
         speaks=language,
+        exam=None if key is None else exam_of(key),
         opened=address_shown("stop with Ctrl-C; everything that was drawn is saved", opens=browser),
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, language
 from nodulebench.optional_package import needs
+from nodulebench.workbench.exam import Exam
 from nodulebench.workbench.judged import Judged
 from nodulebench.workbench.room import Room, open_gallery, open_room
 from nodulebench.workflows.evaluate.recompute import load_evaluated
@@ -26,12 +27,25 @@ LOOPBACK = "127.0.0.1"
 
 
 def workbench_app(
-    room: Room, door: Door, speaks: LanguageName = "en", judged: Judged | None = None
+    room: Room,
+    door: Door,
+    speaks: LanguageName = "en",
+    judged: Judged | None = None,
+    exam: Exam | None = None,
 ) -> FastAPI:
-    """The reading room behind its door; with an evaluation, to look at what it judged."""
+    """The reading room behind its door.
+
+    Args:
+        room: its scans, and what is drawn in them.
+        door: who may come in.
+        speaks: the language of the page.
+        judged: an evaluation to look at, where nothing is drawn.
+        exam: that is sat here; it is looked at when it is over.
+    """
     say = language(speaks)
     app = FastAPI(title="NoduleBench", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.room, app.state.say, app.state.judged = room, say, judged
+    app.state.room, app.state.say = room, say
+    app.state.judged, app.state.exam = judged, exam
     for one in (page, scans, readings, outlines, judgements):
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -53,6 +67,7 @@ def serve(
     port: int,
     speaks: LanguageName,
     opened: Callable[[str], object],
+    exam: Exam | None = None,
 ) -> None:
     """Serve the reading room of a folder until it is stopped.
 
@@ -63,12 +78,14 @@ def serve(
         port: on loopback; 0: any that is free.
         speaks: the language of the page.
         opened: told the address as soon as it can be opened.
+        exam: that is sat on these scans.
 
     Raises:
         InputError: if there are no scans, somebody else reads there, or the port is taken.
     """
-    with open_room(place, reader, folder) as room:
-        _serve(room, None, port, speaks, opened)
+    wanted = None if exam is None else exam.case_ids
+    with open_room(place, reader, folder, wanted) as room:
+        _serve(port, opened, lambda door: workbench_app(room, door, speaks, exam=exam))
 
 
 def serve_evaluation(
@@ -95,20 +112,14 @@ def serve_evaluation(
     """
     judged = Judged(load_evaluated(result))
     with open_gallery(images, judged.case_ids, folder) as room:
-        _serve(room, judged, port, speaks, opened)
+        _serve(port, opened, lambda door: workbench_app(room, door, speaks, judged))
 
 
-def _serve(
-    room: Room,
-    judged: Judged | None,
-    port: int,
-    speaks: LanguageName,
-    opened: Callable[[str], object],
-) -> None:
+def _serve(port: int, opened: Callable[[str], object], app_of: Callable[[Door], FastAPI]) -> None:
     with _listening(port) as listening:
         door = Door(listening.getsockname()[1])
         settings = uvicorn.Config(
-            workbench_app(room, door, speaks, judged),
+            app_of(door),
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from nodulebench.errors import InputError
+from nodulebench.errors import InputError, Problem, refuse_any
 from nodulebench.workbench.drafts import Drafts, open_drafts
 from nodulebench.workbench.scans import Scan, scans_in
 from nodulebench.workbench.tiles import Tiles, tiles_of
@@ -72,20 +72,32 @@ class Room:
 
 
 @contextmanager
-def open_room(place: Path, reader: str, folder: Path | None = None) -> Iterator[Room]:
+def open_room(
+    place: Path, reader: str, folder: Path | None = None, case_ids: Sequence[str] | None = None
+) -> Iterator[Room]:
     """The reading room of a folder of scans, or of one scan.
 
     Args:
         place: where the scans are.
         reader: who reads.
         folder: where readings and voxels are kept; None: beside the scans.
+        case_ids: the scans that shall be read, in this order; None: all.
 
     Raises:
-        InputError: if there are no scans, or somebody else reads there.
+        InputError: if there are no scans, one that shall be read is not there, or somebody else
+            reads there.
     """
     where = place.resolve()
     kept = folder or where.with_name(f"{where.name}{KEPT_BESIDE}")
     scans = scans_in(place)
+    if case_ids is not None:
+        by_case = {one.case_id: one for one in scans}
+        refuse_any(
+            Problem(str(place), f"holds no scan of '{name}', which is to be read.")
+            for name in case_ids
+            if name not in by_case
+        )
+        scans = [by_case[name] for name in case_ids]
     with open_drafts(kept, reader) as drafts:
         room = Room(kept, scans, drafts, reader)
         try:

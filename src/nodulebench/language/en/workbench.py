@@ -163,4 +163,11 @@ TEXTS = {
     "workbench.label.over_cap": "Mark over the cap",
     "workbench.label.uncounted": "Mark, not counted",
     "workbench.label.ignored_finding": "Ignored finding",
+    "workbench.exam": "Exam",
+    "workbench.exam.passed": "Passed",
+    "workbench.exam.failed": "Not passed",
+    "workbench.exam.counts": (
+        "{found} of {nodules} nodules found, {false_marks} marks on none; each "
+        "figure must exceed {mark}. Red: missed."
+    ),
 }

@@ -159,4 +159,11 @@ TEXTS = {
     "workbench.label.over_cap": "超出上限的标记",
     "workbench.label.uncounted": "不计数的标记",
     "workbench.label.ignored_finding": "忽略的发现",
+    "workbench.exam": "考核",
+    "workbench.exam.passed": "通过",
+    "workbench.exam.failed": "未通过",
+    "workbench.exam.counts": (
+        "{nodules} 个结节中检出 {found} 个，{false_marks} 个标记不在结节上；"
+        "各项指标须大于 {mark}。红色：漏检。"
+    ),
 }

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from nodulebench.workbench.drafts import Drafts
+from nodulebench.workbench.exam import Exam, Sat
 from nodulebench.workbench.room import Room
 from nodulebench.workbench.scans import Scan
 from nodulebench.workbench.tiles import Tiles
@@ -46,3 +47,9 @@ def _tiles(room: GivenRoom, number: int, scan: GivenScan) -> Tiles:  # noqa: ARG
 
 
 GivenTiles = Annotated[Tiles, Depends(_tiles)]
+
+
+def sat_exam(request: Request, room: Room) -> Sat | None:
+    """The exam of the room, if there is one and it is over."""
+    exam: Exam | None = request.app.state.exam
+    return None if exam is None else exam.result(room)

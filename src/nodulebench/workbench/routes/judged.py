@@ -5,13 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Request
 
 from nodulebench.workbench.judged import Judged
-from nodulebench.workbench.routes.given import GivenScan, GivenTiles
+from nodulebench.workbench.routes.given import GivenRoom, GivenScan, GivenTiles, sat_exam
 
 router = APIRouter()
 
 
-def _judged(request: Request) -> Judged:
-    judged: Judged | None = request.app.state.judged
+def _judged(request: Request, room: GivenRoom) -> Judged:
+    sat = sat_exam(request, room)
+    judged: Judged | None = request.app.state.judged if sat is None else sat.judged
     if judged is None:
         raise HTTPException(404, "no evaluation is open")
     return judged

@@ -8,7 +8,8 @@ from fastapi.responses import HTMLResponse
 from nodulebench.language import Language
 from nodulebench.model.tables import DENSITIES, NODULE_TYPES
 from nodulebench.pages.templates import page
-from nodulebench.workbench.routes.given import GivenRoom
+from nodulebench.workbench.routes.given import GivenRoom, sat_exam
+from nodulebench.workflows.annotate.exam import JUDGED
 
 router = APIRouter()
 OWN = "workbench."
@@ -19,12 +20,15 @@ OWN = "workbench."
 def viewer(request: Request, room: GivenRoom) -> str:
     """The reading room in one page."""
     say: Language = request.app.state.say
-    is_judged = request.app.state.judged is not None
+    sat = sat_exam(request, room)
+    is_judged = sat is not None or request.app.state.judged is not None
     return page(
         "workbench.html",
         say=say,
         words=words(say),
         is_judged=is_judged,
+        sheet=None if sat is None else sat.sheet,
+        figures=JUDGED,
         script="judging.js" if is_judged else "main.js",
         reader=room.reader,
         room=room.name,

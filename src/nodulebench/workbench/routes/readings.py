@@ -2,14 +2,20 @@
 
 from typing import Any
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Request
 
 from nodulebench.errors import InputError
 from nodulebench.workbench.drafts import ConflictError, Edit, Kept
 from nodulebench.workbench.export import write_readings
 from nodulebench.workbench.finding import Finding
 from nodulebench.workbench.measured import measured
-from nodulebench.workbench.routes.given import GivenDrafts, GivenRoom, GivenScan, GivenTiles
+from nodulebench.workbench.routes.given import (
+    GivenDrafts,
+    GivenRoom,
+    GivenScan,
+    GivenTiles,
+    sat_exam,
+)
 from nodulebench.workbench.tiles import Tiles
 
 router = APIRouter()
@@ -44,11 +50,16 @@ def edited(drafts: GivenDrafts, scan: GivenScan, tiles: GivenTiles, edit: Edit) 
 
 
 @router.post("/scans/{number}/hand-in")
-def handed_in(room: GivenRoom, drafts: GivenDrafts, scan: GivenScan) -> dict[str, bool]:
-    """Freeze the reading of a scan, and write what was handed in so far for others."""
+def handed_in(
+    request: Request, room: GivenRoom, drafts: GivenDrafts, scan: GivenScan
+) -> dict[str, bool]:
+    """Freeze the reading of a scan, and write what was handed in so far for others.
+
+    ``is_over`` says whether that was the last scan of an exam, which is judged then.
+    """
     drafts.hand_in(scan.case_id)
     write_readings(room, drafts)
-    return {"is_handed_in": True}
+    return {"is_handed_in": True, "is_over": sat_exam(request, room) is not None}
 
 
 def _told(kept: Kept, tiles: Tiles) -> dict[str, Any]:

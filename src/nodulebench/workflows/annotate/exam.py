@@ -185,11 +185,12 @@ def exam_files(
     truth = read_reference(key, cases=cases)
     sheets = hold_exam(truth, [read_submission(path, truth.cases) for path in answers], rules)
     if out is not None:
-        _write(sheets, out)
+        write_sheets(sheets, out)
     return sheets
 
 
-def _write(sheets: Sequence[ExamSheet], out: Path) -> None:
+def write_sheets(sheets: Sequence[ExamSheet], out: Path) -> None:
+    """Write a sheet per candidate, and ``exam.json`` with all of them."""
     with staged_folder(out, last="exam.json") as stage:
         for sheet in sheets:
             name = re.sub(r"[^\w.-]", "_", sheet.candidate)

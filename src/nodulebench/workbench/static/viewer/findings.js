@@ -194,7 +194,8 @@ export class Findings {
   async handIn() {
     await this.leaving();
     await this.drafts.settled();
-    await send(`scans/${this.state.number}/hand-in`, {});
+    const { is_over } = await send(`scans/${this.state.number}/hand-in`, {});
+    if (is_over) location.reload(); // the page of the result
     this.state.isHandedIn = true;
     this.state.changed();
   }

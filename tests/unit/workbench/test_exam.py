@@ -1,0 +1,113 @@
+"""An exam in the reading room: blind until the last scan is handed in, then the sheet."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from builders.reading import BALL_MM, write_scans
+from nodulebench.errors import InputError
+from nodulebench.workbench.app import workbench_app
+from nodulebench.workbench.door import Door
+from nodulebench.workbench.exam import Exam, exam_of
+from nodulebench.workbench.room import Room, open_room
+
+DOOR = Door(8040)
+OWN = {"X-Requested-With": "nodulebench"}
+CLICK = {"place_mm": BALL_MM.tolist()}
+COLUMNS = "case_id,nodule_id,slice_index,z_mm,center_x_mm,center_y_mm,length_mm,width_mm,contour\n"
+PANEL = "panel-nodule-77"
+
+
+@pytest.fixture
+def exam(tmp_path: Path) -> Exam:
+    """One sequence with the ball, as wide on its three middle slices as it is, and one without."""
+    x, y, _ = BALL_MM.tolist()
+    box = f"{x - 5.5} {y - 5.5};{x + 5.5} {y - 5.5};{x + 5.5} {y + 5.5};{x - 5.5} {y + 5.5}"
+    rows = [
+        f"a,{PANEL},{number},{-2.6 + 2 * number},{x},{y},11,11,{box}\n" for number in range(9, 14)
+    ]
+    (tmp_path / "key.csv").write_text(COLUMNS + "".join(rows) + "b" + "," * 8 + "\n")
+    return exam_of(tmp_path / "key.csv")
+
+
+@pytest.fixture
+def room(tmp_path: Path, exam: Exam) -> Iterator[Room]:
+    folder = write_scans(tmp_path / "scans", "other", "a", "b")
+    with open_room(folder, "anna", case_ids=exam.case_ids) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(room: Room, exam: Exam) -> TestClient:
+    made = TestClient(workbench_app(room, DOOR, exam=exam), base_url="http://127.0.0.1:8040")
+    made.get(DOOR.address)
+    return made
+
+
+def everything(client: TestClient) -> str:
+    chosen = {"rule": "center_hit", "algorithm": "anna"}
+    answers = [
+        client.get("/"),
+        client.get("/scans"),
+        client.get("/judged"),
+        client.get("/judged/errors", params=chosen),
+        *(client.get(f"/scans/{n}{tail}") for n in (0, 1) for tail in ("", "/reading")),
+        *(client.get(f"/scans/{n}/judged", params=chosen) for n in (0, 1)),
+    ]
+    return "\n".join(one.text for one in answers)
+
+
+def test_nothing_of_the_key_is_told_before_the_last_scan_is_handed_in(client: TestClient) -> None:
+    assert len(client.get("/scans").json()) == 2
+    assert PANEL not in everything(client)
+    told = client.post("/scans/0/hand-in", headers=OWN).json()
+    assert told == {"is_handed_in": True, "is_over": False}
+    assert PANEL not in everything(client)
+    assert client.get("/judged").status_code == 404
+
+
+def test_nothing_marked_is_not_passed_and_shows_what_was_missed(
+    client: TestClient, room: Room
+) -> None:
+    client.post("/scans/0/hand-in", headers=OWN)
+    assert client.post("/scans/1/hand-in", headers=OWN).json()["is_over"]
+    page = client.get("/").text
+    assert "Not passed" in page
+    assert "judging.js" in page
+    chosen = {"rule": "center_hit", "algorithm": "anna"}
+    (missed,) = client.get("/judged/errors", params=chosen).json()
+    assert (missed["label"], missed["id"]) == ("missed", f"nodule:{PANEL}")
+    assert (room.folder / "exam" / "exam.json").is_file()
+
+
+def test_a_good_outline_passes(client: TestClient) -> None:
+    slices = client.post("/scans/0/proposal", json=CLICK, headers=OWN).json()["slices"]
+    finding = {**CLICK, "slices": slices, "type": "solid"}
+    edit = {"client": "tab", "number": 1, "finding_id": "f1", "finding": finding}
+    assert client.post("/scans/0/edits", json=edit, headers=OWN).status_code == 200
+    client.post("/scans/0/hand-in", headers=OWN)
+    client.post("/scans/1/hand-in", headers=OWN)
+    page = client.get("/").text
+    assert "Passed" in page
+    assert "1 of 1 nodules found, 0 marks on none" in page
+
+
+def test_a_sequence_without_a_scan_and_a_key_without_slices_are_refused(
+    tmp_path: Path, exam: Exam
+) -> None:
+    folder = write_scans(tmp_path / "few", "a")
+    with (
+        pytest.raises(InputError, match="holds no scan of 'b'"),
+        open_room(folder, "anna", case_ids=exam.case_ids),
+    ):
+        pass
+    luna16 = tmp_path / "luna16"
+    luna16.mkdir()
+    (luna16 / "seriesuids.csv").write_text("a\n")
+    (luna16 / "annotations.csv").write_text(
+        "seriesuid,coordX,coordY,coordZ,diameter_mm\na,1,2,3,4\n"
+    )
+    with pytest.raises(InputError, match="has no slices"):
+        exam_of(luna16)
