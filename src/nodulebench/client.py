@@ -61,6 +61,11 @@ class LineTold(Told):
     """An entry on a leaderboard."""
 
     rank: int | None
+    best_rank: int | None = None
+    worst_rank: int | None = None
+    """The interval of the rank; None: it was not made, or not for this figure."""
+    group: str = ""
+    """Entries of the same group cannot be told apart from its best."""
     entry: str
     name: str
     by: str

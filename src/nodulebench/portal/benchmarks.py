@@ -5,10 +5,12 @@ submission never opens the reference. Of a sealed set nothing is kept but where 
 """
 
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Literal
 
 import polars as pl
 from pydantic import Field
+from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import NoduleBenchError
@@ -17,8 +19,9 @@ from nodulebench.model.tables import without_images
 from nodulebench.model.written import Written
 from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.jobs import enqueue
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, new_id, now
+from nodulebench.portal.store.tables import Benchmark, Entry, new_id, now
 from nodulebench.protocols import NAMES, load_protocol
 from nodulebench.storage.durable import make_folder
 from nodulebench.storage.table_file import read_parquet, write_parquet
@@ -82,9 +85,7 @@ def make_benchmark(
     place, benchmark = site.settings.sets / test_set, new_id()
     sealed = is_sealed(place)
     if not sealed:
-        cases = without_images(read_reference(place).cases)
-        make_folder(site.benchmark(benchmark))
-        write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
+        _keep_cases(site, benchmark, place)
     facts = {"benchmark": benchmark, "protocol": load_protocol(protocol).digest}
     with site.acting(by.account, "benchmark_made", **facts, sealed=sealed) as session:
         session.add(
@@ -101,6 +102,42 @@ def make_benchmark(
             )
         )
     return benchmark
+
+
+def score_anew(site: Site, by: Visitor, benchmark: str) -> int:
+    """Begin a new version of a benchmark, and score every entry under it; how many.
+
+    Older results stay, each with its version. Nothing changes where the test set cannot be read.
+
+    Raises:
+        DeniedError: if there is no such benchmark.
+        InputError: if its test set cannot be read.
+    """
+    with site.database.reading() as session:
+        found = session.get(Benchmark, benchmark)
+    if found is None:
+        raise DeniedError("not_found", 404)
+    if not found.is_sealed:
+        _keep_cases(site, benchmark, Path(found.reference))
+    with site.database.writing() as session:
+        found = session.scalars(
+            select(Benchmark).where(Benchmark.id == benchmark).with_for_update()
+        ).one()
+        found.version += 1
+        counted = select(Entry).where(Entry.benchmark_id == benchmark)
+        entries = session.scalars(counted.where(Entry.withdrawn_at.is_(None))).all()
+        for entry in entries:
+            enqueue(session, entry.id, found.version)
+        version = found.version
+        site.record(session, by.account, "scored_anew", benchmark=benchmark, version=version)
+    return len(entries)
+
+
+def _keep_cases(site: Site, benchmark: str, place: Path) -> None:
+    """Keep the table of cases of an open test set, and nothing else of it."""
+    cases = without_images(read_reference(place).cases)
+    make_folder(site.benchmark(benchmark))
+    write_parquet(cases, site.benchmark(benchmark) / CASES_FILE)
 
 
 def find_benchmark(session: Transaction, visitor: Visitor, benchmark: str) -> Benchmark:

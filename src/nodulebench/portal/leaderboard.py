@@ -15,6 +15,8 @@ from nodulebench.language.numbers import decimals
 from nodulebench.pages.templates import page
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.entries import shown_name
+from nodulebench.portal.rankings import read_ranking
+from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry, Result
 from nodulebench.workflows.custody.evaluate_sealed import is_lower_better
 
@@ -59,6 +61,11 @@ class Line:
     high: float | None
     readings: dict[str, dict[str, Any]]
     """All its figures under the rule, by name."""
+    best_rank: int | None = None
+    worst_rank: int | None = None
+    """The interval of its rank; None: it was not made yet, or not for this figure."""
+    group: str = ""
+    """Entries with the same letters cannot be told apart from the best of their group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +99,17 @@ class Board:
 
 
 def board_of(
-    session: Transaction, benchmark: Benchmark, visitor: Visitor, rule: str = "", by: str = ""
+    site: Site,
+    session: Transaction,
+    benchmark: Benchmark,
+    visitor: Visitor,
+    rule: str = "",
+    by: str = "",
 ) -> Board:
     """The leaderboard of a benchmark.
 
     Args:
+        site: the site.
         session: a transaction.
         benchmark: of which.
         visitor: who looks; names may be kept back from them.
@@ -122,7 +135,18 @@ def board_of(
     )
     order = _ordering(readings, by)
     lines = [_line(result, visitor, chosen, order) for result in found]
-    return Board(rules, chosen, readings, order, _ranked(lines, order))
+    ranking = read_ranking(site, session, benchmark)
+    ranks = {} if ranking is None or ranking.figure != order.name else ranking.rules.get(chosen, {})
+    ranked = [_with_interval(one, ranks.get(one.entry)) for one in _ranked(lines, order)]
+    return Board(rules, chosen, readings, order, ranked)
+
+
+def _with_interval(line: Line, found: dict[str, Any] | None) -> Line:
+    """The line with what is known of its rank; uses ranked apart have their own letters."""
+    if found is None or line.rank is None:
+        return line
+    group = chr(ord("A") + found["use"]) + str(found["group"])
+    return replace(line, best_rank=found["best"], worst_rank=found["worst"], group=group)
 
 
 def _all(result: Result) -> list[dict[str, Any]]:

@@ -6,15 +6,17 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from polars.exceptions import PanicException
 
 from nodulebench.errors import InputError, first_line
 from nodulebench.portal.jobs import BEAT_S, Claimed, beat, claim, fail, finish
+from nodulebench.portal.rankings import refresh_rankings
 from nodulebench.portal.scoring import Opening, drop, score
 from nodulebench.portal.site import Site
 
-IDLE_S = 0.5
+IDLE_S, RANK_S = 0.5, 5.0
 LOG = logging.getLogger("nodulebench.portal")
 
 
@@ -33,17 +35,28 @@ def work(
         stop: set by whoever wants it to end after the job at hand.
         until_empty: end when nothing waits.
     """
-    name, done = f"{socket.gethostname()}:{os.getpid()}", 0
+    name, done, ranked_at = f"{socket.gethostname()}:{os.getpid()}", 0, 0.0
     while not stop.is_set():
         claimed = claim(site, name)
         if claimed is not None:
             _do(site, claimed, opening)
             done += 1
-        elif until_empty:
+            continue
+        if until_empty or monotonic() - ranked_at > RANK_S:
+            _rank(site)
+            ranked_at = monotonic()
+        if until_empty:
             break
-        else:
-            stop.wait(IDLE_S)
+        stop.wait(IDLE_S)
     return done
+
+
+def _rank(site: Site) -> None:
+    """Rank what changed; a leaderboard does without, where that breaks down."""
+    try:
+        refresh_rankings(site)
+    except (PanicException, Exception):
+        LOG.exception("ranking")
 
 
 def _do(site: Site, claimed: Claimed, opening: Opening | None) -> None:

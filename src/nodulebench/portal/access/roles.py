@@ -36,6 +36,8 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "leaderboard_table": PUBLIC,
     "entry": PUBLIC,
     "badge": PUBLIC,
+    "report": PUBLIC,
+    "compare": SIGNED_IN,
     # accounts
     "sign_in_page": PUBLIC,
     "sign_in": PUBLIC,
@@ -83,6 +85,7 @@ RULES: Final[dict[str, frozenset[Role]]] = {
     "new_benchmark_page": ORGANISERS,
     "new_benchmark": ORGANISERS,
     "change_benchmark": ORGANISERS,
+    "rescore": ORGANISERS,
     "announce": ORGANISERS,
     "end_announcement": ORGANISERS,
     "log": AUDITORS,

@@ -97,7 +97,7 @@ def api_leaderboard(
     """The leaderboard of a benchmark, under a rule and ordered by a figure."""
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(session, found, by, rule, figure)
+        board = board_of(site, session, found, by, rule, figure)
     return BoardTold(
         benchmark=found.id,
         version=found.version,
@@ -107,6 +107,9 @@ def api_leaderboard(
         lines=tuple(
             LineTold(
                 rank=one.rank,
+                best_rank=one.best_rank,
+                worst_rank=one.worst_rank,
+                group=one.group,
                 entry=one.entry,
                 name=one.name,
                 by=one.who,

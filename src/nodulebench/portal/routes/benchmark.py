@@ -16,6 +16,7 @@ from nodulebench.portal.benchmarks import (
     make_benchmark,
     problem_text,
     rules_of,
+    score_anew,
     state_of,
     test_sets,
 )
@@ -63,7 +64,7 @@ def benchmark(
     """A benchmark with its leaderboard, under a rule and ordered by a figure."""
     with site.database.reading() as session:
         found = find_benchmark(session, by, benchmark_id)
-        board = board_of(session, found, by, rule, figure)
+        board = board_of(site, session, found, by, rule, figure)
     values = {"benchmark": found, "board": board, "state": state_of(found)}
     return rendered(request, "benchmark.html", rules=rules_of(found), **values)
 
@@ -74,7 +75,7 @@ def leaderboard_table(
 ) -> Response:
     """The leaderboard as a table for a spreadsheet, in which no cell is a formula."""
     with site.database.reading() as session:
-        board = board_of(session, find_benchmark(session, by, benchmark_id), by, rule, figure)
+        board = board_of(site, session, find_benchmark(session, by, benchmark_id), by, rule, figure)
     headers = {"Content-Disposition": 'attachment; filename="leaderboard.csv"'}
     return Response(csv_content(board.table), headers=headers, media_type="text/csv")
 
@@ -90,6 +91,13 @@ def change_benchmark(site: AtSite, by: By, form: Sent, benchmark_id: str) -> Res
         found.about = field(form, "about")
         found.opens_at, found.closes_at = _time(form, "opens_at"), _time(form, "closes_at")
         found.rules = _rules(form).model_dump(mode="json")
+    return see(f"/benchmarks/{benchmark_id}")
+
+
+@router.post("/benchmarks/{benchmark_id}/rescore", name="rescore")
+def rescore(site: AtSite, by: By, benchmark_id: str) -> Response:
+    """Score every entry anew under a new version, after the test set was corrected."""
+    score_anew(site, by, benchmark_id)
     return see(f"/benchmarks/{benchmark_id}")
 
 

@@ -9,19 +9,29 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session as Transaction
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
 from nodulebench.portal import entries
+from nodulebench.portal.access.accounts import DeniedError
 from nodulebench.portal.access.guard import AtSite, By
 from nodulebench.portal.access.visitor import NOBODY, Visitor
+from nodulebench.portal.benchmarks import rules_of
 from nodulebench.portal.entries import find_entry, find_own, shown_name
 from nodulebench.portal.jobs import ENDED
 from nodulebench.portal.leaderboard import badge_of
-from nodulebench.portal.page import rendered, see
+from nodulebench.portal.page import language_of, rendered, see
+from nodulebench.portal.rankings import compared, counted_results
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Entry, Job, Result
+from nodulebench.workflows.evaluate.result_folder import EVALUATION
+from nodulebench.workflows.evaluate.write_report import ReportChoice, write_report
 
 router = APIRouter(include_in_schema=False)
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "script-src 'unsafe-inline'"
+)
+"""Of a report, which itself names the only script that may run."""
 EVERY_S = 0.5
 LONGEST_S = 600
 """After that a browser asks again."""
@@ -48,6 +58,8 @@ def entry(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
             "who": shown_name(found, by),
             "job": job_of(session, found) if is_own else None,
             "result": None if found.withdrawn_at else result_of(session, found),
+            "others": [each for each in _scored(session, found) if each.id != found.id],
+            "versions": versions_of(session, found) if is_own else [],
         }
     return rendered(request, "entry.html", is_own=is_own, ended=ENDED, **values)
 
@@ -63,6 +75,42 @@ def badge(site: AtSite, entry_id: str) -> Response:
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
     return Response(badge_of(result), headers=headers, media_type="image/svg+xml")
+
+
+@router.get("/entries/{entry_id}/report", name="report")
+def report(request: Request, site: AtSite, by: By, entry_id: str) -> Response:
+    """The whole report of an entry; single nodules are in it where the benchmark tells them."""
+    with site.database.reading() as session:
+        found = find_entry(session, by, entry_id)
+        result = None if found.withdrawn_at else result_of(session, found)
+        is_own = by.is_organiser or by.account == found.account_id
+        tells_cases = is_own and rules_of(found.benchmark).feedback == "cases"
+    if result is None or not (site.results / result.folder / EVALUATION).is_file():
+        raise DeniedError("not_found", 404)
+    language = language_of(request)
+    choice = ReportChoice(audience="lab" if tells_cases else "developer", language=language)
+    out = site.settings.storage / "reports" / result.id / choice.name
+    if not (out / f"{choice.name}.html").is_file():
+        write_report(site.results / result.folder, choice, out)
+    # a page of its own, with its own script: it cannot reach anything of the site
+    return FileResponse(
+        out / f"{choice.name}.html", headers={"Content-Security-Policy": REPORT_POLICY}
+    )
+
+
+@router.get("/compare", name="compare")
+def compare(request: Request, site: AtSite, by: By, one: str, other: str) -> Response:
+    """Two entries of one benchmark beside each other, with their paired differences."""
+    with site.database.reading() as session:
+        entries = [find_entry(session, by, entry_id) for entry_id in (one, other)]
+        results = [None if each.withdrawn_at else result_of(session, each) for each in entries]
+        benchmark = entries[0].benchmark
+    first, second = results
+    if first is None or second is None or entries[1].benchmark_id != benchmark.id or one == other:
+        raise DeniedError("not_comparable", 409)
+    differences = compared(site, first, second)
+    values = {"benchmark": benchmark, "first": entries[0], "second": entries[1]}
+    return rendered(request, "compare.html", differences=differences, **values)
 
 
 @router.get("/entries/{entry_id}/receipt", name="receipt")
@@ -99,6 +147,18 @@ def result_of(session: Transaction, entry: Entry) -> Result | None:
     version = entry.benchmark.version
     found = select(Result).where(Result.entry_id == entry.id, Result.version == version)
     return session.scalar(found)
+
+
+def versions_of(session: Transaction, entry: Entry) -> list[Result]:
+    """Every result of an entry, one for each version of its benchmark."""
+    found = select(Result).where(Result.entry_id == entry.id).order_by(Result.version)
+    return list(session.scalars(found))
+
+
+def _scored(session: Transaction, entry: Entry) -> list[Entry]:
+    """The entries of the same benchmark that can be compared."""
+    counted = counted_results(session, entry.benchmark)
+    return sorted((one.entry for one in counted), key=lambda one: one.name)
 
 
 async def _told(

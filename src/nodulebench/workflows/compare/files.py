@@ -1,5 +1,6 @@
 """Folder of an evaluation -> comparison.json: what ``nodulebench compare`` does."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,14 +16,16 @@ from nodulebench.model.documents.comparison import (
 )
 from nodulebench.model.results import Estimate
 from nodulebench.storage.manifest import SIGNATURE
+from nodulebench.workflows.compare.choice import use_groups
 from nodulebench.workflows.compare.compare import (
     AlgorithmComparison,
     ComparisonChoice,
     FigureDifference,
+    Ranking,
     better_of,
     compare_algorithms,
 )
-from nodulebench.workflows.compare.gate import side_by_side
+from nodulebench.workflows.compare.gate import deciding_figure, side_by_side, together
 from nodulebench.workflows.compare.nodules import DetectionDifference
 from nodulebench.workflows.compare.replicate import Reading
 from nodulebench.workflows.compare.rule_effects import RuleEffects
@@ -61,6 +64,32 @@ def compare_folders(new: Path, old: Path, choice: ComparisonChoice) -> Algorithm
     """
     both, _, baseline = side_by_side(load_unchanged(new), load_unchanged(old))
     return compare_algorithms(both.cohorts, both.protocol, replace(choice, baseline=baseline))
+
+
+def rank_folders(folders: Mapping[str, Path]) -> list[dict[tuple[str, Reading], Ranking]]:
+    """Rank the algorithms of several folders by the figure that decides; nothing is written.
+
+    Args:
+        folders: by the name that an algorithm shall have; results of one algorithm each.
+
+    Returns:
+        For each intended use that two or more algorithms share, its rankings by rule and reading.
+
+    Raises:
+        InputError: if they were not made alike, or are not as evaluations left them.
+    """
+    all_of_them = together({name: load_unchanged(path) for name, path in folders.items()})
+    figure = deciding_figure(all_of_them.protocol.figures)
+    figures = () if figure is None else (figure,)
+    return [
+        compare_algorithms(
+            all_of_them.cohorts,
+            all_of_them.protocol,
+            ComparisonChoice(group.algorithms[0], figures, permutations=0),
+        ).rankings
+        for group in use_groups(all_of_them.cohorts)
+        if len(group.algorithms) > 1
+    ]
 
 
 def is_signed(folder: Path) -> bool:

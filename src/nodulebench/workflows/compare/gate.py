@@ -1,6 +1,6 @@
 """A new result and an old one -> whether the new one is shown to be no worse."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -44,10 +44,14 @@ def gate_of(comparison: AlgorithmComparison) -> Gate:
 def deciding_readings(comparison: AlgorithmComparison) -> tuple[Reading, ...]:
     """The figures that were named; else the CPM, or the first figure that is better when higher."""
     compared = dict.fromkeys(one.reading for one in comparison.differences)
-    higher = [one.figure for one in compared if better_of(one.figure) == "higher"]
-    first = "cpm" if "cpm" in higher else next(iter(higher), None)
-    named = comparison.choice.figures or (first,)
+    named = comparison.choice.figures or (deciding_figure([one.figure for one in compared]),)
     return tuple(one for one in compared if one.figure in named)
+
+
+def deciding_figure(figures: Sequence[str]) -> str | None:
+    """The CPM, or the first figure that is better when higher; None: there is none."""
+    higher = [one for one in figures if better_of(one) == "higher"]
+    return "cpm" if "cpm" in higher else next(iter(higher), None)
 
 
 def is_shown(difference: FigureDifference) -> bool:
@@ -74,16 +78,27 @@ def side_by_side(new: Evaluated, old: Evaluated) -> Pair:
     names = [one.document.algorithms[0].name for one in (new, old)]
     if names[0] == names[1]:
         names = [f"{names[0]} ({age})" for age in ("new", "old")]
-    parts = [_renamed(one, name) for one, name in zip((new, old), names, strict=True)]
-    both = replace(
-        new,
+    return Pair(together(dict(zip(names, (new, old), strict=True))), *names)
+
+
+def together(results: Mapping[str, Evaluated]) -> Evaluated:
+    """Results of one algorithm each, made alike, as one in which they have these names.
+
+    Raises:
+        InputError: if they were not made alike, or hold several algorithms.
+    """
+    first, *others = results.values()
+    for other in others:
+        refuse_any(_unlike(other, first))
+    parts = [_renamed(one, name) for name, one in results.items()]
+    return replace(
+        first,
         document=replace(
-            new.document, algorithms=tuple(one.document.algorithms[0] for one in parts)
+            first.document, algorithms=tuple(one.document.algorithms[0] for one in parts)
         ),
         submissions={name: part for one in parts for name, part in one.submissions.items()},
         labels=pl.concat([one.labels for one in parts]),
     )
-    return Pair(both, *names)
 
 
 def _unlike(new: Evaluated, old: Evaluated) -> Iterator[Problem]:

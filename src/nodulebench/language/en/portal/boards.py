@@ -46,6 +46,30 @@ TEXTS = {
         "{figure} under the rule {rule}, best first; in brackets the 95% interval."
     ),
     "portal.board_empty": "No entry has been scored yet. The first one will stand here.",
+    "portal.group": "Group",
+    "portal.rank_note": (
+        "In brackets after a rank: the 95% interval of ranks over resamples of the cases. "
+        "Entries of the same group cannot be told apart from its best; intended uses that "
+        "differ have groups of their own. Both appear a few seconds after a score."
+    ),
+    "portal.report": "Whole report with curves, strata and methods",
+    "portal.compare": "Compare",
+    "portal.compare.with": "With",
+    "portal.compare.heading": "{one} and {other}",
+    "portal.compare.about": (
+        "Paired differences, {one} less {other}, on the same cases, with 95% intervals; P "
+        "values are two-sided and not adjusted. Made from kept results: nothing was scored "
+        "again."
+    ),
+    "portal.compare.difference": "Difference",
+    "portal.compare.to": "to",
+    "portal.versions": "Results of all versions",
+    "portal.version": "version {version}",
+    "portal.rescore": "Score all entries anew",
+    "portal.rescore_about": (
+        "This is version {version}. After a correction of the test set, score all entries "
+        "anew: older results stay, each with its version."
+    ),
     "portal.benchmark": "Benchmark",
     "portal.job": "Scoring",
     "portal.job.waiting": "waits",

@@ -42,6 +42,7 @@ TEXTS = {
     "portal.action.token_ended": "ended a token",
     "portal.action.benchmark_made": "made a benchmark",
     "portal.action.benchmark_changed": "changed a benchmark",
+    "portal.action.scored_anew": "began a new version and scored all entries anew",
     "portal.action.submitted": "submitted",
     "portal.action.withdrawn": "withdrew an entry",
     "portal.action.job_claimed": "a worker took a job",

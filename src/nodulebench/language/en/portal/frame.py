@@ -52,6 +52,10 @@ TEXTS = {
     "portal.refused.benchmark_before": "This benchmark is not open yet.",
     "portal.refused.benchmark_closed": "This benchmark is closed.",
     "portal.refused.quota_spent": "Your entries for this benchmark are used up for now.",
+    "portal.refused.not_comparable": (
+        "These two cannot be compared: they need results of one benchmark and version that are "
+        "kept here."
+    ),
     "portal.refused.file_missing": "Choose a file.",
     "portal.refused.job_ended": "This job has ended.",
     "portal.refused.job_open": "This job waits or runs.",

@@ -42,6 +42,25 @@ TEXTS = {
     "portal.withdrawn": "已撤回",
     "portal.board_caption": "按规则“{rule}”的{figure}排序，最佳在前；括号内为 95% 区间。",
     "portal.board_empty": "尚无已评分的提交。",
+    "portal.group": "分组",
+    "portal.rank_note": (
+        "名次后括号内为对病例重采样得到的 95% 名次区间。同组提交与该组最佳者无法区分；"
+        "不同预期用途分别分组。两者在评分后数秒出现。"
+    ),
+    "portal.report": "完整报告（曲线、分层与方法）",
+    "portal.compare": "比较",
+    "portal.compare.with": "对象",
+    "portal.compare.heading": "{one} 与 {other}",
+    "portal.compare.about": (
+        "同一病例上的配对差异（{one} 减 {other}）及 95% 区间；P 值为双侧、未校正。"
+        "由保存的结果计算，未重新评分。"
+    ),
+    "portal.compare.difference": "差异",
+    "portal.compare.to": "至",
+    "portal.versions": "各版本结果",
+    "portal.version": "版本 {version}",
+    "portal.rescore": "全部重新评分",
+    "portal.rescore_about": "当前为版本 {version}。测试集更正后可全部重新评分：旧结果按版本保留。",
     "portal.benchmark": "测试",
     "portal.job": "评分",
     "portal.job.waiting": "等待中",

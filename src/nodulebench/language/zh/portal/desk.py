@@ -39,6 +39,7 @@ TEXTS = {
     "portal.action.token_ended": "作废令牌",
     "portal.action.benchmark_made": "创建测试",
     "portal.action.benchmark_changed": "修改测试",
+    "portal.action.scored_anew": "开始新版本并全部重新评分",
     "portal.action.submitted": "提交",
     "portal.action.withdrawn": "撤回提交",
     "portal.action.job_claimed": "工作进程领取任务",

@@ -45,6 +45,7 @@ TEXTS = {
     "portal.refused.benchmark_before": "该测试尚未开放。",
     "portal.refused.benchmark_closed": "该测试已关闭。",
     "portal.refused.quota_spent": "您在该测试中的提交次数目前已用完。",
+    "portal.refused.not_comparable": "这两个提交无法比较：需要同一测试、同一版本且保存于此的结果。",
     "portal.refused.file_missing": "请选择文件。",
     "portal.refused.job_ended": "该任务已结束。",
     "portal.refused.job_open": "该任务正在等待或运行。",
