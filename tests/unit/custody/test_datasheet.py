@@ -134,3 +134,8 @@ def test_the_rule_of_the_reference_is_told_where_it_has_one() -> None:
     ruled = replace(plain, rule="majority of four")
     assert make_datasheet(ruled, {}).answers["reference_rule"] == "majority of four."
     assert make_datasheet(ruled, {}).answers["nodules"].endswith(" Types: solid 1.")
+
+
+def test_twelve_values_are_told_in_full() -> None:
+    test_set = reference(*(case(f"c{n:02d}", kernel=f"B{n:02d}") for n in range(12)))
+    assert make_datasheet(test_set, {}).answers["equipment"].endswith("B10 1, B11 1.")

@@ -115,3 +115,10 @@ def test_a_name_is_one_developer_with_what_is_written_down_of_it(name: str) -> N
 
 def test_scripts_that_are_written_together_may_all_stand_in_one_name() -> None:
     refuse_mixed("\u3105北한あ〆カーa")
+
+
+def test_names_that_were_met_before_are_known() -> None:
+    known = Names(["Example", "Other"])
+    assert known.first("EXAMP1E") == "example"
+    assert known.first("0ther") == "other"
+    assert known.first("Third") == "third"

@@ -201,3 +201,11 @@ def test_three_values_are_summarised_and_two_groups_analysed() -> None:
     assert summarize_group([1.0, 3.0]) == GroupSummary(mean=2.0, sd=2**0.5, count=2)
     one_sided = unpaired_t(GroupSummary(1, 0, 3), GroupSummary(2, 1, 3))
     assert one_sided.statistic == pytest.approx(-1 / (0.5 * 2 / 3) ** 0.5)
+
+
+def test_unequal_groups_are_pooled_by_their_degrees_of_freedom() -> None:
+    # (2 x 1 + 4 x 4) / 6 = 3; t = -2 / sqrt(3 (1/3 + 1/5)), on 6 degrees
+    test = unpaired_t(GroupSummary(2, 1, 3), GroupSummary(4, 2, 5))
+    assert test.statistic == pytest.approx(-2 / np.sqrt(1.6))
+    assert test.degrees_of_freedom == (6.0,)
+    assert test.p_value == pytest.approx(2 * stats.t.sf(2 / np.sqrt(1.6), 6))

@@ -188,3 +188,9 @@ def test_a_p_value_by_hand() -> None:
 @pytest.mark.parametrize(("gap", "allowed"), [(0.0, 0.1), (1.0, 0.1), (0.1, 0.0), (0.1, 1.0)])
 def test_no_number_of_units_is_needed_where_a_bound_cannot_move(gap: float, allowed: float) -> None:
     assert units_needed(20, gap, allowed, 0.95) is None
+
+
+def test_one_replicate_decides_alone() -> None:
+    for row, expected in ((0.4, 1.0), (0.6, 0.5)):
+        rows = np.array([row])
+        assert guarded_p_value(0.7, rows, rows, 0.5, is_low=True) == expected

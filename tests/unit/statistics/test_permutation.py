@@ -284,10 +284,11 @@ def test_blocks_of_single_swaps_give_the_same(monkeypatch: pytest.MonkeyPatch) -
         )
 
     whole = tested(100)
-    monkeypatch.setattr(permutation, "_BLOCK_ELEMENTS", 1)
-    assert tested(100) == whole
-    assert (tested(5).swaps, tested(5).is_exact) == (5, False)
-    assert (tested(8).swaps, tested(8).is_exact) == (8, True)
+    for elements in (1, 36):  # 1 and 3 swaps at a time
+        monkeypatch.setattr(permutation, "_BLOCK_ELEMENTS", elements)
+        assert tested(100) == whole
+        assert (tested(5).swaps, tested(5).is_exact) == (5, False)
+        assert (tested(8).swaps, tested(8).is_exact) == (8, True)
 
 
 def test_a_difference_that_is_nothing_but_rounding_is_no_wrong_count() -> None:
