@@ -122,3 +122,20 @@ def test_names_that_were_met_before_are_known() -> None:
     assert known.first("EXAMP1E") == "example"
     assert known.first("0ther") == "other"
     assert known.first("Third") == "third"
+
+
+INVISIBLE = (
+    *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2060, 0x206F), (0xFE00, 0xFE0F)),
+    *((0x034F, 0x034F), (0x2800, 0x2800), (0x3164, 0x3164), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
+    *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+)
+"""Unicode 15, DerivedCoreProperties.txt, Default_Ignorable_Code_Point, and the empty Braille."""
+
+
+@pytest.mark.parametrize(("first", "last"), INVISIBLE)
+def test_what_unicode_lets_nobody_see_counts_for_nothing(first: int, last: int) -> None:
+    for code in (first, (first + last) // 2, last):
+        assert same_developer(f"a{chr(code)}b") == "ab"
+    for code in (first - 1, last + 1):
+        if unicodedata.category(chr(code)) not in ("Cc", "Cf"):
+            assert same_developer(f"a{chr(code)}b") != "ab"

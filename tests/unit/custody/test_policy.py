@@ -3,7 +3,8 @@
 import pytest
 
 from builders.sealed import POLICY
-from nodulebench.custody.policy import parse_policy
+from nodulebench.custody.people import PolicySeal
+from nodulebench.custody.policy import Reuse, RosterPolicy, parse_policy
 from nodulebench.custody.roles import ACTIONS, MAY, ROLES, ROOMS, roles_that_may, rooms_of
 from nodulebench.errors import InputError
 from nodulebench.storage.keys.person_key import PublicKey
@@ -130,3 +131,42 @@ def test_a_role_gets_the_keys_of_what_it_needs() -> None:
     assert rooms_of(["curator"]) == ("reference", "archive", "images")
     assert rooms_of(["keeper"]) == tuple(ROOMS)
     assert rooms_of(["reader", "collector"]) == ()
+
+
+def test_what_a_policy_does_not_say_is_strict() -> None:
+    policy = parse_policy(POLICY, "policy.toml")
+    plain = Reuse()
+    assert (plain.looks_per_developer, plain.looks_in_all) == (1, None)
+    assert (plain.feedback, plain.step, plain.minimum_stratum) == ("verdict", 0.01, 10)
+    assert (RosterPolicy().aliases, RosterPolicy().shows_others) == ((), False)
+    assert policy.notes == ""
+
+
+@pytest.mark.parametrize(("length", "is_taken"), [(0, False), (1, True), (200, True), (201, False)])
+def test_names_have_1_to_200_letters(length: int, is_taken: bool) -> None:
+    text = f'keeper = "{"k" * length}"\n[[people]]\nname = "X"\nroles = ["operator"]\n'
+    if is_taken:
+        assert len(parse_policy(text, "policy.toml").keeper) == length
+    else:
+        with pytest.raises(InputError, match="keeper"):
+            parse_policy(text, "policy.toml")
+
+
+def test_a_policy_needs_somebody() -> None:
+    with pytest.raises(InputError, match="people"):
+        parse_policy('keeper = "lab"\npeople = []\n', "policy.toml")
+
+
+def test_nobody_s_key_is_shown_with_a_seal() -> None:
+    policy = parse_policy(POLICY, "policy.toml")
+    told = f"PolicySeal(policy={policy!r}, was_migrated=False, signer=None, before=None)"
+    assert repr(PolicySeal(policy)) == told
+
+
+def test_every_name_that_stands_twice_is_told() -> None:
+    person = '[[people]]\nname = "{}"\nroles = ["operator"]\n'
+    text = 'keeper = "lab"\n' + "".join(person.format(name) for name in "XYXYZ")
+    with pytest.raises(InputError) as refused:
+        parse_policy(text, "policy.toml")
+    for name in "XY":
+        assert f"'{name}' is listed more than once" in str(refused.value)

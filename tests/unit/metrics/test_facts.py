@@ -2,6 +2,7 @@
 
 import pytest
 
+from nodulebench.metrics import FIGURES
 from nodulebench.metrics.facts import FACTS
 
 WORSE = {
@@ -29,3 +30,22 @@ def test_more_of_a_merit_is_better(name: str) -> None:
 def test_a_signed_error_and_a_count_have_no_good_direction() -> None:
     for name in ("diameter_error_mm", "marks_per_case"):
         assert FACTS[name].is_higher_better is None
+
+
+def test_shares_of_counted_things_are_proportions() -> None:
+    shares = {name for name in FIGURES if getattr(FIGURES[name], "is_proportion", False)}
+    assert shares == {
+        "case_sensitivity",
+        "case_specificity",
+        "category_agreement",
+        "density_accuracy",
+        "density_accuracy_of_found",
+        "failed_run_rate",
+        "malignancy_accuracy",
+        "malignancy_precision",
+        "malignancy_sensitivity",
+        "malignancy_specificity",
+        "miss_rate",
+        "precision",
+        "recall",
+    }

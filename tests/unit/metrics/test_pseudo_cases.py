@@ -96,3 +96,11 @@ def test_discordances_are_taken_to_be_more_alike_on_more_than_fifty_patients() -
     assert paired_icc(120) == pytest.approx(0.5)
     assert paired_icc(155) == pytest.approx(0.6)
     assert [paired_icc(units) for units in (295, 1000)] == pytest.approx([1.0] * 2)
+
+
+def test_discordances_are_taken_to_be_more_alike_the_more_patients_there_are() -> None:
+    assert [paired_icc(units) for units in (1, 50)] == [0.3, 0.3]
+    assert paired_icc(85) == pytest.approx(0.4)  # 35 of 350 beyond 50
+    assert paired_icc(295) == pytest.approx(1.0)
+    assert paired_icc(294) < 1
+    assert paired_icc(1000) == 1

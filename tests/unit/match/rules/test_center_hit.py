@@ -295,3 +295,16 @@ def test_slices_of_unknown_spacing_are_a_millimetre_apart():
         said = type(said)("s", said.marks, said.slices.with_columns(no_z))
         table = label_marks(truth, said, chosen, chosen.rules[0]).table("a", "r", said, truth)
         assert table.filter(pl.col("label") == "hit")["mark_id"].to_list() == [winner]
+
+
+@pytest.mark.parametrize("rule", ["center_hit", "center_distance", "area_overlap"])
+def test_without_a_mark_or_without_a_nodule_there_is_nothing_to_tell(rule):
+    chosen = protocol(rule)
+    for here in (
+        case("a", nodule(6, (0, 0, 0), Slice(0, 0, 0, 6, 6))),
+        case("a", mark(0.5, (0, 0, 0), Slice(0, 0, 0, 6, 6))),
+        case("a"),
+    ):
+        found = label_marks(reference(here), submission(here), chosen, chosen.rules[0])
+        assert len(found.mark) == len(here.marks)
+        assert found.notices == ()

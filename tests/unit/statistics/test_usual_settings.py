@@ -1,0 +1,85 @@
+"""What is meant where nobody says otherwise: 95 %, two-sided, and so on."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nodulebench.metrics.calibration import reliability_table
+from nodulebench.metrics.operating_point import f_beta
+from nodulebench.metrics.roc import (
+    malignancy_accuracy,
+    malignancy_f_beta,
+    malignancy_precision,
+    malignancy_sensitivity,
+    malignancy_specificity,
+)
+from nodulebench.statistics.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+)
+from nodulebench.statistics.auc import auc_estimate, compare_auc
+from nodulebench.statistics.compare import compare_all
+from nodulebench.statistics.mcnemar import compare_detection
+from nodulebench.statistics.measurement_agreement import (
+    bland_altman,
+    concordance_correlation,
+    intraclass_correlation,
+)
+from nodulebench.statistics.mrmc import (
+    obuchowski_rockette,
+    one_treatment,
+    readers_against_algorithm,
+)
+from nodulebench.statistics.permutation import permutation_test
+from nodulebench.statistics.ranking import rank_algorithms
+from nodulebench.statistics.sample_size.pilot import size_from_pilot
+from nodulebench.statistics.sample_size.readers import reader_study_power, size_for_reader_study
+from nodulebench.statistics.size_model import lost_fraction, normal_error, overestimated_share
+
+
+@pytest.mark.parametrize(
+    ("function", "unsaid"),
+    [
+        (cohen_kappa, {"weights": "none", "level": 0.95}),
+        (fleiss_kappa, {"level": 0.95}),
+        (gwet_ac1, {"level": 0.95}),
+        (krippendorff_alpha, {"scale": "nominal", "level": 0.95}),
+        (auc_estimate, {"level": 0.95}),
+        (compare_auc, {"level": 0.95}),
+        (compare_all, {"level": 0.95}),
+        (compare_detection, {"level": 0.95}),
+        (bland_altman, {"share": 0.95, "level": 0.95}),
+        (concordance_correlation, {"level": 0.95}),
+        (intraclass_correlation, {"form": "2,1", "level": 0.95}),
+        (obuchowski_rockette, {"level": 0.95}),
+        (one_treatment, {"level": 0.95}),
+        (readers_against_algorithm, {"level": 0.95}),
+        (permutation_test, {"is_on_common_scale": True}),
+        (rank_algorithms, {"level": 0.95}),
+        (
+            size_from_pilot,
+            {"simulations": 1000, "seed": 0, "margin": 0.0, "level": 0.95, "power": 0.8},
+        ),
+        (reader_study_power, {"alpha": 0.05}),
+        (size_for_reader_study, {"alpha": 0.05, "power": 0.8}),
+        (lost_fraction, {"tolerance_mm": 0.0}),
+        (overestimated_share, {"tolerance_mm": 0.0}),
+        (normal_error, {"bias_mm": 0.0}),
+        (reliability_table, {"calibration_bins": 10}),
+        (f_beta.sums, {"beta": 1.0}),
+        (malignancy_accuracy.sums, {"malignancy_threshold": 0.5}),
+        (malignancy_precision.sums, {"malignancy_threshold": 0.5}),
+        (malignancy_sensitivity.sums, {"malignancy_threshold": 0.5}),
+        (malignancy_specificity.sums, {"malignancy_threshold": 0.5}),
+        (malignancy_f_beta.sums, {"malignancy_threshold": 0.5, "beta": 1.0}),
+    ],
+)
+def test_what_is_not_said_is_the_usual(
+    function: Callable[..., Any], unsaid: dict[str, object]
+) -> None:
+    settings = inspect.signature(function).parameters
+    assert {name: settings[name].default for name in unsaid} == unsaid
