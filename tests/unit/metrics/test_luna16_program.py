@@ -118,3 +118,10 @@ def test_bootstrap_curves_are_in_single_precision() -> None:
     exact = official_sensitivity(one, weight, operating_points=tuple(GRID[index].tolist()))
     assert found.dtype == np.float32
     assert found.tolist() == exact.astype(np.float32).tolist()
+
+
+def test_the_middle_of_three_points_in_a_line_is_left_out() -> None:
+    cases = [case(f"{score}", nodule(), mark(score)) for score in (0.9, 0.8, 0.7)]
+    found = official_curve(cohort(*cases))
+    assert found.y.tolist() == pytest.approx([0, 1 / 3, 1])
+    assert found.threshold.tolist() == [math.inf, 0.9, 0.7]

@@ -130,8 +130,17 @@ def test_an_axis_of_nothing_gives_way_to_the_diameter() -> None:
 
 def test_axes_count_before_the_diameter_however_short_they_are() -> None:
     found = mean_diameter_mm(
-        np.array([1.0, 0.0, np.nan, np.nan, 4.0]),
-        np.array([0.4, 0.0, 3.0, np.nan, 3.0]),
-        np.array([5.0, 5.0, 5.0, 0.0, np.nan]),
+        np.array([1.0, 0.0, np.nan, np.nan, 4.0, np.nan]),
+        np.array([0.4, 0.0, 3.0, np.nan, 3.0, np.nan]),
+        np.array([5.0, 5.0, 5.0, 0.0, np.nan, 0.8]),
     )
-    assert found == pytest.approx(np.array([0.7, 5.0, 5.0, np.nan, 3.5]), nan_ok=True)
+    assert found == pytest.approx(np.array([0.7, 5.0, 5.0, np.nan, 3.5, 0.8]), nan_ok=True)
+
+
+def test_unknown_categories_are_named_in_the_order_in_which_they_stand() -> None:
+    names = ("9", "8", "x", "7", "a", "5", "0")
+    wrong = cohort(*(case(f"c{n}", nodule(category=name)) for n, name in enumerate(names)))
+    with pytest.raises(InputError) as error:
+        category_pairs(wrong)
+    told = [line.split("'")[1] for line in str(error.value).splitlines()]
+    assert told == list(names)

@@ -317,3 +317,13 @@ def test_what_lies_below_a_threshold_of_either_is_kept_beside_both() -> None:
         joined = side_by_side(first, second, is_on_common_scale=False)
         assert joined.at_every_score.is_hit.tolist() == [True] * 6
     assert side_by_side(every, every, is_on_common_scale=False).whole is None
+
+
+def test_rounding_of_large_differences_is_no_wrong_count_either() -> None:
+    def noisy(of: LabelledCohort, weight: WeightArray) -> FloatArray:
+        return 1e6 * recall(of, weight) + (1e-4 * weight[:, 0] if of.case_count > 3 else 0.0)
+
+    found = permutation_test(
+        noisy, cohort(*FINDER), cohort(*BLIND), unit_of_case=EACH, permutations=9, seed=0
+    )
+    assert found.difference == pytest.approx(1e6)

@@ -256,8 +256,8 @@ def test_a_box_ends_at_half_its_length_and_half_its_width(x, y, label):
 
 def test_along_z_alone_neither_axis_of_the_slice_counts():
     # the first lies on the largest slice, 4 mm off along y; the second on the slice above it
-    far = mark(0.9, (50, 54, 11), Slice(11, 50, 54, 2, 2))
-    near = mark(0.5, (50, 50, 12), Slice(12, 50, 50, 2, 2))
+    far = mark(0.5, (50, 54, 11), Slice(11, 50, 54, 2, 2))
+    near = mark(0.9, (50, 50, 12), Slice(12, 50, 50, 2, 2))
     rows = labels_of(case("a", NODULE, far, near), rule="center_hit", parameters={"tie_break": "z"})
     assert [row[3] for row in rows] == ["hit", "false_positive"]
 
