@@ -21,7 +21,7 @@ from benchmarks.candidate_findings import (
     joined_findings,
     kept_findings,
 )
-from benchmarks.candidate_froc import froc_of
+from benchmarks.candidate_froc import froc_of, print_cpm
 from benchmarks.candidate_tables import (
     Judged,
     judge_all,
@@ -140,7 +140,9 @@ def main() -> None:
     print(f"{options.phantoms} phantoms, {nodules.height} nodules\n")
     print_table(findings, judged, "phantom")
     print()
-    print_groups(_shown(judged, len(names)), phantom_groups(nodules))
+    print_cpm(findings, [one.members for one in judged])
+    print()
+    print_groups(_shown(judged, len(set(names) & set(FIVE))), phantom_groups(nodules))
     if {"subsolidcad", "largecad"} <= set(names):
         print()
         print_exchange(judged, nodules)

@@ -33,7 +33,10 @@ def proposals(name: str, chest: Chest, fold: int | None = None) -> Candidates:
     own = WITH_CLASSIFIER[name]
     if own.propose is not None:
         return own.propose(chest)
-    return scored(name, own.find(chest), None, own.least_score, fold)
+    measured = own.find(chest)
+    if own.least_score <= 0:
+        return measured.candidates
+    return scored(name, measured, None, own.least_score, fold)
 
 
 def looked_at(

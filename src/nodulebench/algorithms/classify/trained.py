@@ -24,7 +24,7 @@ class Trained:
     least_score: float = 0.0
     """Candidates below are not reported."""
     propose: Callable[[Chest], Candidates] | None = None
-    """The same candidates without features, where all are reported."""
+    """The same candidates without features, where all are reported; None: found with them."""
 
 
 TRAINED: Registry[Trained] = Registry(

@@ -1,6 +1,7 @@
 """One judge for the candidates of all detectors, which never saw the scan that it judges."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,3 +105,15 @@ def test_a_detector_with_a_classifier_proposes_by_weights_that_never_saw_the_fol
     assert asked == [("mot_m5lv1", 3)]
     assert len(proposals("isicad", chest, 3)) > 0
     assert asked == [("mot_m5lv1", 3)]
+
+
+def test_where_all_is_reported_features_are_not_needed(monkeypatch):
+    chest = lung_with(ball(MIDDLE, 4.0))
+    etrocad = TRAINED["etrocad"]
+    found = etrocad.find(chest).candidates
+    assert len(found) > 0
+    for own in (etrocad, replace(etrocad, propose=None)):
+        monkeypatch.setattr(second_look, "WITH_CLASSIFIER", {"mine": own})
+        proposed = proposals("mine", chest)
+        assert np.array_equal(proposed.center_mm, found.center_mm)
+        assert np.array_equal(proposed.diameter_mm, found.diameter_mm)
