@@ -7,12 +7,14 @@ this process is killed, and every result is fetched as soon as it is there.
 import asyncio
 import concurrent.futures
 import logging
+import multiprocessing
 import pickle
 import queue
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -40,8 +42,13 @@ LOOPBACK = "127.0.0.1"
 CONNECT_S = 15
 START_S = 120
 """How long the first worker may take to come."""
+PRELOAD = [FIRST, "distributed.worker", "nodulebench.run.engines.carrier"]
+"""What workers on this machine share."""
 SETTINGS: dict[str, Any] = {
     "distributed.admin.large-graph-warning-threshold": "4 GiB",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "1s",
     "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
     "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": 1,
     "distributed.scheduler.http.routes": [],
@@ -172,9 +179,13 @@ def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[
         InputError: if Dask is not installed, nobody answers at the address, or the workers there
             have no such version of this package.
     """
+    near = choice.name == "dask"
+    if near and "forkserver" in multiprocessing.get_all_start_methods():
+        # the server of the workers imports Dask while this process does
+        multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
+        forkserver.ensure_running()
     with needs("cluster", "--engine dask"):
         import distributed  # noqa: F401
-    near = choice.name == "dask"
     opened = _local_cluster(workers, gpus) if near else _connected(address_of(choice))
     with quietly(), opened as engine:
         yield engine
@@ -183,13 +194,8 @@ def open_cluster(choice: EngineChoice, workers: int, gpus: int = 0) -> Iterator[
 @contextmanager
 def _local_cluster(workers: int, gpus: int) -> Iterator[DaskEngine]:
     """Workers on this machine, which nobody can speak to who has not the keys of this process."""
-    import multiprocessing
-
     from distributed import Client, Nanny, Scheduler, Security, SpecCluster
 
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        preload = [FIRST, "distributed.worker", "nodulebench.run.engines.carrier"]
-        multiprocessing.get_context("forkserver").set_forkserver_preload(preload)
     security = Security.temporary()
     common = {
         "host": LOOPBACK,
