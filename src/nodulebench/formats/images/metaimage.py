@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,20 @@ def _placed(path: Path, voxels: VoxelArray, fields: dict[str, str]) -> Volume:
 
 def write_volume(volume: Volume, path: Path, *, is_compressed: bool = True) -> None:
     """Write ``name.mhd`` with ``name.zraw`` or ``.raw`` beside it, or all in one ``name.mha``."""
+    for name, content in volume_files(volume, path.name, is_compressed=is_compressed).items():
+        with staged_file(path.with_name(name)) as staged:
+            staged.write_bytes(content)
+
+
+def volume_files(volume: Volume, name: str, *, is_compressed: bool = True) -> dict[str, bytes]:
+    """The files of a volume by their names; the one that is named, which has the header, is last.
+
+    Args:
+        volume: the image.
+        name: ends in ``.mhd`` for two files, in ``.mha`` for one.
+        is_compressed: whether the voxels are.
+    """
+    path = PurePath(name)
     is_local = path.suffix == ".mha"
     content = np.ascontiguousarray(volume.hu).tobytes()
     if is_compressed:
@@ -116,11 +130,9 @@ def write_volume(volume: Volume, path: Path, *, is_compressed: bool = True) -> N
         "ElementDataFile": "LOCAL" if is_local else voxel_path.name,
     }
     header = "".join(f"{name} = {value}\n" for name, value in fields.items()).encode("ascii")
-    if not is_local:
-        with staged_file(voxel_path) as staged:
-            staged.write_bytes(content)
-    with staged_file(path) as staged:
-        staged.write_bytes(header + content if is_local else header)
+    if is_local:
+        return {path.name: header + content}
+    return {voxel_path.name: content, path.name: header}
 
 
 def _read_fields(path: Path) -> tuple[dict[str, str], int]:

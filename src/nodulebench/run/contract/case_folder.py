@@ -79,8 +79,14 @@ def write_image(volume: Volume, name: str, place: Path, kind: InputFormat) -> Pa
         nifti.write_volume(volume, path)
         return path
     path = place.with_name(f"{place.name}.mhd")
-    metaimage.write_volume(volume, path, is_compressed=False)
+    _write_metaimage(volume, path)
     return path
+
+
+def _write_metaimage(volume: Volume, path: Path) -> None:
+    """Write it at once: nobody looks for it before it is whole."""
+    for name, content in metaimage.volume_files(volume, path.name, is_compressed=False).items():
+        path.with_name(name).write_bytes(content)
 
 
 def _write_dicom(volume: Volume, name: str, folder: Path) -> None:
@@ -117,7 +123,7 @@ def _write_sockets(volume: Volume, name: str, folder: Path, run: RunContract) ->
         key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name} {one.slug}"))
         place = folder / one.path
         place.mkdir(parents=True, exist_ok=True)
-        metaimage.write_volume(volume, place / f"{key}.mha", is_compressed=False)
+        _write_metaimage(volume, place / f"{key}.mha")
         interface = {
             "title": one.slug.replace("-", " ").capitalize(),
             "description": "",
