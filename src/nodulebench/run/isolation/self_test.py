@@ -35,7 +35,8 @@ _LIMITS = Limits(cpus=1.0, memory_bytes=64 * MIB, pids=24, output_bytes=4 * MIB)
 _EATEN_MB = 160
 _INPUT, _OUTPUT, _PROGRAM = "/input", "/output", "/opt/probe.py"
 _NETWORK = ("tcp4", "tcp6", "route", "abstract", "socket_file")
-_PATIENCE_S, _HANGS_S, _ENDS_S = 30.0, 0.3, 5.0
+_PATIENCE_S, _HANGS_S, _ENDS_S = 60.0, 0.3, 60.0
+"""A machine may be busy; what hangs would do so for ten minutes."""
 
 
 @dataclass(frozen=True, slots=True)
