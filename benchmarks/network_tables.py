@@ -21,15 +21,19 @@ from benchmarks.candidate_froc import _best_on_nodules as best_on_nodules
 from benchmarks.candidate_froc import _off_nodules as off_nodules
 from benchmarks.candidate_tables import combined
 from benchmarks.network_lists import found_in
+from nodulebench.algorithms.combine import MERGE_MM
 from nodulebench.metrics.froc import sensitivity_at_fp_rate
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.tables import MARKS, Reference, Submission
 from nodulebench.protocols import load_protocol
+from nodulebench.workflows.detect.system import NOT_SEEN, agreed
 
 TEN = ("twoscale", "znet", "cumedvis_b")
 """Trained in ten folds."""
 FINDERS = ("heatmap", "znet_unet")
 CHOSEN, HEADLINE = (0, 1), tuple(range(2, 10))
+OF_HEAT = (2, 3, 4)
+"""That heat maps were trained without, besides the two that served to choose."""
 CLASSICAL = (("mot_m5lv1",), ("isicad", "etrocad"), ("isicad", "m5l", "etrocad"), FIVE)
 BASELINE = "+".join(FIVE)
 
@@ -81,11 +85,13 @@ def judged_lists(
     for path in sorted(weights.glob(f"{network}-*.npz")):
         left_out = path.stem.rpartition("-")[2]
         with np.load(path) as kept:
-            own = fold[which[kept["chosen"]].astype(np.int64)]
+            inside = kept["chosen"] < len(which)
+            chosen, given = kept["chosen"][inside], kept["score"][inside]
+            own = fold[which[chosen].astype(np.int64)]
             wanted = (own == int(left_out)) if left_out != "all" else (own == -1)
             if not (weights / f"{network}-all.npz").is_file() and left_out == "0":
                 wanted |= own == -1
-            score[row[kept["chosen"][wanted]]] = kept["score"][wanted]
+            score[row[chosen[wanted]]] = given[wanted]
     whole = pl.concat(tables).with_columns(pl.Series("probability", score))
     named = whole.with_columns(
         pl.col("seriesuid").replace(dict(ids)), mark_id=pl.int_range(1, pl.len() + 1)
@@ -201,6 +207,39 @@ def print_mixed(blocks: Findings, scans: Findings, systems: Mapping[str, Submiss
         print(f"| {name} | {cells} | {np.mean(found):.3f} |", flush=True)
 
 
+def second_look(table: pl.DataFrame, findings: Sequence[Findings]) -> FloatArray:
+    """What the detectors' own ranking says of the candidates of a list."""
+    marks = pl.concat([combined(one, FIVE).marks for one in findings])
+    place = {
+        "coordX": pl.col("x_mm").round(2),
+        "coordY": pl.col("y_mm").round(2),
+        "coordZ": pl.col("z_mm").round(2),
+    }
+    known = marks.select("score", seriesuid="case_id", **place)
+    keys = ["seriesuid", *place]
+    rows = table.select("seriesuid", *(pl.col(axis).round(2) for axis in place))
+    joined = rows.join(known.unique(keys), on=keys, how="left", maintain_order="left")
+    return joined["score"].to_numpy()
+
+
+def said_by(found: pl.DataFrame, table: pl.DataFrame) -> FloatArray:
+    """What a finding network says of the candidates of a list, as ``detect`` asks it."""
+    axes = ["coordX", "coordY", "coordZ"]
+    said = np.full(table.height, NOT_SEEN)
+    at, cases = table.select(axes).to_numpy(), table["seriesuid"].to_numpy()
+    for (case,), own in found.group_by("seriesuid"):
+        rows = np.flatnonzero(cases == case)
+        apart = np.linalg.norm(at[rows, None] - own.select(axes).to_numpy()[None], axis=2)
+        near = np.where(apart < MERGE_MM, own["probability"].to_numpy()[None], NOT_SEEN)
+        said[rows] = near.max(axis=1, initial=NOT_SEEN)
+    return said
+
+
+def judged_together(name: str, table: pl.DataFrame, opinions: Sequence[FloatArray]) -> Submission:
+    """A list by several judges, as ``detect`` lets them agree."""
+    return as_submission(name, table.with_columns(pl.Series("probability", agreed(opinions))))
+
+
 def averages(lists: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, pl.DataFrame]]:
     """The means of two networks and more."""
     for count in range(2, len(lists) + 1):
@@ -244,25 +283,54 @@ def main() -> None:
     ten = {name: lists[name] for name in TEN}
     means = {name: as_submission(name, table) for name, table in averages(ten)}
     found = {
-        name: as_submission(
-            name, pl.concat([found_lists(given.weights, name, part, ids) for part in parts])
-        )
+        name: pl.concat([found_lists(given.weights, name, part, ids) for part in parts])
         for name in FINDERS
         if name in others
     }
+    finders = {name: as_submission(name, table) for name, table in found.items()}
+    first = lists["twoscale"]
+    second = second_look(first, [blocks.findings, scans.findings])
+    likely = {name: lists[name]["probability"].to_numpy() for name in TEN}
+    heat = said_by(found["heatmap"], first)
+    names = ("five and twoscale", "five, twoscale and znet", "nodulebench")
+    with_networks, with_two, best = (
+        judged_together(name, first, opinions)
+        for name, opinions in zip(
+            names,
+            (
+                [second, likely["twoscale"]],
+                [second, likely["twoscale"], likely["znet"]],
+                [second, heat, likely["twoscale"]],
+            ),
+            strict=True,
+        )
+    )
+    chains = {names[0]: with_networks, names[1]: with_two}
+    ours = {**old, **{name: networks[name] for name in TEN}, **means, **chains}
+    of_heat = {
+        BASELINE: old[BASELINE],
+        "twoscale": networks["twoscale"],
+        "heatmap": finders["heatmap"],
+        **chains,
+        names[2]: best,
+    }
     for folds, systems in (
-        (CHOSEN, {**old, **networks, **found}),
-        (HEADLINE, {**old, **{name: networks[name] for name in TEN}, **means}),
-        ((2, 3, 4), {BASELINE: old[BASELINE], "twoscale": networks["twoscale"], **found}),
+        (CHOSEN, {**old, **networks, **finders, **chains, names[2]: best}),
+        (HEADLINE, ours),
+        (OF_HEAT, of_heat),
     ):
         chosen = blocks.of_folds(folds)
         print(f"\nBlocks of folds {folds}: {chosen.reference.cases.height}\n")
         print_froc(chosen, systems, BASELINE)
-    ours = {**old, **{name: networks[name] for name in TEN}, **means}
     print("\nNodules of the blocks of folds 2 to 9, false positives of the scans\n")
     print_mixed(blocks.of_folds(HEADLINE), scans.findings, ours)
     print("\nWhole scans\n")
     print_froc(scans.findings, ours, BASELINE)
+    few = scans.of_folds((-1, *CHOSEN, *OF_HEAT))
+    print(f"\nThose {few.reference.cases.height} that no heat map learnt from\n")
+    print_froc(few, of_heat, BASELINE)
+    print("\nNodules of the blocks of folds 2 to 4, false positives of these\n")
+    print_mixed(blocks.of_folds(OF_HEAT), few, of_heat)
 
 
 if __name__ == "__main__":

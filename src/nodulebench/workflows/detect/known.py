@@ -3,7 +3,7 @@
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 
-SYSTEMS = {"nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+twoscale"}
+SYSTEMS = {"nodulebench": "isicad+subsolidcad+largecad+etrocad+m5l+heatmap+twoscale"}
 """Complete systems that have a name of their own."""
 
 

@@ -16,7 +16,7 @@ from nodulebench.algorithms.candidate import Candidates
 from nodulebench.algorithms.candidates import DETECTORS
 from nodulebench.algorithms.chest import Chest
 from nodulebench.algorithms.classify.second_look import looked_at
-from nodulebench.algorithms.combine import Place
+from nodulebench.algorithms.combine import MERGE_MM, Place
 from nodulebench.algorithms.detectors import proposals_near_lungs, together
 from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
@@ -30,6 +30,11 @@ from nodulebench.workflows.detect.network_judge import networks_of, read_jury, s
 
 LEAST = 1e-6
 """No judge is surer than that."""
+NOT_SEEN = 0.003
+"""What a finding network says of a place where it sees nothing: less than it tells anywhere."""
+LIKELY, NOT_PROPOSED = 0.05, 1e-4
+"""How likely a finding network must think a place that no detector proposed; and what the second
+look, which was not asked, says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +126,8 @@ def candidates_in(
 ) -> tuple[Candidates, tuple[Notice, ...]]:
     """The candidates of a scan, best first, and what is to be known of them.
 
-    Networks judge together with the second look at detectors' candidates; candidates of finding
-    networks alone are judged by networks alone.
+    Detectors' candidates are judged by the second look, by what finding networks say of the place,
+    and by networks that judge, together; candidates of finding networks alone by networks alone.
 
     Args:
         system: who looks.
@@ -133,30 +138,69 @@ def candidates_in(
         series: what the scan may be called in the data of the networks.
         stage: told what is being done.
     """
-    found: dict[str, Candidates] = {}
-    for name in system.detectors:
-        with stage(name):
-            found[name] = proposals_near_lungs(name, chest, fold)
-    if found:
-        with stage("second look"):
-            found = looked_at(found, chest, fold)
     told: tuple[Notice, ...] = ()
+    seen: list[Candidates] = []
     for name in system.finders:
         with stage(name):
-            found[name], saw_it = found_by(name, chest, volume, system.weights, series)
-            told = told or saw_it
-    with stage("combining"):
-        candidates = together(found, place)
+            places, saw_it = found_by(name, chest, volume, system.weights, series)
+        seen.append(places)
+        told = told or saw_it
+    opinions: list[FloatArray] = []
+    if system.detectors:
+        candidates = _classical(system.detectors, chest, fold, place, stage)
+        for places in seen:
+            candidates = _with_places_of(candidates, places)
+        opinions = [candidates.score, *(_said_by(places, candidates) for places in seen)]
+    else:
+        candidates = together(dict(zip(system.finders, seen, strict=True)), place)
+        opinions = [] if system.judges else [candidates.score]
     if system.judges:
         with stage("network"):
             jury = read_jury("+".join(system.judges), system.weights)
             judged = jury.judge(volume, series[0], candidates.center_mm, series)
-            told = told if judged.is_unseen else saw_scan(series[-1])
-        opinions = [judged.score]
-        if system.detectors:
-            opinions.append(candidates.score)
-        candidates = replace(candidates, score=agreed(opinions)).best(len(candidates))
-    return candidates, told
+        opinions.append(judged.score)
+        told = told if judged.is_unseen else saw_scan(series[-1])
+    scored = replace(candidates, score=agreed(opinions))
+    return scored.best(len(scored)), told
+
+
+def _classical(
+    names: Sequence[str],
+    chest: Chest,
+    fold: int | None,
+    place: Place,
+    stage: Callable[[str], AbstractContextManager[None]],
+) -> Candidates:
+    """The candidates of detectors, by the second look."""
+    found: dict[str, Candidates] = {}
+    for name in names:
+        with stage(name):
+            found[name] = proposals_near_lungs(name, chest, fold)
+    with stage("second look"):
+        found = looked_at(found, chest, fold)
+    with stage("combining"):
+        return together(found, place)
+
+
+def _with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
+    """Candidates, and likely places of others where there is none; no detector proposed these."""
+    likely = others.chosen(others.score >= LIKELY)
+    is_new = ~(_apart_mm(likely, candidates) < MERGE_MM).any(axis=1)
+    added = likely.chosen(is_new)
+    return Candidates.joined(candidates, replace(added, score=np.full(len(added), NOT_PROPOSED)))
+
+
+def _said_by(others: Candidates, candidates: Candidates) -> FloatArray:
+    """How likely a network that finds nodules by itself thinks each candidate."""
+    near = _apart_mm(candidates, others) < MERGE_MM
+    said: FloatArray = np.where(near, others.score[None], NOT_SEEN).max(axis=1, initial=NOT_SEEN)
+    return said
+
+
+def _apart_mm(ones: Candidates, others: Candidates) -> FloatArray:
+    """Ones x others."""
+    apart: FloatArray = np.linalg.norm(ones.center_mm[:, None] - others.center_mm[None], axis=2)
+    return apart
 
 
 def agreed(opinions: Sequence[FloatArray]) -> FloatArray:

@@ -32,8 +32,18 @@ def test_a_series_of_a_fold_is_judged_by_weights_that_never_saw_it() -> None:
 
 
 def test_packaged_weights_are_those_of_their_cards_and_small() -> None:
-    assert read_weights(FILES[0])[1].network == "twoscale"
-    assert sum(path.stat().st_size for path in FILES) < 8e6
+    for name in ("twoscale", "heatmap"):
+        files = sorted(packaged_weights(name).glob("*.safetensors"))
+        assert read_weights(files[-1])[1].network == name
+        assert sum(path.stat().st_size for path in files) < 11e6
+
+
+def test_the_heat_map_left_out_five_folds() -> None:
+    cards = [read_card(path) for path in sorted(packaged_weights("heatmap").glob("*.safetensors"))]
+
+    left_out = [sorted(set(range(10)) - set(card.folds)) for card in cards]
+    assert left_out == [[0], [1], [2], [3], [4], []]
+    assert all(card.figures["sensitivity"] > 0.98 for card in cards[:5])
 
 
 def test_a_network_without_packaged_weights_is_told() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from nodulebench.algorithms.candidate import Candidates  # noqa: E402
 from nodulebench.algorithms.chest import Chest, see_chest  # noqa: E402
 from nodulebench.algorithms.networks import FINDERS, NETWORKS  # noqa: E402
 from nodulebench.algorithms.networks.weights import Card, write_weights  # noqa: E402
@@ -12,6 +13,7 @@ from nodulebench.algorithms.unseen import series_digest  # noqa: E402
 from nodulebench.errors import InputError, UnknownNameError  # noqa: E402
 from nodulebench.imaging.lungs.segment import Lungs  # noqa: E402
 from nodulebench.imaging.volume import Volume, make_volume  # noqa: E402
+from nodulebench.workflows.detect import system as system_module  # noqa: E402
 from nodulebench.workflows.detect.system import (  # noqa: E402
     agreed,
     candidates_in,
@@ -109,6 +111,29 @@ def test_candidates_of_a_finding_network_are_judged_by_another(
 
     assert np.array_equal(judged.center_mm, alone.center_mm)
     assert judged.score[0] != alone.score[0]
+
+
+def test_a_finding_network_beside_detectors_adds_places_and_judges_theirs(
+    weights: Path, scan: tuple[Chest, Volume], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Candidates(
+        np.array([BALL_MM + 1.0, [40.0, 40.0, 20.0]]), np.array([0.5, 0.5]), np.full(2, 5.0)
+    )
+    monkeypatch.setattr(system_module, "proposals_near_lungs", lambda *_: own)
+    monkeypatch.setattr(system_module, "looked_at", lambda found, *_: found)
+    system = read_system("isicad", [weights / "heatmap-all.safetensors"])
+
+    found, _ = candidates_in(system, *scan, series=("x",))
+
+    # the ball was proposed; elsewhere the heat map sees nothing
+    assert len(found) == 2
+    assert np.array_equal(found.center_mm, own.center_mm)
+    assert found.score[0] > 0.5 > found.score[1]
+    monkeypatch.setattr(system_module, "proposals_near_lungs", lambda *_: own.chosen([False, True]))
+    alone, _ = candidates_in(system, *scan, series=("x",))
+    assert len(alone) == 2
+    place = alone.center_mm[np.linalg.norm(alone.center_mm - BALL_MM, axis=1).argmin()]
+    assert np.linalg.norm(place - BALL_MM) < 1.0
 
 
 def test_judges_agree_on_the_mean_of_their_log_odds() -> None:
