@@ -22,7 +22,7 @@ from nodulebench.algorithms.networks import FINDERS, NETWORKS
 from nodulebench.algorithms.networks.packaged import packaged_weights
 from nodulebench.errors import InputError, UnknownNameError, did_you_mean
 from nodulebench.imaging.volume import Volume
-from nodulebench.model.arrays import BoolArray, FloatArray
+from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
 from nodulebench.workflows.detect.known import SYSTEMS, known_detectors
 from nodulebench.workflows.detect.network_finder import found_by
@@ -185,8 +185,8 @@ def _classical(
 def _with_places_of(candidates: Candidates, others: Candidates) -> Candidates:
     """Candidates, and likely places of others where there is none; no detector proposed these."""
     likely = others.chosen(others.score >= LIKELY)
-    is_new: BoolArray = (_apart_mm(likely, candidates) >= MERGE_MM).all(axis=1)
-    added = likely.chosen(is_new)
+    nearest = _apart_mm(likely, candidates).min(axis=1, initial=np.inf)
+    added = likely.chosen(np.flatnonzero(nearest >= MERGE_MM))
     return Candidates.joined(candidates, replace(added, score=np.full(len(added), NOT_PROPOSED)))
 
 
