@@ -63,4 +63,6 @@ def _write(archive: zipfile.ZipFile, part: zipfile.ZipInfo, target: Path, most: 
             if written > min(part.file_size, most):
                 raise InputError.at(archive.filename or "", "is larger than it says.", _SEND)
             file.write(chunk)
+    if part.external_attr >> 16 & stat.S_IXUSR:  # the program of an algorithm
+        target.chmod(target.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return written

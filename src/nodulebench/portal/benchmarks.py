@@ -39,6 +39,8 @@ class BenchmarkRules(Written):
     tracks: tuple[Track, ...] = ("detection",)
     feedback: Literal["figures", "cases"] = "figures"
     """What who submits gets: figures and curves, or single nodules and marks as well."""
+    takes_algorithms: bool = False
+    """Whether algorithms may be sent in as well as marks; they are run apart from everything."""
     is_anonymous: bool = False
     """Whether others see a number in place of a name."""
     per_week: Annotated[int, Field(ge=1)] | None = None

@@ -25,10 +25,12 @@ from nodulebench.storage.durable import make_folder, settle_all
 from nodulebench.storage.event_log.statements import canonical
 from nodulebench.storage.keys.sshsig import signature_code
 from nodulebench.workflows.check.check import Checked, check_alone
+from nodulebench.workflows.run.named import named_algorithm
 
 MOST_NAME = 80
 RECEIPT = "nodulebench/receipt@1"
 UNPACKED = "unpacked"
+ALGORITHM, MANIFEST = "algorithm", "algorithm.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +84,42 @@ def marks_of(path: Path) -> Path:
     return unpack(path, folder)
 
 
+def algorithm_of(path: Path) -> Path | None:
+    """The folder of an algorithm that was sent; None: it is marks."""
+    found = marks_of(path)
+    is_one = found.is_dir() and (found / MANIFEST).is_file() and not any(found.glob("marks.*"))
+    return found if is_one else None
+
+
+def _checked_algorithm(benchmark: Benchmark, folder: Path) -> Checked:
+    """Whether an algorithm could be run, by its manifest alone."""
+    if not rules_of(benchmark).takes_algorithms:
+        what = "is an algorithm, and this benchmark takes marks."
+        raise InputError.at(folder.name, what, "Run it, and send its marks.")
+    named_algorithm(str(folder))
+    return Checked(folder, ALGORITHM)
+
+
 def look_through(site: Site, benchmark: Benchmark, sent: Received) -> Checked:
     """Everything that is wrong with what was sent; the reference is never opened.
 
     Messages name files as they were sent, not where they lie.
     """
     try:
-        marks = marks_of(sent.path)
-        found = check_alone(marks, known_cases(site, benchmark), benchmark.protocol)
+        folder = algorithm_of(sent.path)
+        if folder is not None:
+            found = _checked_algorithm(benchmark, folder)
+        else:
+            cases = known_cases(site, benchmark)
+            found = check_alone(marks_of(sent.path), cases, benchmark.protocol)
     except InputError as error:
         found = Checked(sent.path, problems=tuple(error.problems))
-    folder = str(sent.path.parent)
+    place = str(sent.path.parent)
     problems = tuple(
         Problem(
-            one.where.replace(f"{folder}/{UNPACKED}/", "").replace(f"{folder}/", ""),
-            one.what.replace(f"{folder}/", ""),
-            one.remedy.replace(f"{folder}/", ""),
+            one.where.replace(f"{place}/{UNPACKED}/", "").replace(f"{place}/", ""),
+            one.what.replace(f"{place}/", ""),
+            one.remedy.replace(f"{place}/", ""),
         )
         for one in found.problems
     )
@@ -123,6 +145,7 @@ def submit(
     name = name.strip()
     if not name or len(name) > MOST_NAME or not name.isprintable():
         raise DeniedError("name_form")
+    kind = "marks" if algorithm_of(sent.path) is None else ALGORITHM
     settle_all(sent.path.parent)  # before anybody has it in writing
     with site.database.writing() as session:
         chosen = session.get(Benchmark, benchmark)
@@ -149,6 +172,7 @@ def submit(
             account_id=by.account,
             name=name,
             track=track,
+            kind=kind,
             file=sent.path.name,
             digest=sent.digest,
             size=sent.size,

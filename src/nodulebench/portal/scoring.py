@@ -16,7 +16,7 @@ from nodulebench.errors import InputError, NoduleBenchError
 from nodulebench.model.documents.evaluation import Document
 from nodulebench.model.progress import Progress
 from nodulebench.model.results import Estimate
-from nodulebench.portal.entries import marks_of
+from nodulebench.portal.entries import ALGORITHM, marks_of
 from nodulebench.portal.jobs import Claimed, Scored
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Entry
@@ -25,6 +25,8 @@ from nodulebench.storage.vault import Secret
 from nodulebench.workflows.custody.evaluate_sealed import LookOrder, evaluate_sealed
 from nodulebench.workflows.evaluate.files import evaluate_files
 from nodulebench.workflows.evaluate.result_folder import EVALUATION, FEEDBACK, read_document
+from nodulebench.workflows.run.named import named_algorithm
+from nodulebench.workflows.run.run import RunChoice, run_algorithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class UnscoredError(NoduleBenchError):
 class _Order:
     """What has to be scored, read in one go."""
 
-    marks: Path
+    sent: Path
+    is_algorithm: bool
     reference: Path
     protocol: str
     name: str
@@ -61,13 +64,17 @@ def score(site: Site, claimed: Claimed, opening: Opening | None, progress: Progr
     """
     with site.database.reading() as session:
         order = _order(site, session, claimed)
-    out = site.results / claimed.entry / f"{claimed.version}-{claimed.claim}"
+    results = site.results / claimed.entry
+    marks = marks_of(order.sent)
+    if order.is_algorithm:
+        marks = _run(order, opening, marks, results / f"{claimed.version}-run", progress)
+    out = results / f"{claimed.version}-{claimed.claim}"
     try:
         if order.is_sealed:
-            figures = _scored_sealed(order, opening, out)
+            figures = _scored_sealed(order, opening, marks, out)
             digest = file_digest(out / FEEDBACK)
         else:
-            figures = _scored_open(order, out, progress)
+            figures = _scored_open(order, marks, out, progress)
             digest = file_digest(out / EVALUATION)
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)
@@ -112,6 +119,7 @@ def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
     benchmark: Benchmark = entry.benchmark
     return _Order(
         site.upload(entry.id) / entry.file,
+        entry.kind == ALGORITHM,
         Path(benchmark.reference),
         benchmark.protocol,
         entry.name,
@@ -120,23 +128,47 @@ def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
     )
 
 
-def _scored_open(order: _Order, out: Path, progress: Progress) -> dict[str, Any]:
-    marks, names = (marks_of(order.marks),), (order.name,)
+def _run(
+    order: _Order, opening: Opening | None, folder: Path, out: Path, progress: Progress
+) -> Path:
+    """The marks of an algorithm, run apart from everything else; a stopped run goes on."""
+    secret, person = (None, "") if opening is None else (opening.secret, opening.person)
+    is_known = {"secret": secret, "person": person} if order.is_sealed else {}
+    try:
+        chosen = named_algorithm(str(folder))
+        summary = run_algorithm(
+            chosen, order.reference, out, RunChoice(), progress=progress, **is_known
+        )
+    except InputError as error:
+        raise UnscoredError(str(error)) from error
+    if not summary.is_complete:
+        raise UnscoredError("the machine, not the algorithm, kept a case from its result")
+    return out
+
+
+def _scored_open(order: _Order, marks: Path, out: Path, progress: Progress) -> dict[str, Any]:
     try:
         evaluate_files(
-            marks, order.reference, order.protocol, out=out, names=names, progress=progress
+            (marks,),
+            order.reference,
+            order.protocol,
+            out=out,
+            names=(order.name,),
+            progress=progress,
         )
     except InputError as error:  # the file alone was looked through before it was taken
         raise UnscoredError(str(error)) from error
     return summary(read_document(out))
 
 
-def _scored_sealed(order: _Order, opening: Opening | None, out: Path) -> dict[str, Any]:
+def _scored_sealed(
+    order: _Order, opening: Opening | None, marks: Path, out: Path
+) -> dict[str, Any]:
     if opening is None:
         raise UnscoredError("the test set is sealed, and this worker was started without a key")
     told, _ = evaluate_sealed(
         LookOrder(
-            marks=marks_of(order.marks),
+            marks=marks,
             sealed=order.reference,
             secret=opening.secret,
             person=opening.person,

@@ -7,9 +7,11 @@ from threading import Event
 import pytest
 from sqlalchemy import select, text
 
+from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
 from builders.portal import Browser, make_tiny_benchmark, signed_in, work_off
 from builders.sealed import HEADER, SECRET, make_desk
 from nodulebench.portal.access.visitor import Visitor
+from nodulebench.portal.benchmarks import BenchmarkRules
 from nodulebench.portal.scoring import Opening
 from nodulebench.portal.site import Site
 from nodulebench.portal.store.tables import Benchmark, Job, Result
@@ -89,3 +91,36 @@ def test_the_key_of_a_sealed_set_is_nowhere_in_the_database(
     )
     assert bytes(range(32)) not in whole
     assert bytes(range(32)).hex().encode() not in whole
+
+
+@needs_bubblewrap
+def test_an_algorithm_is_run_apart_and_its_marks_are_scored(
+    site: Site, organiser: Visitor, as_ada: Browser, tmp_path: Path
+) -> None:
+    """Sent as a folder; where a benchmark does not say so, none is taken."""
+    place = images_set(site.settings.sets / "imaged")
+    (place / "seriesuids.csv").write_text("scan-0\nscan-1\nscan-2\n")
+    head = "seriesuid,coordX,coordY,coordZ,diameter_mm\n"
+    (place / "annotations.csv").write_text(head + "scan-0,1,2,3,4\nscan-1,9,9,3,4\n")
+    (place / "annotations_excluded.csv").write_text(head)
+    folder = algorithm_folder(tmp_path / "mine")
+    packed = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path, "mine"))
+    assert folder.is_dir()
+    files = {"file": ("mine.zip", packed.read_bytes())}
+    closed = make_tiny_benchmark(site, organiser, test_set="imaged")
+    rules = BenchmarkRules(takes_algorithms=True)
+    taking = make_tiny_benchmark(site, organiser, test_set="imaged", rules=rules)
+    pages = {one: f"/benchmarks/{one}/submit" for one in (closed, taking)}
+    refused = as_ada.post(pages[closed], pages[closed], files=files, name="Mine")
+    assert refused.status_code == 422
+    assert "is an algorithm, and this benchmark takes marks" in refused.text
+    checked = as_ada.post(f"/benchmarks/{taking}/validate", pages[taking], files=files)
+    assert "It is an algorithm that can be run" in checked.text
+    entry = as_ada.post(pages[taking], pages[taking], files=files, name="Mine").headers["location"]
+    work_off(site)
+    assert states(site) == ["done"]
+    with site.database.reading() as session:
+        counts = session.scalars(select(Result)).one().figures["counts"]["luna16"]
+    # one mark a case at (1, 2, 3): a hit in the first, and false in the other two
+    assert (counts["hit"], counts["missed"], counts["false_positive"]) == (1, 1, 2)
+    assert "done" in as_ada.get(entry).text

@@ -107,6 +107,7 @@ def _rules(form: FormData) -> BenchmarkRules:
             {
                 "feedback": field(form, "feedback") or "figures",
                 "is_anonymous": field(form, "anonymous") == "yes",
+                "takes_algorithms": field(form, "algorithms") == "yes",
                 "per_week": field(form, "per_week") or None,
                 "in_all": field(form, "in_all") or None,
             }

@@ -28,6 +28,15 @@ TEXTS = {
     "portal.feedback": "What who submits is told",
     "portal.feedback.figures": "figures and curves",
     "portal.feedback.cases": "single nodules and marks as well",
+    "portal.takes_algorithms": (
+        "Algorithms may be sent in, too: a zip of a folder with an algorithm.toml, run apart "
+        "from everything else"
+    ),
+    "portal.submit_algorithm": (
+        "Or send the algorithm itself: a zip of a folder with an algorithm.toml. It is run "
+        "here on the test set, apart from everything else, and its marks are scored."
+    ),
+    "portal.checked_algorithm": "It is an algorithm that can be run.",
     "portal.anonymous": "Others see no names",
     "portal.anonymous_name": "anonymous",
     "portal.shown": "Everybody sees this benchmark",

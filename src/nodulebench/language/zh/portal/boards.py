@@ -26,6 +26,11 @@ TEXTS = {
     "portal.feedback": "反馈级别",
     "portal.feedback.figures": "指标与曲线",
     "portal.feedback.cases": "并包括单个结节和标记",
+    "portal.takes_algorithms": "也可提交算法：含 algorithm.toml 的文件夹 zip，在隔离环境中运行",
+    "portal.submit_algorithm": (
+        "也可提交算法本身：含 algorithm.toml 的文件夹 zip。算法将在此处隔离运行，其标记随后评分。"
+    ),
+    "portal.checked_algorithm": "这是可运行的算法。",
     "portal.anonymous": "对他人隐藏名称",
     "portal.anonymous_name": "匿名",
     "portal.shown": "公开此测试",
