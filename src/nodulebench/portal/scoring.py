@@ -132,12 +132,16 @@ def _run(
     order: _Order, opening: Opening | None, folder: Path, out: Path, progress: Progress
 ) -> Path:
     """The marks of an algorithm, run apart from everything else; a stopped run goes on."""
-    secret, person = (None, "") if opening is None else (opening.secret, opening.person)
-    is_known = {"secret": secret, "person": person} if order.is_sealed else {}
+    known = opening if order.is_sealed else None
     try:
-        chosen = named_algorithm(str(folder))
         summary = run_algorithm(
-            chosen, order.reference, out, RunChoice(), progress=progress, **is_known
+            named_algorithm(str(folder)),
+            order.reference,
+            out,
+            RunChoice(),
+            secret=None if known is None else known.secret,
+            person="" if known is None else known.person,
+            progress=progress,
         )
     except InputError as error:
         raise UnscoredError(str(error)) from error
