@@ -147,7 +147,7 @@ def on_cases(submission: Submission, reference: Reference) -> Submission:
     return Submission(submission.name, submission.marks.filter(pl.col("case_id").is_in(wanted)))
 
 
-def sensitivities(reference: Reference, one: Submission, rates: Sequence[float]) -> FloatArray:
+def sensitivities(reference: Reference, one: Submission, rates: tuple[float, ...]) -> FloatArray:
     """Draws + 1 x rates: of all cases, then of cases drawn anew, the same for every system."""
     cohort = labelled(reference, on_cases(one, reference))
     cases = cohort.case_count
@@ -169,7 +169,7 @@ def print_froc(findings: Findings, systems: Mapping[str, Submission], baseline: 
     """Print sensitivities per case, CPM per case and per litre, and differences to a baseline."""
     reference = findings.reference
     litres = findings.lung_litres / reference.cases.height
-    per_litre = [rate * litres for rate in RATES]
+    per_litre = tuple(rate * litres for rate in RATES)
     base = sensitivities(reference, systems[baseline], RATES)
     print(
         f"| system | {' | '.join(f'{rate:g}' for rate in RATES)} | CPM (95 % interval) | "
@@ -270,8 +270,9 @@ def main() -> None:
     parser.add_argument("--series", type=Path, required=True, help="id and seriesuid of scans")
     given = parser.parse_args()
     ids = {series: name for name, series in pl.read_csv(given.series).iter_rows()}
-    blocks = read_data(*given.blocks, 0, ids)
-    scans = read_data(*given.scans, len(np.load(given.blocks[1] / "fold.npy")), ids)
+    blocks = read_data(given.blocks[0], given.blocks[1], 0, ids)
+    count = len(np.load(given.blocks[1] / "fold.npy"))
+    scans = read_data(given.scans[0], given.scans[1], count, ids)
     parts = [blocks, scans]
     old = classical([blocks.findings, scans.findings])
     others = sorted({path.stem.rpartition("-")[0] for path in given.weights.glob("*.npz")})
