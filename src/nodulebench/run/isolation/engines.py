@@ -34,7 +34,7 @@ _OWN_MEMORY, _OWN_PROCESSES = 64 * MIB, 16
 """What the engine may use beside the container."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """The client ends when we do; the container, when the next run sweeps."""
-_STARTS_S, _ENDS_S, _LOOKS_S = 60.0, 30.0, 0.003
+_STARTS_S, _ENDS_S, _ANSWERS_S, _LOOKS_S = 300.0, 30.0, 120.0, 0.003
 _CANNOT_MAKE, _CANNOT_EXECUTE = 125, (126, 127)
 _PERIOD_US = 100_000
 _RUNTIMES = (b"runc", b"crun", b"exe\n")
@@ -91,7 +91,7 @@ class Container:
         self._state = self._inspected()
         _call([*self.words, "rm", "--force", self.name], self.environment)
         is_own = self.process.returncode in _CANNOT_EXECUTE
-        if _seconds(self._state) is None and not is_own:
+        if _moment(self._state, "StartedAt") is None and not is_own:
             problem = self._problem or self._state.get("Error") or "did not start it"
             raise OSError(f"{self.words[0]}: {problem}")
 
@@ -123,6 +123,7 @@ class Container:
             said = b"" if self.process.stderr is None else self.process.stderr.read(2000) or b""
             self._problem = said.decode(errors="replace").strip()
         self.kill()
+        raise OSError(f"{self.words[0]}: {self._problem}")
 
     def _inside(self) -> list[Group]:
         return [one for name, one in self.group.inner().items() if name != _MONITOR]
@@ -130,7 +131,10 @@ class Container:
     def _inspected(self) -> dict[str, Any]:
         asked = [*self.words, "inspect", "--format", "{{json .State}}", self.name]
         told = _call(asked, self.environment)
-        state = json.loads(told.stdout) if told.returncode == 0 else {}
+        try:
+            state = json.loads(told.stdout) if told.returncode == 0 else {}
+        except ValueError:
+            state = {}
         return state if isinstance(state, dict) else {}
 
 
@@ -277,15 +281,22 @@ def _is_program(pid: int) -> bool:
 
 
 def _call(words: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[bytes]":
-    """Ask an engine something short."""
-    return subprocess.run(  # noqa: S603
-        words,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=environment,
-        check=False,
-        timeout=_ENDS_S,
-    )
+    """Ask an engine something short.
+
+    Raises:
+        OSError: if it does not answer.
+    """
+    try:
+        return subprocess.run(  # noqa: S603
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            check=False,
+            timeout=_ANSWERS_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise OSError(f"{words[0]} does not answer within {_ANSWERS_S:g} s") from error
 
 
 def _last(told: "subprocess.CompletedProcess[bytes]") -> str:
@@ -294,9 +305,17 @@ def _last(told: "subprocess.CompletedProcess[bytes]") -> str:
 
 
 def _seconds(state: dict[str, Any]) -> float | None:
-    """How long a container ran; None: it never did."""
+    """How long a container ran; None: it did not, or does still."""
+    began, ended = _moment(state, "StartedAt"), _moment(state, "FinishedAt")
+    if began is None or ended is None:
+        return None
+    return max(0.0, (ended - began).total_seconds())
+
+
+def _moment(state: dict[str, Any], name: str) -> datetime | None:
+    """A time that an engine tells; the first year stands for one that never was."""
     try:
-        began, ended = (datetime.fromisoformat(state[name]) for name in ("StartedAt", "FinishedAt"))
+        moment = datetime.fromisoformat(state[name])
     except (KeyError, ValueError, TypeError):
         return None
-    return max(0.0, (ended - began).total_seconds()) if began.year > 1 else None
+    return moment if moment.year > 1 else None

@@ -20,7 +20,7 @@ from nodulebench.run.isolation.bubblewrap import Bubblewrap
 from nodulebench.run.isolation.cgroups import TREE, make_outer_group, remove_outer_group
 from nodulebench.run.isolation.choose import choose_isolation
 from nodulebench.run.isolation.docker import Docker, _parts
-from nodulebench.run.isolation.engines import Engine, mounted, run_words
+from nodulebench.run.isolation.engines import Engine, _call, _seconds, mounted, run_words
 from nodulebench.run.isolation.podman import Podman
 from nodulebench.run.isolation.sandbox import MIB, Isolation, Job, Limits, Mount
 from nodulebench.run.isolation.scratch import in_own_thread, scratch_folder
@@ -85,6 +85,32 @@ def test_of_an_image_links_are_links_and_the_rest_is_mounted(tmp_path: Path) -> 
     links, parts = _parts(tmp_path, {"/input"})
     assert links == {"bin": "usr/bin"}
     assert parts == {"/opt": f"{tmp_path}/opt", "/usr": f"{tmp_path}/usr"}
+
+
+@pytest.mark.parametrize(
+    ("began", "ended", "seconds"),
+    [
+        ("2026-11-16T09:20:17.074436389Z", "2026-11-16T09:20:18.574436999Z", 1.5),
+        ("2026-11-16T10:20:17.25+01:00", "2026-11-16T09:20:18Z", 0.75),
+        ("2026-11-16T09:20:17Z", "0001-01-01T00:00:00Z", None),  # it still runs
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z", None),  # it never did
+        ("2026-11-16T09:20:17Z", None, None),
+    ],
+)
+def test_an_engine_s_clock_is_read(began: str, ended: str | None, seconds: float | None) -> None:
+    found = _seconds({"StartedAt": began, "FinishedAt": ended})
+    assert found == (None if seconds is None else pytest.approx(seconds, abs=1e-5))
+
+
+def test_an_engine_that_does_not_answer_is_our_machine_s_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def waits(words: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(words, 1)
+
+    monkeypatch.setattr(subprocess, "run", waits)
+    with pytest.raises(OSError, match="podman does not answer"):
+        _call(["podman", "rm"], {})
 
 
 @pytest.mark.parametrize("engine", [Podman, Docker])
