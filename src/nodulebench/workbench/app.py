@@ -4,6 +4,8 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from nodulebench.errors import InputError
 from nodulebench.language import LanguageName, language
 from nodulebench.optional_package import needs
@@ -50,6 +52,7 @@ def workbench_app(
         app.include_router(one.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(InputError, _told)
+    app.add_exception_handler(ValidationError, _told)  # an outline that has become too long
     app.add_middleware(Guard, door=door, say=say)
     return app
 

@@ -11,7 +11,9 @@ from starlette.testclient import TestClient
 from builders.reading import ball, write_scans
 from nodulebench.workbench.app import workbench_app
 from nodulebench.workbench.door import Door
+from nodulebench.workbench.finding import MOST_CORNERS, OutlinedSlice
 from nodulebench.workbench.room import Room, open_room
+from nodulebench.workbench.routes import outlines
 
 DOOR = Door(8040)
 HOME = "http://127.0.0.1:8040"
@@ -192,3 +194,17 @@ def test_handing_in_writes_what_was_drawn(reader: TestClient, room: Room) -> Non
     lines = (room.folder / "nodules.csv").read_text().splitlines()
     assert len(lines) == 2
     assert lines[1].startswith("a,f1,12,")
+
+
+def test_an_outline_that_became_too_long_is_refused_not_broken(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_long(*_: object, **__: object) -> OutlinedSlice:
+        return OutlinedSlice(slice_index=1, outline=((0.0, 0.0),) * (MOST_CORNERS + 1))
+
+    monkeypatch.setattr(outlines, "joined", too_long)
+    drawn = finding()["slices"][0]
+    body = {"slice_index": 12, "stroke": drawn["outline"], "drawn": drawn}
+    answer = reader.post("/scans/0/joined", json=body, headers=OWN)
+    assert answer.status_code == 422
+    assert "at most 2000 items" in answer.json()["problem"]

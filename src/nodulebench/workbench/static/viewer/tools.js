@@ -285,7 +285,7 @@ export function drawingKeys(state, tools, findings) {
       if (state.tool === "polygon" && tools.points.length) tools.finish();
       else if (!state.isHandedIn) tools.propose(state.volume.grid.toWorld(state.cursor));
     }),
-    on([".", "Alt+wheel"], "key.larger", () => tools.wheel(-1)),
+    on(["."], "key.larger", () => tools.wheel(-1)),
     on([","], "key.smaller", () => tools.wheel(1)),
     on(["d"], "key.freehand", use("freehand")),
     on(["e"], "key.erase", use("erase")),
