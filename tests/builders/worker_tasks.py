@@ -29,6 +29,11 @@ def behave(word: str) -> object:
     return word.upper()
 
 
+def folder_of(_: object) -> str:
+    """Where this process is."""
+    return os.getcwd()  # noqa: PTH109 - as a text
+
+
 def threads(name):
     """How many threads a variable allows."""
     return os.environ.get(name)

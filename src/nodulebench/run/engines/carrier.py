@@ -11,13 +11,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
 
 from nodulebench.model.engine import Lost, Terms
 from nodulebench.run.engines.local import CARDS, Worker, packed_bytes
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 LOOK_S = 0.5
 """How often it is looked whether somebody still waits."""
@@ -67,6 +72,13 @@ def _carried(worker: Worker, task: bytes, terms: Terms, is_wanted: Callable[[], 
         clear_bench()
         return packed_bytes(answer)
     return answer
+
+
+def in_folder(folder: str, function: Callable[[Task], Result], task: Task) -> Result:
+    """Call a function where paths mean what they mean to whoever asked for it."""
+    with suppress(OSError):  # not there: whole paths may be
+        os.chdir(folder)
+    return function(task)
 
 
 def version() -> str:

@@ -14,7 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import forkserver
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -27,6 +29,7 @@ from nodulebench.run.engines.carrier import (
     carry,
     clear_idle,
     graphics_cards,
+    in_folder,
     packed_digest,
     version,
 )
@@ -88,7 +91,8 @@ class DaskEngine:
         before it is told as gone.
         """
         suspects: list[int] = []
-        packed, numbers = packed_bytes(function), range(len(tasks))
+        packed = packed_bytes(partial(in_folder, str(Path.cwd()), function))
+        numbers = range(len(tasks))
         try:
             for number, result in self._given(packed, tasks, numbers, terms, self.workers + 1):
                 if result == Lost("gone"):
