@@ -26,7 +26,7 @@ QUIET = (
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
 WORDS = "a rather long password"
-PATIENCE_MS = 60_000
+PATIENCE_MS = 300_000
 
 
 @pytest.fixture
