@@ -89,3 +89,14 @@ def test_more_cases_than_fit_into_two_bytes_are_kept_apart(low, high):
     )
     assert row.to_list() == [1, 0]
     assert distance.tolist() == [2, 1]
+
+
+def test_all_three_axes_count():
+    nodule = np.zeros((1, 3))
+    for axis in range(3):
+        near, far = np.zeros(3), np.zeros(3)
+        near[axis], far[axis] = 4.9, 5.1
+        found = pairs_within(
+            np.zeros(2, int), np.array([near, far]), np.zeros(1, int), nodule, np.array([5.0])
+        )
+        assert [one.tolist() for one in found] == [[0], [0]]

@@ -1,8 +1,10 @@
 """Which way of a figure is the good one: a comparison with a margin hangs on it."""
 
+from typing import Any
+
 import pytest
 
-from nodulebench.metrics import FIGURES
+from nodulebench.metrics import FIGURES, belongs_to
 from nodulebench.metrics.facts import FACTS
 
 WORSE = {
@@ -49,3 +51,21 @@ def test_shares_of_counted_things_are_proportions() -> None:
         "precision",
         "recall",
     }
+
+
+class Theirs:
+    """A registry in which only other packages have something."""
+
+    def is_built_in(self, _: str) -> bool:
+        return False
+
+    def __contains__(self, _: str) -> bool:
+        return True
+
+    def __getitem__(self, name: str) -> str:
+        return f"theirs of {name}"
+
+
+def test_other_packages_are_asked_only_for_their_own_figures() -> None:
+    theirs: Any = Theirs()
+    assert belongs_to("recall", theirs) is None

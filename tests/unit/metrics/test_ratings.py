@@ -122,3 +122,12 @@ def test_the_curve_counts_what_reaches_each_threshold() -> None:
     np.testing.assert_array_equal(curve.threshold, [np.inf, 0.9, 0.2, -np.inf])
     np.testing.assert_allclose(curve.x, [0, 0, 1 / 2, 1])
     np.testing.assert_allclose(curve.y, [0, 1 / 3, 2 / 3, 1])
+
+
+def test_blocks_of_different_sizes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = rated(np.array([0]), np.array([0.5]))
+    signal = rated(np.array([1, 2]), np.array([0.4, 0.9]))
+    weight = np.random.default_rng(0).integers(1, 4, (5, 3))
+    whole = ratings.concordance(noise, signal, weight)
+    monkeypatch.setattr(ratings, "_BLOCK_ELEMENTS", 9)  # three replicates, then two
+    assert ratings.concordance(noise, signal, weight).tolist() == whole.tolist()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,11 @@ from nodulebench.errors import InputError, UndefinedError
 from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray
+from nodulebench.model.notice import Notice
 from nodulebench.statistics.compare import (
     Comparison,
     MarginTest,
+    PairedRows,
     Replicates,
     compare_all,
     paired_difference,
@@ -199,3 +203,19 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         assert estimate.high is not None
         covered += estimate.low <= 0.1 <= estimate.high
     assert 0.90 <= covered / 200 <= 0.99
+
+
+def test_the_error_of_guarded_rows_is_that_of_their_middle() -> None:
+    rows = PairedRows(np.array([0.0, 0.1, 0.5]), np.array([0.2, 0.5, 0.7]), Notice("any"))
+    both = Replicates(("new", "old"), np.array([0.8, 0.5]), np.empty((2, 0)), lambda *_: rows)
+    found = paired_difference(both, "new", "old")
+    assert found.standard_error == pytest.approx(np.std([0.1, 0.3, 0.6], ddof=1))
+    assert (found.replicates, found.undefined_replicates) == (3, 0)
+
+
+def test_where_lower_is_better_margins_are_judged_from_the_other_side() -> None:
+    turned = replicates([-0.8, -0.7], -FIVE.replicate[0], -FIVE.replicate[1])
+    higher = margin_of(paired_difference(FIVE, "new", "old", margin=0.05))
+    lower = margin_of(paired_difference(turned, "new", "old", margin=0.05, better="lower"))
+    assert replace(lower, method=higher.method) == higher
+    assert lower.method.values == {"level": 0.95, "better": "lower"}

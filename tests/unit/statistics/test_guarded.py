@@ -194,3 +194,9 @@ def test_one_replicate_decides_alone() -> None:
     for row, expected in ((0.4, 1.0), (0.6, 0.5)):
         rows = np.array([row])
         assert guarded_p_value(0.7, rows, rows, 0.5, is_low=True) == expected
+
+
+def test_a_bound_may_lie_two_standard_errors_away() -> None:
+    # 100 rows, half of them: 2 sqrt(.25 / 100) = .1 to either side
+    assert bound_reach(np.arange(101.0), 0.5) == pytest.approx((50 - 9.95, 50 + 9.95), abs=0.01)
+    assert bound_reach(np.arange(101.0), 0.0) == (0, 0)

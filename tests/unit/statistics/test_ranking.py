@@ -143,3 +143,12 @@ def test_two_replicates_that_all_share_are_the_fewest() -> None:
         rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), one))
     two = np.array([[0.6, 0.6, 0.6], [0.5, 0.5, nan]])
     assert rank_algorithms(Replicates(("a", "b"), np.array([0.6, 0.5]), two)).lines[0].rank == 1
+
+
+def test_rank_intervals_leave_half_of_the_rest_on_either_side() -> None:
+    # a is second in 2 of 20 replicates: beyond 5 % on its side, not beyond 10 %
+    first, second = np.ones(20), np.zeros(20)
+    second[:2] = 2.0
+    both = Replicates(("a", "b"), np.array([1.0, 0.0]), np.array([first, second]))
+    for level, worst in ((0.79, 1), (0.81, 2), (0.9, 2)):
+        assert rank_algorithms(both, level=level).lines[0].worst_rank == worst

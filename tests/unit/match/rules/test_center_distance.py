@@ -134,3 +134,8 @@ def test_the_radius_of_boxes_counts_before_the_diameter():
     # (10 + 8) / 4 = 4.5 mm from the boxes, 3 mm from the diameter
     here = nodule(6, (50, 50, 0), Slice(0, 50, 50, 10, 8, 10, 8))
     assert labels(mark(0.5, (54, 50, 0), Slice(0, 54, 50, 2, 2)), of=here) == ["hit"]
+
+
+@pytest.mark.parametrize(("y", "label"), [(54.4, "hit"), (54.6, "false_positive")])
+def test_both_axes_of_a_slice_count(y, label):
+    assert labels(mark(0.5, (50, y, 11), Slice(11, 50, y, 2, 2))) == [label]

@@ -159,3 +159,29 @@ def test_a_hundred_simulations_are_the_fewest_and_their_error_is_told() -> None:
     plan = size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(40,), simulations=100)
     told = next(one for one in plan.assumptions if one.code == "power_simulated")
     assert told.values == {"error": pytest.approx(0.098), "simulations": 100}  # 1.96 * 0.5 / 10
+
+
+def test_the_standard_error_is_that_of_a_sample() -> None:
+    drawn = np.linspace(-1, 1, 100)
+    sample, other = (drawn.std(ddof=lost) for lost in (1, 2))
+    margin = stats.norm.ppf(0.975) * (sample + other) / 2  # between the two, at a difference of 0
+
+    def figure(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+        return drawn[: len(weight)] + 1 / 99 if of is NEW else np.zeros(len(weight))
+
+    plan = size_from_pilot(
+        figure,
+        NEW,
+        OLD,
+        unit_of_case=UNITS,
+        sizes=(5,),
+        simulations=100,
+        margin=float(margin),
+    )
+    assert plan.curve[0].value == 0.51
+
+
+def test_a_size_of_nothing_is_none() -> None:
+    for sizes in ((0, 5), (-1,), ()):
+        with pytest.raises(InputError, match="are not ascending positive numbers"):
+            size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=sizes, simulations=100)

@@ -1,0 +1,254 @@
+"""Who may do what with which key at each event of a log, and who signs for whom."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from nodulebench.custody.audit import Event, Fact, Step, next_event
+from nodulebench.custody.people import PolicySeal, policy_after, refusal
+from nodulebench.custody.policy import CustodyPolicy, Person
+from nodulebench.custody.roles import Role
+from nodulebench.errors import InputError
+from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
+from nodulebench.storage.keys.sshsig import signature_code
+
+Keys = Mapping[str, PrivateKey]
+ROLES: dict[str, Role] = {"Ada": "curator", "Bo": "operator", "Kim": "keeper"}
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    folder = tmp_path_factory.mktemp("keys")
+    for name in (*ROLES, "New", "Signer"):
+        new_person_key(folder / name)
+    return {name: read_private_key(folder / name) for name in (*ROLES, "New", "Signer")}
+
+
+def policy_of(keys: Keys) -> CustodyPolicy:
+    people = tuple(
+        Person(name=name, roles=(role,), key=keys[name].public.line) for name, role in ROLES.items()
+    )
+    return CustodyPolicy(keeper="lab", people=people)
+
+
+def event(number: int, person: str, step: Step, role: Role | None = None, **facts: Fact) -> Event:
+    return Event(
+        number=number,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        person=person,
+        role=role or ROLES.get(person),
+        step=step,
+        facts=facts,
+        previous="sha256:0",
+    )
+
+
+def checked(seal: PolicySeal, one: Event, key: PrivateKey) -> str:
+    """What is wrong with an event that somebody signed."""
+    content = one.unsigned_bytes
+    return seal.wrong(content, signature_code(content, key), one.person)
+
+
+def test_everybody_signs_what_their_role_allows(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    log = [
+        ("Ada", event(1, "Ada", "sealed")),
+        ("Bo", event(2, "Bo", "look")),
+        ("Bo", event(3, "Bo", "refused")),
+        ("Kim", event(4, "Kim", "revoked", subject="Ada")),
+    ]
+    assert [checked(seal, one, keys[person]) for person, one in log] == ["", "", "", ""]
+    now = seal.policy_now()
+    assert now is not None
+    assert [bool(one.key) for one in now.people] == [False, True, True]
+    assert [one.name for one in now.people] == list(ROLES)
+
+
+@pytest.mark.parametrize(
+    ("one", "signer", "told"),
+    [
+        (event(1, "Bo", "look"), "Ada", "was not signed with the key that 'Bo' had then"),
+        (event(1, "Eve", "look"), "Bo", "is in the name of 'Eve', who had no key then"),
+        (event(1, "Bo", "look", "curator"), "Bo", "says that 'Bo' is curator, whom the policy"),
+        (event(1, "Bo", "exported"), "Bo", "was written by 'Bo', who may not export."),
+        (event(1, "Ada", "look"), "Ada", "was written by 'Ada', who may not evaluate."),
+        (event(1, "Kim", "migrated"), "Kim", "brings keys in, though people had keys already."),
+        (event(1, "Bo", "rotated", subject="Ada"), "Bo", "'Bo', who may not manage."),
+        (
+            event(1, "Kim", "revoked", subject="Eve"),
+            "Kim",
+            "breaks the rules of the policy: the policy does not know 'Eve'.",
+        ),
+        (
+            event(1, "Kim", "revoked", subject="Kim"),
+            "Kim",
+            "breaks the rules of the policy: people have keys, but no keeper has one",
+        ),
+        (
+            event(1, "Kim", "admitted", subject="New", roles="operator, auditor"),
+            "Kim",
+            "breaks the rules of the policy: 'New' cannot be operator and auditor",
+        ),
+    ],
+)
+def test_what_somebody_might_not_is_told(one: Event, signer: str, told: str, keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    assert told in checked(seal, one, keys[signer])
+    assert seal.policy_now() == policy_of(keys)
+
+
+def test_two_people_have_two_keys(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    line = keys["Bo"].public.line
+    one = event(1, "Kim", "admitted", subject="New", roles="auditor", key=line)
+    assert "the key of 'Bo' is somebody else's too" in checked(seal, one, keys["Kim"])
+
+
+def test_a_key_counts_from_its_event_on_and_an_older_one_no_more(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    assert checked(seal, event(1, "Bo", "look"), keys["Bo"]) == ""
+    line = keys["New"].public.line
+    assert checked(seal, event(2, "Bo", "rotated", subject="Bo", key=line), keys["Bo"]) == ""
+    assert "was not signed with the key" in checked(seal, event(3, "Bo", "look"), keys["Bo"])
+    assert checked(seal, event(3, "Bo", "look"), keys["New"]) == ""
+    assert checked(seal, event(4, "Kim", "revoked", subject="Bo"), keys["Kim"]) == ""
+    assert "who had no key then" in checked(seal, event(5, "Bo", "look"), keys["New"])
+    # what was checked before is checked with what stood before it
+    assert checked(seal, event(1, "Bo", "look"), keys["Bo"]) == ""
+    assert "was not signed with the key" in checked(seal, event(2, "Bo", "look"), keys["New"])
+
+
+def test_who_was_admitted_may_what_their_roles_allow(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    line = keys["New"].public.line
+    one = event(1, "Kim", "admitted", subject="New", roles="auditor, reader", key=line)
+    assert checked(seal, one, keys["Kim"]) == ""
+    assert checked(seal, event(2, "New", "inspected", "auditor"), keys["New"]) == ""
+    assert "may not evaluate" in checked(seal, event(3, "New", "look", "auditor"), keys["New"])
+    assert "'New' is keeper" in checked(seal, event(3, "New", "revoked", "keeper"), keys["New"])
+
+
+def head(events: int) -> bytes:
+    return json.dumps({"events": events, "last": "sha256:1"}).encode()
+
+
+def test_a_head_is_signed_by_somebody_who_had_a_key_before_or_after_its_last_event(
+    keys: Keys,
+) -> None:
+    seal = PolicySeal(policy_of(keys))
+    assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
+    line = keys["New"].public.line
+    assert checked(seal, event(2, "Bo", "rotated", subject="Bo", key=line), keys["Bo"]) == ""
+    assert checked(seal, event(3, "Ada", "exported"), keys["Ada"]) == ""
+    for events, old, new in ((1, True, False), (2, True, True), (3, False, True)):
+        for name, is_good in (("Bo", old), ("New", new)):
+            content = head(events)
+            wrong = seal.wrong(content, signature_code(content, keys[name]), "Bo")
+            assert (wrong == "") is is_good
+            writer = PolicySeal(seal.policy, keys[name], _after=dict(seal._after))
+            if is_good:
+                assert writer.make(content, "Bo")
+            else:
+                assert "was not signed with the key that 'Bo' had then" in wrong
+                with pytest.raises(InputError, match="is not that of 'Bo'"):
+                    writer.make(content, "Bo")
+
+
+def test_nobody_signs_in_the_name_of_another(keys: Keys) -> None:
+    content = event(1, "Bo", "look").unsigned_bytes
+    code = PolicySeal(policy_of(keys), keys["Bo"]).make(content, "Bo")
+    assert PolicySeal(policy_of(keys)).wrong(content, code, "Bo") == ""
+    for key in (None, keys["Ada"], keys["New"]):
+        with pytest.raises(InputError, match="key: is not that of 'Bo', and cannot sign as them"):
+            PolicySeal(policy_of(keys), key).make(content, "Bo")
+
+
+def test_a_changed_event_is_told_though_it_held_before(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    one, other = event(1, "Bo", "look"), event(1, "Bo", "failed")
+    code = signature_code(one.unsigned_bytes, keys["Bo"])
+    for _ in range(2):
+        assert seal.wrong(one.unsigned_bytes, code, "Bo") == ""
+        assert "was changed" in seal.wrong(other.unsigned_bytes, code, "Bo")
+
+
+class Earlier:
+    """A seal of before the migration, whose code is a word."""
+
+    def make(self, content: bytes, person: str) -> str:
+        raise NotImplementedError
+
+    def wrong(self, content: bytes, code: str, person: str) -> str:  # noqa: ARG002
+        return "" if code == "right" else "has a wrong code."
+
+
+def test_people_have_keys_from_the_migration_on(keys: Keys) -> None:
+    signer = keys["Signer"]
+    seal = PolicySeal(policy_of(keys), was_migrated=True, signer=signer.public, before=Earlier())
+    first, moved = event(1, "Bo", "look"), event(2, "Kim", "migrated")
+    assert seal.policy_now() is None
+    assert seal.wrong(first.unsigned_bytes, "right", "Bo") == ""
+    assert seal.wrong(first.unsigned_bytes, "other", "Bo") == "has a wrong code."
+    assert seal.wrong(head(1), "other", "Bo") == "has a wrong code."
+    assert seal.wrong(head(1), "right", "Bo") == ""
+    assert checked(seal, moved, keys["Kim"]) == (
+        "was not signed with the key that signed the manifest."
+    )
+    assert seal.policy_now() is None
+    assert checked(seal, moved, signer) == ""
+    assert seal.policy_now() == policy_of(keys)
+    assert checked(seal, event(3, "Bo", "look"), keys["Bo"]) == ""
+    third = event(4, "Bo", "look")
+    assert "was not signed" in seal.wrong(third.unsigned_bytes, "right", "Bo")
+
+
+def test_without_an_earlier_seal_the_chain_alone_speaks_for_what_was_before(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys), was_migrated=True)
+    first, moved = event(1, "Bo", "look"), event(2, "Kim", "migrated")
+    assert seal.wrong(first.unsigned_bytes, "", "Bo") == ""
+    assert seal.wrong(head(1), "", "Bo") == ""
+    assert "signed the manifest" in checked(seal, moved, keys["Signer"])
+
+
+def test_the_signer_of_the_set_writes_the_migration_and_nothing_else(keys: Keys) -> None:
+    seal = PolicySeal(
+        policy_of(keys),
+        keys["Kim"],
+        was_migrated=True,
+        signer=keys["Signer"].public,
+        signing_key=keys["Signer"],
+    )
+    moved = event(1, "Kim", "migrated").unsigned_bytes
+    assert seal.make(moved, "Kim") == signature_code(moved, keys["Signer"])
+    after = event(2, "Kim", "revoked", subject="Ada").unsigned_bytes
+    assert seal.make(after, "Kim") == signature_code(after, keys["Kim"])
+
+
+def test_an_event_leaves_the_policy_as_it_was_unless_it_is_about_people(keys: Keys) -> None:
+    policy = policy_of(keys)
+    assert policy_after(policy, "look", {"subject": "Bo"}) is policy
+    changed = policy_after(policy, "revoked", {"subject": "Bo"})
+    assert (changed.keeper, changed.reuse) == (policy.keeper, policy.reuse)
+    assert {one.name: (one.roles, bool(one.key)) for one in changed.people} == {
+        "Ada": (("curator",), True),
+        "Bo": (("operator",), False),
+        "Kim": (("keeper",), True),
+    }
+    again = policy_after(changed, "rotated", {"subject": "Bo", "key": keys["New"].public.line})
+    assert next(one.key for one in again.people if one.name == "Bo") == keys["New"].public.line
+    assert refusal(policy, event(1, "Bo", "rotated", subject="Bo")) == ""
+    assert refusal(policy, event(1, "Kim", "rotated", subject="Bo")) == ""
+
+
+def test_the_next_event_follows_the_last(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys), keys["Bo"])
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    told = {"step": "look", "role": "operator", "person": "Bo", "at": at, "facts": {}}
+    first = next_event([], bundle="sha256:b", seal=seal, **told)  # type: ignore[arg-type]
+    second = next_event([first], bundle="sha256:b", seal=seal, **told)  # type: ignore[arg-type]
+    assert (first.number, first.previous) == (1, "sha256:b")
+    assert (second.number, second.previous) == (2, first.digest)
+    for one in (first, second):
+        assert seal.wrong(one.unsigned_bytes, one.code, "Bo") == ""
