@@ -1,9 +1,11 @@
 """Every code block of the documentation runs, and shows what the page says."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from generate import PAGES as GENERATED
 from generate.notebooks import run_cell
@@ -17,13 +19,21 @@ from builders.doc_blocks import (
     run_block_here,
 )
 from builders.places import ROOT
+from nodulebench.cli import nodulebench
 
 PAGES = ROOT / "docs"
 ELSEWHERE = ("a-test-lab-from-dicom-to-verdict",)
 """Tutorials that a journey runs: tests/journeys/test_from_dicom_to_verdict.py."""
 TUTORIALS = [page for page in sorted(PAGES.glob("tutorials/*.md")) if page.stem not in ELSEWHERE]
 NOTEBOOKS = sorted(PAGES.glob("tutorials/*.ipynb"))
-HOW_TO = sorted(PAGES.glob("how-to/*/*.md"))
+SERVED = {
+    "start-a-portal": "test_portal_in_browser.py",
+    "install-a-portal": "test_portal_in_browser.py",
+    "submit-by-a-program": "test_portal_in_browser.py",
+    "read-scans": "test_reading_room_in_browser.py",
+}
+"""Pages about what serves until it is stopped, and the journey that starts it."""
+HOW_TO = [page for page in sorted(PAGES.glob("how-to/*/*.md")) if page.stem not in SERVED]
 EXPLANATIONS = [page for page in sorted(PAGES.glob("explanation/*.md")) if blocks_of(page)]
 
 
@@ -41,6 +51,34 @@ def test_every_block_of_another_page_runs_and_shows_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     check_page(page, tmp_path, run_block_here)
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_commands_that_serve_have_the_options_that_their_page_says(name: str) -> None:
+    assert (ROOT / "tests" / "journeys" / SERVED[name]).exists()
+    (page,) = PAGES.glob(f"how-to/*/{name}.md")
+    for block in blocks_of(page):
+        if block.kind == "python":
+            compile(block.text, name, "exec")
+        for line in block.text.splitlines():
+            if line.startswith("nodulebench "):
+                assert unknown_options(shlex.split(line)[1:]) == [], line
+
+
+def unknown_options(words: list[str]) -> list[str]:
+    command: click.Command = nodulebench
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:
+            break
+        command, words = found, words[1:]
+    known = {one for parameter in command.params for one in parameter.opts}
+    return [word for word in words if word.startswith("-") and word.split("=")[0] not in known]
+
+
+def test_an_option_that_no_command_has_is_seen() -> None:
+    assert unknown_options(["portal", "worker", "--storage", "x", "--nothing"]) == ["--nothing"]
+    assert unknown_options(["portals", "--storage", "x"]) == ["--storage"]
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

@@ -14,6 +14,7 @@ from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.errors import InputError
@@ -71,9 +72,18 @@ class Database:
             return scripts._upgrade_revs("head", revision)  # as alembic's own command does
 
         context = EnvironmentContext(config, scripts, fn=steps)
+        self._reach()
         with self._writer.connect() as connection, connection.begin(), context:
             context.configure(connection=connection, render_as_batch=True)
             context.run_migrations()
+
+    def _reach(self) -> None:
+        try:
+            self.engine.connect().close()
+        except OperationalError as error:
+            what = f"cannot be reached: {str(error.orig).strip()}"
+            remedy = "Start it, or look at the address and who may connect."
+            raise InputError.at("--database", what, remedy) from error
 
     def close(self) -> None:
         """Give back every connection."""

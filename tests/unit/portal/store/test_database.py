@@ -56,3 +56,8 @@ def test_writers_wait_for_each_other(any_site: Site) -> None:
 def test_other_databases_are_refused() -> None:
     with pytest.raises(InputError, match="'mysql' is neither sqlite nor postgresql"):
         Database("mysql://somewhere")
+
+
+def test_a_database_that_does_not_answer_is_told_with_its_option() -> None:
+    with pytest.raises(InputError, match=r"--database.*cannot be reached"):
+        Database("postgresql://nobody@127.0.0.1:1/nothing").migrate()
