@@ -111,7 +111,7 @@ def _complaints(
         yield "", what, "Is there a comma inside a value? Quote the value, and write 1.5, not 1,5."
         return
     if not _cell(row, place[case_column]):
-        yield case_column, f"{case_column} is empty.", "Name the case of every row."
+        yield case_column, f"{case_column} is empty.", "Fill it in for every row."
     for column, index in place.items():
         if column == case_column:
             continue

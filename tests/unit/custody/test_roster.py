@@ -159,3 +159,19 @@ def test_every_line_is_looked_at(tmp_path: Path) -> None:
         "roster.csv",
     ]
     assert "alias 'a1' stands in several lines" in str(error.value)
+
+
+def test_a_row_without_a_file_is_told_in_words_of_a_roster(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_roster(roster(tmp_path, "one.csv,Acme,A1", ",Beta,B2"))
+    assert str(error.value) == "roster.csv line 3: file is empty. Fill it in for every row."
+
+
+def test_what_stands_twice_is_told_and_once_is_not(tmp_path: Path) -> None:
+    rows = ("one.csv,Acme,A1", "two.csv,Acme,a1", "two.csv,Acme,A2", "three.csv,Acme,A3")
+    with pytest.raises(InputError) as error:
+        read_roster(roster(tmp_path, *rows))
+    assert str(error.value) == (
+        "roster.csv: alias 'a1' stands in several lines.\n"
+        f"roster.csv: file '{(tmp_path / 'two.csv').resolve()}' stands in several lines."
+    )

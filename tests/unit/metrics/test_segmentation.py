@@ -139,3 +139,31 @@ def test_an_unreadable_contour_is_refused() -> None:
     )
     with pytest.raises(InputError, match="slice 7: contour '1 2;x' is not a list of points"):
         value("mean_dice", wrong)
+
+
+def test_boxes_of_unequal_sides_and_boxes_apart_by_hand() -> None:
+    flat = cohort(
+        case(
+            "a",  # x from -5 to 5 and 1 to 7, y from -1 to 1 and 0 to 4: 4 x 1 shared
+            nodule(10, (0, 0, 0), Slice(0, 0, 0, 10, 2), Slice(1, 0, 0, 2, 2)),
+            # on slice 1 apart by 3 in x and in y
+            mark(0.5, (0, 0, 0), Slice(0, 4, 2, 6, 4), Slice(1, 5, 5, 2, 2)),
+        )
+    )
+    assert overlap_table(flat).row(0)[1:4] == (24.0, 28.0, 4.0)
+
+
+def test_a_tiny_nodule_has_an_area_and_one_without_any_has_none() -> None:
+    tiny, none = (
+        cohort(
+            case(
+                "a",
+                nodule(10, (0, 0, 0), box(0, 0, size)),
+                mark(0.5, (0, 0, 0), box(0, 0, size)),
+            )
+        )
+        for size in (0.5, 0.0)
+    )
+    assert overlap_table(tiny).row(0)[1:] == (0.25, 0.25, 0.25, 1.0, 1.0)
+    with pytest.raises(UndefinedError):
+        overlap_table(none)

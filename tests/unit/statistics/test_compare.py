@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from nodulebench.metrics.froc import cpm
 from nodulebench.metrics.operating_point import precision, recall
 from nodulebench.model.arrays import FloatArray
 from nodulebench.model.notice import Notice
+from nodulebench.statistics import resample
 from nodulebench.statistics.compare import (
     Comparison,
     MarginTest,
@@ -219,3 +221,91 @@ def test_where_lower_is_better_margins_are_judged_from_the_other_side() -> None:
     lower = margin_of(paired_difference(turned, "new", "old", margin=0.05, better="lower"))
     assert replace(lower, method=higher.method) == higher
     assert lower.method.values == {"level": 0.95, "better": "lower"}
+
+
+def guarded(worst: FloatArray, best: FloatArray, value: float = 0.0, **more: Any) -> Replicates:
+    rows = PairedRows(worst, best, Notice("any"), **more)
+    return Replicates(("new", "old"), np.array([value, 0.0]), np.empty((2, 0)), lambda *_: rows)
+
+
+def test_the_p_value_of_guarded_rows_is_twice_the_smaller_share() -> None:
+    worst = np.array([-0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    found = paired_difference(guarded(worst, worst + 0.1, 0.4), "new", "old")
+    assert found.p_value == found.adjusted_p_value == pytest.approx(2 * (1 + 1) / (1 + 9))
+    lower = paired_difference(guarded(-worst - 0.1, -worst, -0.4), "new", "old")
+    assert lower.p_value == pytest.approx(found.p_value)
+
+
+def test_guarded_rows_without_an_interval_decide_nothing() -> None:
+    rows = guarded(np.full(9, 1.0), np.full(9, 2.0), 1.5, reason=Notice("one_patient"))
+    found = paired_difference(rows, "new", "old", margin=0.5)
+    assert (found.p_value, found.normal_p_value) == (1.0, None)
+    assert found.margin == MarginTest(0.5, reason=Notice("one_patient"))
+
+
+@pytest.mark.parametrize(
+    ("difference", "is_non_inferior", "is_equivalent", "is_superior", "is_open"),
+    [
+        (-1.0, False, False, False, False),
+        (-0.5, False, False, False, True),  # at the margin: a loss that is not allowed, nor certain
+        (0.0, True, True, False, False),
+        (0.5, True, False, True, False),
+        (1.0, True, False, True, False),
+    ],
+)
+def test_a_bound_at_the_margin_or_at_0_shows_nothing(
+    difference: float,
+    is_non_inferior: bool,
+    is_equivalent: bool,
+    is_superior: bool,
+    is_open: bool,
+) -> None:
+    """Differences that never vary, of which the interval is a point."""
+    told = (is_non_inferior, is_equivalent, is_superior)
+    for sign, better in ((1, "higher"), (-1, "lower")):
+        rows = np.full(9, sign * difference)
+        plain = replicates([0.0 + sign * difference, 0.0], rows, np.zeros(9))
+        sure = guarded(rows, rows, sign * difference, not_assessable=lambda _: Notice("few"))
+        for one in (plain, sure):
+            found = margin_of(paired_difference(one, "new", "old", margin=0.5, better=better))
+            assert (found.is_non_inferior, found.is_equivalent, found.is_superior) == told
+        assert found.reason == (Notice("few") if is_open else None)
+        assert found.non_inferiority_p == (1.0 if difference <= -0.5 else 0.1)
+        assert found.equivalence_p == (1.0 if abs(difference) >= 0.5 else 0.1)
+        found = margin_of(paired_difference(plain, "new", "old", margin=0.5, better=better))
+        # half of a law that has no width lies above its own place
+        assert found.non_inferiority_normal_p == {-1.0: 1.0, -0.5: 0.5}.get(difference, 0.0)
+        assert found.equivalence_normal_p == {1.0: 1.0, 0.5: 0.5, 0.0: 0.0}[abs(difference)]
+
+
+def test_guarded_margins_where_lower_is_better_are_those_of_the_turned_rows() -> None:
+    worst = np.linspace(-0.3, 0.5, 41)
+    best = worst + 0.2
+    higher = paired_difference(guarded(worst, best, 0.2), "new", "old", margin=0.4)
+    lower = paired_difference(
+        guarded(-best, -worst, -0.2), "new", "old", margin=0.4, better="lower"
+    )
+    here, there = margin_of(higher), margin_of(lower)
+    assert replace(there, method=here.method) == here
+    # 0.4 is reached by best at 0.2 and above: 16 of 41; worst never falls to -0.4
+    assert here.non_inferiority_p == pytest.approx(1 / 42)
+    assert here.equivalence_p == pytest.approx(17 / 42)
+
+
+def test_normal_p_values_of_a_margin_by_hand() -> None:
+    from scipy import stats
+
+    error = np.std([-0.02, 0.08, 0.12, 0.15, 0.14], ddof=1)
+    found = margin_of(paired_difference(FIVE, "new", "old", margin=0.1))
+    assert found.non_inferiority_p == pytest.approx(1 / 6)
+    assert found.non_inferiority_normal_p == pytest.approx(stats.norm.sf((0.1 + 0.1) / error))
+    wide = margin_of(paired_difference(FIVE, "new", "old", margin=0.3))
+    assert wide.equivalence_normal_p == pytest.approx(stats.norm.sf((0.3 - 0.1) / error))
+
+
+def test_blocks_of_weights_are_put_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    bootstrap = Bootstrap(np.arange(3), replicates=50, seed=3)
+    whole = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    monkeypatch.setattr(resample, "_BLOCK_ELEMENTS", 40)
+    parts = replicate_figure(recall, {"new": NEW, "old": OLD}, bootstrap)
+    np.testing.assert_array_equal(parts.replicate, whole.replicate)

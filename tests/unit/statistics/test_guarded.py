@@ -200,3 +200,28 @@ def test_a_bound_may_lie_two_standard_errors_away() -> None:
     # 100 rows, half of them: 2 sqrt(.25 / 100) = .1 to either side
     assert bound_reach(np.arange(101.0), 0.5) == pytest.approx((50 - 9.95, 50 + 9.95), abs=0.01)
     assert bound_reach(np.arange(101.0), 0.0) == (0, 0)
+
+
+def test_as_many_units_as_there_are_and_none_of_nobody() -> None:
+    assert [GuardedBootstrap(np.array(unit), 4, 0).units for unit in ([0], [0, 0], [1, 0])] == [
+        *(1, 1, 2)
+    ]
+    nobody = GuardedBootstrap(np.empty(0, dtype=np.int64), 4, 0)
+    assert [block.weight.shape for block in nobody.blocks()] == [(4, 0)]
+
+
+def test_weights_that_serve_every_figure_cannot_be_written_to() -> None:
+    (block,) = GuardedBootstrap(np.arange(3), 4, 0).blocks()
+    with pytest.raises(ValueError, match="read-only"):
+        block.weight[0, 0] = 9
+
+
+def test_blocks_of_single_rows_hold_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    bootstrap = GuardedBootstrap(np.arange(3), 4, 0)
+    (whole,) = bootstrap.blocks()
+    for elements in (1, 6):
+        monkeypatch.setattr("nodulebench.statistics.guarded._BLOCK_ELEMENTS", elements)
+        parts = list(bootstrap.blocks())
+        assert len(parts) > 1
+        assert np.concatenate([one.weight for one in parts]).tolist() == whole.weight.tolist()
+        assert np.concatenate([one.quantile for one in parts]).tolist() == whole.quantile.tolist()

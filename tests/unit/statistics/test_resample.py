@@ -67,3 +67,14 @@ def test_blocks_of_single_rows_hold_the_same(monkeypatch: pytest.MonkeyPatch) ->
         assert len(blocks) > 1
         assert np.concatenate(blocks).tolist() == left_out.tolist()
     assert left_out.tolist()[0] == [0, 0, 1, 1, 1, 1]
+
+
+def test_one_unit_is_drawn_once_in_every_replicate() -> None:
+    rows = np.concatenate(list(Bootstrap(np.array([0, 0]), 6, 1).blocks()))
+    assert rows.tolist() == [[1, 1]] * 6
+
+
+def test_draws_that_serve_every_figure_cannot_be_written_to() -> None:
+    (rows,) = Bootstrap(np.arange(4), 6, 1).blocks()
+    with pytest.raises(ValueError, match="read-only"):
+        rows[0, 0] = 9

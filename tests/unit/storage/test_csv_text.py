@@ -68,7 +68,7 @@ def test_every_row_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) ->
         "remove it.",
         "x.csv line 7: x 'nan' is not a finite number. Correct the value or remove the row.",
         "x.csv line 8: x '1e400' is not a finite number. Correct the value or remove the row.",
-        "x.csv line 9: case is empty. Name the case of every row.",
+        "x.csv line 9: case is empty. Fill it in for every row.",
         "x.csv line 10: has 3 values, but the header names 2 columns. Is there a comma inside a "
         "value? Quote the value, and write 1.5, not 1,5.",
     ]

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -185,3 +186,40 @@ def test_a_size_of_nothing_is_none() -> None:
     for sizes in ((0, 5), (-1,), ()):
         with pytest.raises(InputError, match="are not ascending positive numbers"):
             size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=sizes, simulations=100)
+
+
+def test_two_test_sets_with_a_value_are_the_fewest() -> None:
+    def defined_in(count: int) -> Callable[[LabelledCohort, np.ndarray], np.ndarray]:
+        def figure(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+            rows = np.arange(len(weight))
+            return np.where(rows < count, rows + float(of is NEW), np.nan)
+
+        return figure
+
+    for count in (2, 3):
+        plan = size_from_pilot(
+            defined_in(count), NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100
+        )
+        assert plan.curve[0].value == 1.0
+    with undefined(match="the figure is undefined in test sets of 5 patients"):
+        size_from_pilot(defined_in(1), NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100)
+
+
+def test_a_difference_at_the_margin_is_no_success_and_a_power_just_met_suffices() -> None:
+    equal = size_from_pilot(recall, NEW, NEW, unit_of_case=UNITS, sizes=(5,), simulations=100)
+    assert equal.curve[0].value == 0.0  # never above 0
+
+    def half(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
+        # 1 in every other set: 1 - 1.96 * 0.5025 is above 0
+        return np.arange(len(weight)) % 2 + 0.0 if of is NEW else np.zeros(len(weight))
+
+    plan = size_from_pilot(
+        half, NEW, OLD, unit_of_case=UNITS, sizes=(5,), simulations=100, power=0.5
+    )
+    assert (plan.curve[0].value, plan.answer) == (0.5, 5)
+
+
+def test_a_thousand_test_sets_are_drawn_unless_told_otherwise() -> None:
+    plan = size_from_pilot(recall, NEW, OLD, unit_of_case=UNITS, sizes=(5,))
+    told = next(one for one in plan.assumptions if one.code == "power_simulated")
+    assert told.values["simulations"] == 1000
