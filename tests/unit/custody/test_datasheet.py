@@ -6,7 +6,13 @@ import polars as pl
 
 from builders.sealed import POLICY
 from builders.tables import case, ignored, nodule, reference
-from nodulebench.custody.datasheet import QUESTIONS, Datasheet, make_datasheet
+from nodulebench.custody.datasheet import (
+    QUESTIONS,
+    Datasheet,
+    WrittenAnswers,
+    make_datasheet,
+    stated_answers,
+)
 from nodulebench.custody.policy import FEEDBACK, Reuse, parse_policy
 
 CASES = {
@@ -139,3 +145,20 @@ def test_the_rule_of_the_reference_is_told_where_it_has_one() -> None:
 def test_twelve_values_are_told_in_full() -> None:
     test_set = reference(*(case(f"c{n:02d}", kernel=f"B{n:02d}") for n in range(12)))
     assert make_datasheet(test_set, {}).answers["equipment"].endswith("B10 1, B11 1.")
+
+
+def test_what_people_stated_is_said_again_and_nothing_else() -> None:
+    first, second, third = list(WrittenAnswers.model_fields)[:3]
+    sheet = Datasheet("set", {first: "Said.", second: "Counted.", third: ""}, frozenset([second]))
+    document = sheet.to_json()
+    assert document["answers"][first]["answer"] == "Said."
+    assert document["answers"][third]["answer"] is None
+    assert stated_answers(document) == {first: "Said."}
+    said = {"source": "stated", "answer": "Said."}
+    assert stated_answers({"answers": {"no question": said, first: "text", second: said}}) == {
+        second: "Said."
+    }
+    assert stated_answers({"answers": {first: {"source": "data", "answer": "Said."}}}) == {}
+    assert stated_answers({"answers": {first: {"source": "stated", "answer": 3}}}) == {}
+    for nothing in (None, [], {}, {"answers": None}, {"answers": []}):
+        assert stated_answers(nothing) == {}

@@ -139,21 +139,3 @@ def test_what_unicode_lets_nobody_see_counts_for_nothing(first: int, last: int) 
     for code in (first - 1, last + 1):
         if unicodedata.category(chr(code)) not in ("Cc", "Cf"):
             assert same_developer(f"a{chr(code)}b") != "ab"
-
-
-HIDDEN = (
-    *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2060, 0x206F)),
-    *((0x2800, 0x2800), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
-    *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
-)
-"""Default_Ignorable_Code_Point (Unicode 15, DerivedCoreProperties) less Cf, and the empty Braille
-cell."""
-
-
-@pytest.mark.parametrize(("first", "last"), HIDDEN)
-def test_what_shows_nothing_goes_and_its_neighbours_stay(first: int, last: int) -> None:
-    for code in (first, last):
-        assert same_developer(f"ab{chr(code)}c") == "abc"
-    for code in (first - 1, last + 1):
-        is_plain = unicodedata.category(chr(code)) not in ("Cc", "Cf", "Zs")
-        assert (same_developer(f"ab{chr(code)}c") != "abc") == is_plain or chr(code).isspace()

@@ -252,3 +252,19 @@ def test_the_next_event_follows_the_last(keys: Keys) -> None:
     assert (second.number, second.previous) == (2, first.digest)
     for one in (first, second):
         assert seal.wrong(one.unsigned_bytes, one.code, "Bo") == ""
+
+
+def test_what_was_wrong_once_is_wrong_again(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    for _ in range(2):
+        told = checked(seal, event(1, "Ada", "look"), keys["Ada"])
+        assert told == "was written by 'Ada', who may not evaluate."
+    assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
+
+
+def test_another_first_event_is_judged_by_the_policy_before_it(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys))
+    line = keys["New"].public.line
+    rotated = event(1, "Kim", "rotated", subject="Ada", key=line)
+    assert checked(seal, rotated, keys["Kim"]) == ""
+    assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""

@@ -1,5 +1,7 @@
 """What is done before any rule: scope, threshold and cap."""
 
+from dataclasses import replace
+
 import pytest
 
 from builders.tables import case, ignored, labels_of, mark, nodule, protocol, reference, submission
@@ -78,3 +80,15 @@ def test_in_each_crowded_case_the_first_of_the_file_stay():
     rows = labels_of(case("a", *MARKS), case("b", *MARKS), mark_cap=2, ties="file_order")
     kept = [(row[0], row[1]) for row in rows if row[3] != "over_cap"]
     assert kept == [("a", "m0"), ("a", "m1"), ("b", "m0"), ("b", "m1")]
+
+
+def test_declared_types_narrow_the_scope_where_the_protocol_says_so():
+    truth, said = reference(TYPED), submission(TYPED)
+    declared = replace(said, intended_types=("calcified",))
+    for one, fields, expected in (
+        (declared, {"uses_declaration": True}, [False, True, True, False]),
+        (declared, {"uses_declaration": False}, [True, True, True, False]),
+        (said, {"uses_declaration": True}, [True, True, True, False]),
+        (declared, {"uses_declaration": True, "types": ("solid",)}, [False, False, True, False]),
+    ):
+        assert targets(truth, one, protocol(scope=Scope(**fields))).tolist() == expected

@@ -100,3 +100,25 @@ def test_all_three_axes_count():
             np.zeros(2, int), np.array([near, far]), np.zeros(1, int), nodule, np.array([5.0])
         )
         assert [one.tolist() for one in found] == [[0], [0]]
+
+
+@pytest.mark.parametrize("part", [7, 40, 500_000])
+def test_crowded_cases_are_matched_as_by_plain_loops(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "_PART", part)
+    random = np.random.default_rng(part)
+    marks = [(case, *random.uniform(-40, 40, 3), 0) for case in random.integers(0, 6, 150)]
+    nodules = [
+        (case, *random.uniform(-40, 40, 3), random.uniform(5, 40))
+        for case in random.integers(1, 7, 40)
+    ]
+    expected = plain_pairs(marks, nodules)
+    assert len(expected) > 50
+    assert found_pairs(marks, nodules) == expected
+
+
+def test_rounding_leaves_no_mark_out_at_either_rim() -> None:
+    inside = float(np.nextafter(5.0, 0))
+    marks = [(0, -inside, 0, 0, 0), (0, inside, 0, 0, 0), (0, 8.0, 0, 0, 0)]
+    assert found_pairs(marks, [(0, 0.0, 0, 0, 5.0)]) == [(0, 0), (1, 0)]

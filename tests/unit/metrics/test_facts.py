@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from nodulebench.metrics import FIGURES, belongs_to
-from nodulebench.metrics.facts import FACTS
+from nodulebench import metrics
+from nodulebench.metrics import FIGURES, belongs_to, facts_of
+from nodulebench.metrics.facts import FACTS, FigureFacts
 
 WORSE = {
     "miss_rate",
@@ -69,3 +70,13 @@ class Theirs:
 def test_other_packages_are_asked_only_for_their_own_figures() -> None:
     theirs: Any = Theirs()
     assert belongs_to("recall", theirs) is None
+
+
+def test_what_is_worse_when_higher_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [facts_of(name).is_higher_better for name in ("recall", "fp_per_case")] == [True, False]
+    assert facts_of("marks_per_case").is_higher_better is None
+    plain, lower = (lambda: None), (lambda: None)
+    lower.facts = FigureFacts(is_higher_better=False)  # type: ignore[attr-defined]
+    monkeypatch.setattr(metrics, "FIGURES", {"plain": plain, "lower": lower})
+    assert facts_of("plain").is_higher_better is True
+    assert facts_of("lower").is_higher_better is False

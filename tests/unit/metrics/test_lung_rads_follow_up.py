@@ -24,7 +24,9 @@ def category(mean, density, change, part=np.nan, days=365):
     [
         (3.9, "solid", "new", "2"),
         (4.0, "solid", "new", "3"),
+        (5.9, "solid", "new", "3"),
         (6.0, "solid", "new", "4A"),
+        (7.9, "solid", "new", "4A"),
         (8.0, "solid", "new", "4B"),
         (7.9, "solid", "growing", "4A"),
         (8.0, "solid", "growing", "4B"),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -6,6 +8,7 @@ from nodulebench.metrics.afroc import wafroc_area
 from nodulebench.metrics.pseudo_cases import (
     Unseen,
     paired_icc,
+    perfect_cohort,
     unseen_patient,
     with_pseudo_cases,
     without_cases,
@@ -104,3 +107,37 @@ def test_discordances_are_taken_to_be_more_alike_the_more_patients_there_are() -
     assert paired_icc(295) == pytest.approx(1.0)
     assert paired_icc(294) < 1
     assert paired_icc(1000) == 1
+
+
+def test_one_row_of_each_table_stands_for_all_that_was_added() -> None:
+    plain = seen()
+    for kind, hit_mark in (("worst", -1), ("best", plain.submission.marks.height)):
+        added = with_pseudo_cases(plain, kind, TWO)
+        nodules = added.reference.nodules
+        assert nodules.height == plain.reference.nodules.height + 1
+        assert nodules.row(-1, named=True)["case_id"] == added.reference.cases["case_id"][3]
+        assert nodules["is_ignored"][-1] is False
+        assert added.submission.marks.height == plain.submission.marks.height + 1
+        assert added.hit_mark[2:].tolist() == [hit_mark] * 2
+        assert added.nodule_row[2:].tolist() == [plain.reference.nodules.height] * 2
+    weighted = cohort(case("a", nodule(weight=0.5), mark(0.9)))
+    best = with_pseudo_cases(weighted, "best", TWO)
+    assert best.reference.nodules["weight"].to_list() == [0.5, 1.0]
+
+
+def test_a_perfect_algorithm_finds_everything_by_marks_that_say_nothing_more() -> None:
+    perfect = perfect_cohort(seen())
+    assert perfect.is_hit.tolist() == [True, True]
+    assert perfect.hit_score.tolist() == [1.0, 1.0]
+    assert perfect.has_scores
+    for nothing in (perfect.false_case, perfect.false_score, perfect.false_mark):
+        assert len(nothing) == 0
+    assert perfect.submission.marks.height == seen().submission.marks.height + 1
+    assert np.isnan(perfect.said("diameter_mm")).all()
+    silent = cohort(case("a", nodule()))
+    assert perfect_cohort(replace(silent, has_scores=False)).has_scores
+
+
+def test_a_patient_is_never_smaller_than_one_nodule() -> None:
+    for size, nodules in ((0.0, 1), (0.5, 1), (1.0, 1), (1.0 + 1e-12, 1), (1.01, 2)):
+        assert Unseen(size, 1).nodules == nodules

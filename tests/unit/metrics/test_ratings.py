@@ -15,6 +15,7 @@ from nodulebench.metrics.ratings import (
     rated,
     rating_curve,
     require_cases,
+    row_blocks,
     signal_at,
     wins,
 )
@@ -131,3 +132,16 @@ def test_blocks_of_different_sizes_give_the_same(monkeypatch: pytest.MonkeyPatch
     whole = ratings.concordance(noise, signal, weight)
     monkeypatch.setattr(ratings, "_BLOCK_ELEMENTS", 9)  # three replicates, then two
     assert ratings.concordance(noise, signal, weight).tolist() == whole.tolist()
+
+
+def test_without_noise_nothing_is_read() -> None:
+    noise, signal = some([(0, 0.5, 1.0)]), some([(1, 0.7, 1.0)])
+    rows = np.array([[0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0]])
+    for fraction in (0.0, 0.5):
+        found = signal_at(noise, signal, rows, (fraction,))
+        assert found[:, 0] == pytest.approx([np.nan, 1.0, np.nan], nan_ok=True)
+
+
+def test_a_row_is_the_smallest_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ratings, "_BLOCK_ELEMENTS", 5)
+    assert list(row_blocks(np.ones((3, 2)), 10)) == [slice(0, 1), slice(1, 2), slice(2, 3)]

@@ -132,3 +132,17 @@ def test_a_share_of_nothing_is_undefined(name: str, pair: tuple[float, float], r
     with pytest.raises(UndefinedError) as refusal:
         value(name, judged(pair))
     assert english(reason_of(refusal.value)) == reason
+
+
+def test_f_beta_at_the_usual_threshold_by_hand() -> None:
+    # of two malignant ones 0.8 is called so and 0.4 is not, and no benign one is: 2 / (2 + 1)
+    assert value("malignancy_f_beta", judged(*FIVE)) == pytest.approx(2 / 3)
+
+
+def test_malignant_and_benign_nodules_are_counted_apart() -> None:
+    counts = malignancy_counts(judged(*FIVE))
+    assert (counts["malignant"], counts["benign"]) == (2, 3)
+
+
+def test_specificity_at_the_usual_threshold_by_hand() -> None:
+    assert value("malignancy_specificity", judged((0.0, 0.9), (0.0, 0.1), (1.0, 0.8))) == 0.5

@@ -10,6 +10,7 @@ from nodulebench.metrics.score_order import (
     at_operating_point,
     find_brackets,
     score_order,
+    sort_scores,
     threshold_at,
 )
 from nodulebench.model.cohort import LabelledCohort
@@ -79,3 +80,22 @@ def test_a_declared_threshold_counts_unless_the_protocol_has_one() -> None:
     assert at_operating_point(silent, protocol()) is silent
     at_rate = at_operating_point(declared(0.7, one), protocol(operating_point=0.25))
     assert (at_rate.is_hit.tolist(), len(at_rate.false_case)) == ([True, True, False], 1)
+
+
+def test_an_allowed_number_that_is_just_met_looks_at_the_next_point_too() -> None:
+    # of a hundred false positives three are drawn: the first two, and the first that lies ahead
+    order = sort_scores(np.array([0]), np.array([0.5]), np.arange(1, 101), np.linspace(2, 1, 100))
+    weight = np.zeros((1, 101), dtype=np.int32)
+    weight[0, [0, 1, 2, 67]] = 1
+    found = find_brackets(order, weight, np.array([[2.0]]))
+    assert (found.falses.item(), found.next_falses.item()) == (2, 3)
+
+
+def test_a_row_at_a_time_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = score_order(four_cases())
+    weight, allowed = np.array([[1, 1, 1, 1], [2, 0, 1, 1]]), np.array([[1.0, 3.0], [2.0, 0.5]])
+    whole = find_brackets(order, weight, allowed)
+    monkeypatch.setattr("nodulebench.metrics.score_order._ELEMENTS", 1)
+    parts = find_brackets(order, weight, allowed)
+    for name in ("hits", "falses", "next_hits", "next_falses"):
+        assert getattr(parts, name).tolist() == getattr(whole, name).tolist()

@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,3 +65,16 @@ def test_without_times_there_is_none(name: str) -> None:
         value(name, timed(run(5.0, "failed"), run(None)))
     with undefined(match="the submission has no table of runs"):
         value(name, cohort(case("a", nodule())))
+
+
+def test_runs_of_other_cases_do_not_count_and_rows_without_a_run_have_no_time() -> None:
+    whole = timed(run(4.0), run(1.0), run(9.0, "failed"))
+    runs = whole.submission.runs
+    assert runs is not None
+    others = runs.with_columns(case_id=pl.Series(["c0", "elsewhere", "c2"]))
+    partly = replace(whole, submission=replace(whole.submission, runs=others))
+    assert value("max_seconds_per_case", partly) == value("mean_seconds_per_case", partly) == 4.0
+    assert value("failed_run_rate", partly) == 0.5
+    undrawn = np.array([[0, 1, 1], [1, 0, 0]])
+    for name in ("median_seconds_per_case", "max_seconds_per_case"):
+        assert FIGURES[name](partly, undrawn) == pytest.approx([np.nan, 4.0], nan_ok=True)

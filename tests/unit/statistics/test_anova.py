@@ -209,3 +209,11 @@ def test_unequal_groups_are_pooled_by_their_degrees_of_freedom() -> None:
     assert test.statistic == pytest.approx(-2 / np.sqrt(1.6))
     assert test.degrees_of_freedom == (6.0,)
     assert test.p_value == pytest.approx(2 * stats.t.sf(2 / np.sqrt(1.6), 6))
+
+
+def test_a_group_that_varies_a_little_varies() -> None:
+    small, flat = summarize_group([0.1, 0.2, 0.3]), summarize_group([0.5, 0.5, 0.5])
+    # pooled variance (2 * 0.1^2 + 0) / 4 = 0.005
+    found = unpaired_t(small, flat)
+    assert found.statistic == pytest.approx(-0.3 / np.sqrt(0.005 * 2 / 3))
+    assert found.p_value == pytest.approx(2 * stats.t.cdf(found.statistic, 4))

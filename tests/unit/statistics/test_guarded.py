@@ -11,6 +11,7 @@ from nodulebench.model.arrays import FloatArray
 from nodulebench.statistics.guarded import (
     GuardedBootstrap,
     GuardedRatio,
+    RatioSums,
     bound_reach,
     guarded_interval,
     guarded_p_value,
@@ -203,9 +204,8 @@ def test_a_bound_may_lie_two_standard_errors_away() -> None:
 
 
 def test_as_many_units_as_there_are_and_none_of_nobody() -> None:
-    assert [GuardedBootstrap(np.array(unit), 4, 0).units for unit in ([0], [0, 0], [1, 0])] == [
-        *(1, 1, 2)
-    ]
+    for unit, count in (([0], 1), ([0, 0], 1), ([1, 0], 2)):
+        assert GuardedBootstrap(np.array(unit), 4, 0).units == count
     nobody = GuardedBootstrap(np.empty(0, dtype=np.int64), 4, 0)
     assert [block.weight.shape for block in nobody.blocks()] == [(4, 0)]
 
@@ -225,3 +225,39 @@ def test_blocks_of_single_rows_hold_the_same_weights(monkeypatch: pytest.MonkeyP
         assert len(parts) > 1
         assert np.concatenate([one.weight for one in parts]).tolist() == whole.weight.tolist()
         assert np.concatenate([one.quantile for one in parts]).tolist() == whole.quantile.tolist()
+
+
+def test_a_bound_reaches_two_standard_errors_of_its_share_by_hand() -> None:
+    rows = np.arange(101.0)  # the quantile of a share p is 100 p
+    reach = 2 * np.sqrt(0.25 * 0.75 / 101)
+    assert bound_reach(rows, 0.25) == pytest.approx((25 - 100 * reach, 25 + 100 * reach))
+    assert bound_reach(rows, 0.001)[0] == 0
+    assert bound_reach(rows, 0.999)[1] == 100
+
+
+def test_units_needed_are_the_fewest_whose_bound_is_near_enough() -> None:
+    tail = 0.025
+    ratio = 2 * (tail ** (-1 / 20) - 1)  # of units that count as half of one each
+    gap = ratio / (1 + ratio)
+    assert units_needed(20, gap, gap, 0.95) == 20
+    for allowed in (0.5, 0.1, 0.03):
+        enough = (k for k in range(1, 999) if 2 * (tail ** (-1 / k) - 1) <= allowed / (1 - allowed))
+        assert units_needed(20, gap, allowed, 0.95) == next(enough)
+
+
+def test_one_row_below_the_limit_is_all_of_them() -> None:
+    below = np.array([-1.0])
+    assert guarded_p_value(1.0, below, below, 0.0, is_low=True) == 1.0
+    assert guarded_p_value(1.0, -below, -below, 0.0, is_low=True) == 0.5
+
+
+@pytest.mark.parametrize("replicates", [0, 1, 2])
+def test_one_replicate_is_the_least_that_is_drawn(replicates: int) -> None:
+    (block,) = GuardedBootstrap(np.arange(3), replicates, 0).blocks()
+    assert block.weight.shape == (max(replicates, 1), 3)
+
+
+def test_a_ratio_over_nothing_is_undefined() -> None:
+    nothing = np.zeros((2, 1))
+    sums = RatioSums(np.array([[1.0], [0.5]]), np.array([[0.0], [0.5]]), nothing, nothing)
+    assert sums.read(np.zeros((1, 2, 2)))[:, 0] == pytest.approx([np.nan, 1.0], nan_ok=True)

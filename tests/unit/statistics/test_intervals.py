@@ -191,3 +191,11 @@ def test_bca_falls_back_where_all_replicates_lie_below() -> None:
     replicates = np.linspace(1, 2, 101)
     expected = percentile_interval(replicates, 0.9)
     assert bca_interval(2.5, replicates, np.arange(5.0), 0.9) == expected
+
+
+def test_units_with_less_than_one_trial_count_as_any() -> None:
+    assert count_trial_units(np.array([0.5, 0.0, 1.0]), np.array([0, 1, 2])) == 2
+    low, high = cluster_ratio_interval(np.array([0.5, 0.25]), np.array([0.5, 0.5]), 0.95)
+    # p = 0.75, residuals 0.125 and -0.125: variance 2 / 1 * 2 * 0.125^2
+    error = 0.25
+    assert (low, high) == pytest.approx((0.75 - 1.959964 * error, 0.75 + 1.959964 * error))

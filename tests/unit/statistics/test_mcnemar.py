@@ -235,3 +235,17 @@ def test_eliasziw_donner_of_patients_who_agree_with_themselves(patients: tuple[s
 def test_one_patient_alone_with_discordant_nodules() -> None:
     # cells 2 1 0 0 among 3: nothing lies between patients, so nothing correlates
     assert eliasziw_donner(hits("ffb")).statistic == pytest.approx(2)
+
+
+def test_two_patients_by_the_slow_way_and_the_degrees_of_freedom() -> None:
+    two = ("fffb", "ss")
+    assert eliasziw_donner(hits(*two)).statistic == pytest.approx(slow_eliasziw_donner(*two))
+    for test in (durkalski, obuchowski):
+        assert test(THREE).degrees_of_freedom == (1.0,)
+
+
+def test_both_bounds_are_there_or_neither_is() -> None:
+    assert compare_detection(hits("ffb")).difference.high is None
+    error = np.sqrt(3 / (2 * 81) * (1 + 4 / 9 + 1 / 9))
+    high = compare_detection(THREE).difference.high
+    assert high == pytest.approx(1 / 3 + stats.norm.ppf(0.975) * error)

@@ -135,3 +135,9 @@ def test_no_family_falls_below_any_that_was_tested_before() -> None:
         pytest.approx([0.04, 0.03]),
         [0.04],
     ]
+
+
+@pytest.mark.parametrize("wrong", [-0.5, 1.5])
+def test_what_is_no_probability_is_refused(wrong: float) -> None:
+    with pytest.raises(InputError, match=f"P value 2: {wrong} is not between 0 and 1"):
+        holm([0.5, wrong])

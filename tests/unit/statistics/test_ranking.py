@@ -152,3 +152,11 @@ def test_rank_intervals_leave_half_of_the_rest_on_either_side() -> None:
     both = Replicates(("a", "b"), np.array([1.0, 0.0]), np.array([first, second]))
     for level, worst in ((0.79, 1), (0.81, 2), (0.9, 2)):
         assert rank_algorithms(both, level=level).lines[0].worst_rank == worst
+
+
+def test_a_p_value_at_the_limit_does_not_separate() -> None:
+    # one of seven differences at or below 0: 2 * (1 + 1) / (1 + 7) = 0.5
+    first = np.array([-1.0, 1, 1, 1, 1, 1, 1])
+    both = Replicates(("a", "b"), np.array([1.0, 0.0]), np.array([first, np.zeros(7)]))
+    for level, groups in ((0.5, [1, 1]), (0.4, [1, 2])):
+        assert [one.group for one in rank_algorithms(both, level=level).lines] == groups
