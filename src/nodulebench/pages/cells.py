@@ -1,6 +1,7 @@
 """Cell: what stands in one place of a table; a page has thousands, so they are made by hand."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from markupsafe import Markup, escape
 
@@ -49,3 +50,14 @@ class Cell:
             parts.append(f"<sup>{escape(self.note)}</sup>")
         parts.append(f"{escape(self.picture)}</{tag}>")
         return "".join(parts)
+
+
+def hidden_field(name: str, value: str) -> Markup:
+    """A value that a form carries along."""
+    return Markup('<input type="hidden" name="{}" value="{}">').format(name, value)
+
+
+def time_in_utc(at: datetime) -> Markup:
+    """A time in UTC, which a script of the page may put into the viewer's zone."""
+    text = Markup('<time datetime="{}">{} UTC</time>')
+    return text.format(at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M}")

@@ -1,18 +1,17 @@
 """What a route found -> a page in the visitor's language, with its forms and its cookies."""
 
 import hashlib
-from datetime import datetime
 from functools import cache
 from typing import Any
 
 from fastapi import Request
-from markupsafe import Markup
 from sqlalchemy import select
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from nodulebench import __version__
 from nodulebench.language import LANGUAGES, LanguageName, portal_language
 from nodulebench.language.numbers import decimals
+from nodulebench.pages.cells import hidden_field, time_in_utc
 from nodulebench.pages.colours import colour_variables
 from nodulebench.pages.templates import asset, page
 from nodulebench.portal.access.guard import FIELD, FORM_COOKIE
@@ -66,13 +65,13 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
         say=say,
         visitor=visitor,
         may=lambda route: may(visitor.roles, route),
-        csrf=Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, secret),
+        csrf=hidden_field(FIELD, secret),
         announcements=_announcements(site),
         address=site.settings.address,
         here=request.url.path,
         version=__version__,
         static=static_version(),
-        time=shown_time,
+        time=time_in_utc,
         decimals=decimals,
         **values,
     )
@@ -81,12 +80,6 @@ def rendered(request: Request, template: str, status: int = 200, /, **values: An
         secure = site.settings.is_secure
         answer.set_cookie(FORM_COOKIE, secret, httponly=True, samesite="strict", secure=secure)
     return answer
-
-
-def shown_time(at: datetime) -> Markup:
-    """A time in UTC; the script of the page puts it into the viewer's zone."""
-    text = Markup('<time datetime="{}">{} UTC</time>')
-    return text.format(at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M}")
 
 
 def see(path: str) -> Response:

@@ -71,7 +71,8 @@ def describe_voxels(hu: Float32Array, lungs: BoolArray, index: FloatArray) -> Fl
 
 def _views(image: Float32Array, lungs: BoolArray, index: FloatArray) -> Float32Array:
     """What cubes around voxels show; beyond the image its border goes on."""
-    place, reach = np.rint(index).astype(np.int64), np.arange(-REACH, REACH + 1)
+    even = np.round(index, 6)  # half-way stays half-way, wherever the patient lies
+    place, reach = np.rint(even).astype(np.int64), np.arange(-REACH, REACH + 1)
     rows = []
     for start in range(0, len(place), AT_ONCE):
         near = place[start : start + AT_ONCE]

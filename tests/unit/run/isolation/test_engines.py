@@ -40,7 +40,7 @@ FEW = random.Random(15).sample(sorted(HOSTILE), 3)
 @cache
 def tried(engine: type[Engine]) -> SelfTest:
     with scratch_folder() as place:
-        return self_test(engine(), place / "self-test")
+        return in_own_thread(lambda: self_test(engine(), place / "self-test"))
 
 
 def starts(isolation: type[Isolation]) -> type[Isolation]:

@@ -34,4 +34,4 @@ def test_a_killed_run_ends_like_an_undisturbed_one(runs: KilledRuns, seed: int) 
 
 def is_alive(path: Path) -> bool:
     """Whether the process whose folder it is still runs."""
-    return Path(f"/proc/{path.name.split('-')[2]}").exists()
+    return Path(f"/proc/{path.name.split('-')[1]}").exists()
