@@ -268,3 +268,10 @@ def test_another_first_event_is_judged_by_the_policy_before_it(keys: Keys) -> No
     rotated = event(1, "Kim", "rotated", subject="Ada", key=line)
     assert checked(seal, rotated, keys["Kim"]) == ""
     assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
+
+
+def test_no_key_is_shown_where_a_seal_is(keys: Keys) -> None:
+    seal = PolicySeal(policy_of(keys), key=keys["Bo"], signing_key=keys["Signer"])
+    assert checked(seal, event(1, "Ada", "sealed"), keys["Ada"]) == ""
+    for name in ("PrivateKey", "_after=", "_held="):
+        assert name not in repr(seal)

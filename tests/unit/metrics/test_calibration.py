@@ -56,3 +56,11 @@ def test_an_edge_belongs_to_the_upper_bin_and_one_to_the_last() -> None:
     assert counts == [1, 0, 0, 1, 0, 0, 0, 1, 0, 1]
     fine = reliability_table(judged((0.0, 0.29)), calibration_bins=100)
     assert fine["nodules"].arg_max() == 29
+
+
+def test_there_are_ten_bins_unless_told_otherwise() -> None:
+    # 0.095 and 0.105 lie in one bin of nine (to 0.111) and of eleven (0.091 to 0.182)
+    apart = judged((0.0, 0.095), (1.0, 0.105))
+    found = expected_calibration_error(apart, np.ones((1, 2)))
+    assert found[0] == pytest.approx((0.095 + 0.895) / 2)
+    assert reliability_table(apart).height == 10

@@ -125,3 +125,19 @@ def test_the_middle_of_three_points_in_a_line_is_left_out() -> None:
     found = official_curve(cohort(*cases))
     assert found.y.tolist() == pytest.approx([0, 1 / 3, 1])
     assert found.threshold.tolist() == [math.inf, 0.9, 0.7]
+
+
+def test_a_count_that_rounding_lifts_above_its_rate_is_not_reached() -> None:
+    # 7 / 25 * 25 is more than 7: at 7 false positives per scan the program reads the point before
+    assert 7 / 25 * 25 > 7
+    falses = [false_mark(1 - n / 400, n) for n in range(25)]
+    hits = [
+        item
+        for n in range(9)
+        for item in (nodule(10, (0, 0, 200.0 * n)), mark(1 - n / 400 - 0.001, (0, 0, 200.0 * n)))
+    ]
+    one = cohort(case("a", *falses, *hits))
+    rates = tuple(float(count) for count in range(10))
+    found = official_sensitivity(one, np.ones((1, 1), np.int32), operating_points=rates)[0]
+    assert found.tolist() == sensitivity_at(entries(one), 1, np.array(rates)).tolist()
+    assert found[7] == pytest.approx(found[6])

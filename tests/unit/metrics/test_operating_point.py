@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
 from builders.tables import case, cohort, false_mark, ignored, mark, nodule
@@ -44,3 +47,10 @@ def test_f_beta_weighs_recall_by_beta() -> None:
     precision, recall, beta = 3 / 5, 3 / 4, 2.0
     expected = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
     assert value("f_beta", six_cases(), beta=beta) == pytest.approx(expected)
+
+
+def test_marks_on_cases_of_another_set_are_not_counted() -> None:
+    whole = cohort(case("a", nodule(), mark(0.5)), case("b", false_mark(0.4)))
+    marks = whole.submission.marks.with_columns(case_id=pl.Series(["a", "elsewhere"]))
+    partly = replace(whole, submission=replace(whole.submission, marks=marks))
+    assert value("marks_per_case", partly) == 0.5

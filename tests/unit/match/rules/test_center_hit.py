@@ -308,3 +308,10 @@ def test_without_a_mark_or_without_a_nodule_there_is_nothing_to_tell(rule):
         found = label_marks(reference(here), submission(here), chosen, chosen.rules[0])
         assert len(found.mark) == len(here.marks)
         assert found.notices == ()
+
+
+def test_a_centre_beside_the_contour_is_outside_though_its_box_holds_it():
+    here = nodule(10, (5, 5, 0), Slice(0, 5, 5, 10, 10, contour="0 0;10 0;0 10"))
+    for place, label in (((9, 4, 0), "false_positive"), ((8, 1, 0), "hit")):
+        said = mark(0.5, place, Slice(0, place[0], place[1], 2, 2))
+        assert [row[3] for row in labels_of(case("a", here, said), rule="center_hit")] == [label]

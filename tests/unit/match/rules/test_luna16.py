@@ -43,3 +43,8 @@ def test_a_mark_on_a_nodule_and_on_an_ignored_finding_is_a_hit_alone():
         ("m1", "n1", "ignored"),
         ("m2", None, "false_positive"),
     ]
+
+
+def test_unmeasured_findings_are_ten_millimetres_wide():
+    here = (ignored(None), mark(0.5, at(4.9)), mark(0.4, at(5)))
+    assert [row[2] for row in labels(*here)] == ["ignored", "false_positive"]

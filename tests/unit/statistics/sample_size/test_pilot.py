@@ -162,9 +162,10 @@ def test_a_hundred_simulations_are_the_fewest_and_their_error_is_told() -> None:
     assert told.values == {"error": pytest.approx(0.098), "simulations": 100}  # 1.96 * 0.5 / 10
 
 
-def test_the_standard_error_is_that_of_a_sample() -> None:
+@pytest.mark.parametrize(("lost", "power"), [(0, 0.5), (2, 0.51)])
+def test_the_standard_error_is_that_of_a_sample(lost: int, power: float) -> None:
     drawn = np.linspace(-1, 1, 100)
-    sample, other = (drawn.std(ddof=lost) for lost in (1, 2))
+    sample, other = drawn.std(ddof=1), drawn.std(ddof=lost)
     margin = stats.norm.ppf(0.975) * (sample + other) / 2  # between the two, at a difference of 0
 
     def figure(of: LabelledCohort, weight: np.ndarray) -> np.ndarray:
@@ -179,7 +180,7 @@ def test_the_standard_error_is_that_of_a_sample() -> None:
         simulations=100,
         margin=float(margin),
     )
-    assert plan.curve[0].value == 0.51
+    assert plan.curve[0].value == power
 
 
 def test_a_size_of_nothing_is_none() -> None:

@@ -63,3 +63,10 @@ def test_components_below_nothing_count_as_none() -> None:
     away = 4 * 0.02**2 / 2 / (0.5 * 4.5e-4)
     critical = stats.f.isf(0.05, 1, 3)
     assert found == pytest.approx(stats.ncf.sf(critical, 1, 3, away))
+
+
+def test_a_power_that_is_just_met_suffices() -> None:
+    pilot = Components(8e-4, 3.5e-4, 3.4e-4, 2.4e-4, 4.8e-3, 5.5e-4)
+    asked = {"pilot_cases": 114, "difference": 0.05, "readers": 8}
+    met = reader_study_power(pilot, **asked, cases=232)
+    assert size_for_reader_study(pilot, **asked, power=met).answer == 232
