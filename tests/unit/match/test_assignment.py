@@ -84,3 +84,9 @@ def test_a_long_chain_is_matched_in_full(count):
     dear = tuple((one, one, 1.0) for one in range(count))
     cheap = tuple((one, one + 1, 0.0) for one in range(count - 1))
     assert hits(assign_optimally, *dear, *cheap) == {(one, one) for one in range(count)}
+
+
+def test_optimally_a_lower_total_cost_comes_before_any_second_criterion():
+    # 1 + 1 against 1 + 1.1, though the second criterion is far better there
+    straight, crossed = ((0, 0, 1.0, 7.0), (1, 1, 1.0, 7.0)), ((1, 0, 1.0, 0.0), (0, 1, 1.1, 0.0))
+    assert hits(assign_optimally, *straight, *crossed) == {(0, 0), (1, 1)}

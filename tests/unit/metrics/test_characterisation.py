@@ -105,6 +105,6 @@ def test_a_size_of_0_means_that_it_was_not_measured() -> None:
     one = cohort(
         case("a", nodule(8, long_mm=10.0), mark(0.5, long_mm=12.0)),
         case("b", nodule(8, long_mm=0.0), mark(0.5, long_mm=3.0)),
-        case("c", nodule(8, long_mm=0.5), mark(0.5, long_mm=0.6)),
+        case("c", nodule(8, long_mm=0.5), mark(0.5, long_mm=0.75)),
     )
-    assert value("size_error_rate", one) == pytest.approx(0.2)
+    assert value("size_error_rate", one) == pytest.approx((0.2 + 0.5) / 2)

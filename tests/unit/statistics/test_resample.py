@@ -78,3 +78,9 @@ def test_draws_that_serve_every_figure_cannot_be_written_to() -> None:
     (rows,) = Bootstrap(np.arange(4), 6, 1).blocks()
     with pytest.raises(ValueError, match="read-only"):
         rows[0, 0] = 9
+
+
+def test_draws_are_those_of_the_present_generator_unless_told_otherwise() -> None:
+    random = np.random.default_rng(4)
+    expected = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(5)]
+    assert np.concatenate(list(Bootstrap(np.arange(6), 5, 4).blocks())).tolist() == expected

@@ -253,3 +253,11 @@ def test_curves_of_half_widths_are_those_of_the_normal_law() -> None:
     for point in size_for_auc(auc=0.9, half_width=0.05).curve:
         error = hanley_mcneil_standard_error(0.9, point.size, point.size)
         assert point.value == pytest.approx(z * error)
+
+
+def test_two_are_the_fewest_that_are_tried_and_drawn() -> None:
+    tried: list[int] = []
+    assert smallest_size(lambda size: tried.append(size) is None) == 2
+    assert min(tried) == 2
+    assert [point.size for point in curve_around(2, float)] == [2, 3, 4]
+    assert [point.size for point in curve_around(2, float, smallest=1)] == [1, 2, 3, 4]
