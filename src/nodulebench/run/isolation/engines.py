@@ -35,7 +35,7 @@ _OWN_MEMORY, _OWN_PROCESSES = 64 * MIB, 16
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
 """The client ends when we do; the container, when the next run sweeps."""
 _STARTS_S, _ENDS_S, _ANSWERS_S, _LOOKS_S = 300.0, 30.0, 120.0, 0.003
-_CANNOT_MAKE, _CANNOT_EXECUTE = 125, (126, 127)
+_CANNOT_MAKE, _CANNOT_EXECUTE, _KILLED = 125, (126, 127), 137
 _PERIOD_US = 100_000
 _RUNTIMES = (b"runc", b"crun", b"exe\n")
 
@@ -50,10 +50,12 @@ class Container:
     environment: dict[str, str]
     name: str
     group: Group
+    memory_bytes: int = 0
     child: int = 0
     """The first process inside, by its number outside."""
     _memory_kills: int = 0
     _refused_forks: int = 0
+    _is_ended_by_us: bool = False
     _state: dict[str, Any] | None = None
     _problem: str = ""
 
@@ -64,13 +66,20 @@ class Container:
             used = one.usage()
             self._memory_kills = max(self._memory_kills, used.memory_kills)
             self._refused_forks = max(self._refused_forks, used.refused_forks)
-        was_killed = int(bool(self._state and self._state.get("OOMKilled")))
         return replace(
             whole,
-            memory_kills=max(whole.memory_kills, self._memory_kills, was_killed),
+            memory_kills=max(whole.memory_kills, self._memory_kills, int(self._is_eaten(whole))),
             refused_forks=max(whole.refused_forks, self._refused_forks),
             seconds=None if self._state is None else _seconds(self._state),
         )
+
+    def _is_eaten(self, used: Usage) -> bool:
+        """Whether the kernel ended it for its memory, and its group was gone too soon."""
+        if self._state is None:
+            return False
+        is_killed = self._state.get("ExitCode") == _KILLED and not self._is_ended_by_us
+        is_full = (used.peak_bytes or 0) >= self.memory_bytes > 0
+        return bool(self._state.get("OOMKilled")) or (is_killed and is_full)
 
     def kill(self) -> None:
         """End the container, ask how it ended, and remove it.
@@ -82,6 +91,7 @@ class Container:
             return
         self.usage()
         for one in self._inside():
+            self._is_ended_by_us |= bool(one.pids())
             one.kill()
         try:
             self.process.wait(_ENDS_S)
@@ -194,7 +204,9 @@ class Engine:
                 start_new_session=True,
                 bufsize=0,
             )
-            running = Container(process, ready.words, ready.environment, name, outer)
+            running = Container(
+                process, ready.words, ready.environment, name, outer, job.limits.memory_bytes
+            )
             try:
                 running.wait_until_started()
                 yield running
