@@ -123,7 +123,7 @@ def _order(site: Site, session: Transaction, claimed: Claimed) -> _Order:
         Path(benchmark.reference),
         benchmark.protocol,
         entry.name,
-        entry.account.name,
+        f"account {entry.account_id}",  # names can be chosen, and somebody else's looks with them
         benchmark.is_sealed,
     )
 

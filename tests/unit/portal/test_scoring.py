@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import select, text
 
 from builders.algorithms import algorithm_folder, images_set, needs_bubblewrap
-from builders.portal import Browser, make_tiny_benchmark, signed_in, work_off
+from builders.portal import Browser, make_person, make_tiny_benchmark, signed_in, work_off
 from builders.sealed import HEADER, SECRET, make_desk
 from nodulebench.portal.access.visitor import Visitor
 from nodulebench.portal.benchmarks import BenchmarkRules
 from nodulebench.portal.scoring import Opening
 from nodulebench.portal.site import Site
-from nodulebench.portal.store.tables import Benchmark, Job, Result
+from nodulebench.portal.store.tables import Account, Benchmark, Job, Result
 from nodulebench.portal.worker import work
 
 GOOD = HEADER + "scan0,1,2,3,0.9\nscan1,1,2,3,0.8\n"
@@ -76,6 +76,20 @@ def test_spent_looks_are_told_to_who_submitted(site: Site, as_ada: Browser, seal
         work(site, OPENING, Event(), until_empty=True)
     assert states(site) == ["done", "done", "failed"]
     assert "look" in as_ada.get(pages[-1]).text
+
+
+def test_whoever_takes_somebody_else_s_name_spends_looks_of_their_own(
+    site: Site, as_ada: Browser, sealed: str
+) -> None:
+    thief = make_person(site, "thief", "participant")
+    with site.database.writing() as session:
+        session.get_one(Account, thief.account).name = "Ada"
+    as_thief = signed_in(site, "thief")
+    for number in range(3):
+        as_thief.send(sealed, "submit", GOOD + f"scan{number},9,9,9,0.{number + 1}\n")
+    as_ada.send(sealed, "submit", GOOD)
+    work(site, OPENING, Event(), until_empty=True)
+    assert states(site) == ["done", "done", "failed", "done"]
 
 
 def test_the_key_of_a_sealed_set_is_nowhere_in_the_database(
