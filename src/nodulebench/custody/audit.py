@@ -7,17 +7,16 @@ vault can make; ``storage/event_log`` says what of the log was changed or cut of
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import ValidationError
 
 from nodulebench.custody import layout
 from nodulebench.custody.roles import Role
-from nodulebench.model.written import Written
-from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.event_log.facts import Fact as Fact
+from nodulebench.storage.event_log.facts import FactEvent, shown_facts
 from nodulebench.storage.event_log.log import EventLog
 from nodulebench.storage.event_log.seal import Seal
-from nodulebench.storage.event_log.statements import canonical
 from nodulebench.storage.event_log.store import FolderStore
 from nodulebench.storage.file_names import shown
 
@@ -61,36 +60,14 @@ STEPS: dict[Step, str] = {
     "compared": "algorithms were compared from kept results",
     "reported": "a report was made from kept results",
 }
-Fact = str | int | float | bool | None
 
 
-class Event(Written):
-    """One thing that was done with a sealed set."""
+class Event(FactEvent):
+    """One thing that was done with a sealed set; the first follows from the signed manifest."""
 
-    number: Annotated[int, Field(ge=1)]
-    at: AwareDatetime
-    person: str
     role: Role | None
     """None: the person had none that would allow it."""
     step: Step
-    facts: dict[str, Fact]
-    previous: str
-    """Digest of the event before; for the first, of the signed manifest."""
-    code: str = ""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the bytes of the event."""
-        return bytes_digest(self.to_bytes())
-
-    def to_bytes(self) -> bytes:
-        """The event as it stands on the disk."""
-        return canonical(self.model_dump(mode="json"))
-
-    @property
-    def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
-        return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
 def next_event(
@@ -107,16 +84,13 @@ def next_event(
     """The event that follows these; of names and words that are no text, what can be shown."""
     previous = events[-1].digest if events else bundle
     number, at = len(events) + 1, at.astimezone(UTC)
-    told = {
-        shown(name): shown(fact) if isinstance(fact, str) else fact for name, fact in facts.items()
-    }
     event = Event(
         number=number,
         at=at,
         person=shown(person),
         role=role,
         step=step,
-        facts=told,
+        facts=shown_facts(facts),
         previous=previous,
     )
     return event.model_copy(update={"code": seal.make(event.unsigned_bytes, event.person)})

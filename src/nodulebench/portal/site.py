@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session as Transaction
 
 from nodulebench.portal.access.passwords import Passwords
 from nodulebench.portal.store.database import Database
-from nodulebench.portal.store.event_log import Fact, record
+from nodulebench.portal.store.event_log import record
 from nodulebench.storage.durable import make_folder
+from nodulebench.storage.event_log.facts import Fact
 from nodulebench.storage.keys.person_key import PrivateKey, new_person_key, read_private_key
 from nodulebench.storage.lock import locked
 

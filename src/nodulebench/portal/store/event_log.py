@@ -5,55 +5,30 @@ names the account that it acts for.
 """
 
 from datetime import UTC, datetime
-from typing import Annotated
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import ValidationError
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session as Transaction
 
-from nodulebench.model.written import Written
 from nodulebench.portal.store.tables import StoredEvent, StoredHead
 from nodulebench.storage.digest import bytes_digest
+from nodulebench.storage.event_log.facts import Fact, FactEvent, shown_facts
 from nodulebench.storage.event_log.log import EventLog, LogCheck
 from nodulebench.storage.event_log.seal import PersonSeal
-from nodulebench.storage.event_log.statements import canonical
 from nodulebench.storage.event_log.store import Stored
-from nodulebench.storage.file_names import shown
 from nodulebench.storage.keys.person_key import PrivateKey
 
 SITE = "portal"
 """Who signs: the site itself."""
 _LOCK = 0x6E6F6475
-Fact = str | int | float | bool | None
 
 
-class PortalEvent(Written):
-    """One thing that was done on the site."""
+class PortalEvent(FactEvent):
+    """One thing that was done on the site, which signs it."""
 
-    number: Annotated[int, Field(ge=1)]
-    at: AwareDatetime
-    person: str
-    """Who signed it: the site."""
     account: str
     """The id of the account that acted; nothing: nobody who was signed in."""
     action: str
-    facts: dict[str, Fact]
-    previous: str
-    code: str = ""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the bytes of the event."""
-        return bytes_digest(self.to_bytes())
-
-    def to_bytes(self) -> bytes:
-        """The event as it is kept."""
-        return canonical(self.model_dump(mode="json"))
-
-    @property
-    def unsigned_bytes(self) -> bytes:
-        """What the code is made of."""
-        return canonical(self.model_dump(mode="json", exclude={"code"}))
 
 
 class SqlStore:
@@ -133,7 +108,7 @@ def record(
         person=SITE,
         account=account,
         action=action,
-        facts={name: shown(one) if isinstance(one, str) else one for name, one in facts.items()},
+        facts=shown_facts(facts),
         previous=log.root if before is None else before.digest,
     )
     code = PersonSeal({SITE: key.public}, key).make(event.unsigned_bytes, SITE)

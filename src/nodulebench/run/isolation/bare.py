@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from nodulebench.errors import InputError
-from nodulebench.run.isolation.sandbox import Job, Usage
+from nodulebench.run.isolation.sandbox import Job, Usage, close_streams
 
 
 @dataclass
@@ -67,7 +67,4 @@ class Bare:
             yield running
         finally:
             running.kill()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
+            close_streams(process)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from nodulebench.errors import InputError
@@ -22,7 +22,7 @@ from nodulebench.run.isolation.inside import (
     machine_links,
     machine_parts,
 )
-from nodulebench.run.isolation.sandbox import SERVICE_ID, Job, Usage
+from nodulebench.run.isolation.sandbox import SERVICE_ID, Job, Usage, close_streams
 from nodulebench.run.isolation.seccomp import filter_of
 
 INSIDE_ID = 65534
@@ -108,10 +108,7 @@ class Bubblewrap:
                 yield running
             finally:
                 running.kill()
-                for stream in (process.stdin, process.stdout, process.stderr):
-                    if stream is not None:
-                        with suppress(OSError):
-                            stream.close()
+                close_streams(process)
         finally:
             os.close(told)
             os.close(calls)

@@ -10,8 +10,9 @@ import secrets
 import shutil
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ from nodulebench.run.isolation.cgroups import (
     remove_outer_group,
 )
 from nodulebench.run.isolation.inside import cards_of, environment_of
-from nodulebench.run.isolation.sandbox import MIB, SERVICE_ID, Job, Limits, Usage
+from nodulebench.run.isolation.sandbox import MIB, SERVICE_ID, Job, Limits, Usage, close_streams
 
 LABEL = "nodulebench"
 _MONITOR = "conmon"
@@ -148,7 +149,7 @@ class Container:
         return state if isinstance(state, dict) else {}
 
 
-class Engine:
+class Engine(ABC):
     """What podman and docker have in common."""
 
     name: str
@@ -175,9 +176,9 @@ class Engine:
         """An engine that fails is told by the container's own state."""
         return ""
 
+    @abstractmethod
     def prepared(self, job: Job) -> "Prepared":
         """What the engine needs to be called for a job."""
-        raise NotImplementedError
 
     @contextmanager
     def start(self, job: Job) -> Iterator[Container]:
@@ -212,10 +213,7 @@ class Engine:
                 yield running
             finally:
                 running.kill()
-                for stream in (process.stdin, process.stdout, process.stderr):
-                    if stream is not None:
-                        with suppress(OSError):
-                            stream.close()
+                close_streams(process)
         finally:
             remove_outer_group(outer)
 

@@ -1,7 +1,7 @@
 """What a sandbox is given and what it gives back, whichever program makes it."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -129,3 +129,11 @@ class Isolation(Protocol):
             OSError: if the sandbox cannot be made; the program is not to blame.
         """
         ...
+
+
+def close_streams(process: "subprocess.Popen[bytes]") -> None:
+    """Give back what a program was spoken to by, broken or not."""
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
